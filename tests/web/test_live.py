@@ -353,7 +353,7 @@ def test_documents_and_indexes_that_are_gone_are_named_and_nothing_is_built(runs
     no_index = "no index for bm25 here; run the command that made them once more"
     with pytest.raises(DataError, match=no_index):
         live.scores("bm25", asked(live, "01", "original"))
-    found = search(live.explored, live, "n005")
+    found = search(live.explored, live.search, "n005")
     assert [each["docid"] for each in found["documents"]] == ["n005"] and no_index in found["way"]
     live.close()
 

@@ -1,33 +1,32 @@
 """Search a results folder: its topics by their words, its documents by BM25."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from heed.errors import HeedError
 from heed.report.topics.explored import Explored
 from heed.report.topics.views import title_of
 from heed.types import Document, Topic
-from heed.web.playground.loaded_systems import LiveSystems
 
 MOST = 20  # topics, and documents, of an answer
 AROUND = 70  # characters before and after the first word that was found
 
 
-def search(explored: Explored, live: LiveSystems | None, text: str) -> dict[str, Any]:
+def search(explored: Explored, by_bm25: Callable[[str, int], list[str]], text: str) -> dict[str, Any]:
     """Return the topics that hold all words of ``text``, and the documents that BM25 finds, best first, for JSON.
 
     ``topics`` have qid, query, excerpt and the condition of the instruction that holds the words, or an empty one;
-    ``documents`` docid, title and excerpt; ``way`` says in a sentence how documents were searched. ``live`` has BM25's
-    index, None where the documents are not here.
+    ``documents`` docid, title and excerpt; ``way`` says in a sentence how documents were searched. ``by_bm25``
+    returns as many docids that BM25 finds as it is asked for; where it raises :class:`HeedError`, ``way`` says why.
     """
     words = text.casefold().split()
     topics = [match for topic in explored.topics.values() if (match := _in_topic(topic, words, text))][:MOST]
-    if explored.store is None or live is None or not words:
+    if explored.store is None or not words:
         return {"topics": topics, "documents": [], "way": " ".join(explored.notes)}
     docids, way = [text.strip()], "Documents by BM25, best first."
     try:
-        docids += live.search(text, MOST)
-    except (HeedError, OSError) as error:  # no index, or a command is writing it
+        docids += by_bm25(text, MOST)
+    except (HeedError, OSError) as error:  # no index of Heed's own, or a command is writing it
         way = f"Documents are not searched: {error}."
     by_docid = explored.store.find(docids)
     documents = [by_docid[docid] for docid in dict.fromkeys(docids) if docid in by_docid][:MOST]

@@ -134,11 +134,11 @@ class Server:
     def _search(self, request: Request) -> object:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
-        try:
-            live = self._folders.live(explored.results.folder)
-        except HeedError:  # the folder's view says why
-            live = None
-        return search(explored, live, text)
+
+        def by_bm25(text: str, depth: int) -> list[str]:
+            return self._folders.live(explored.results.folder).search(text, depth)
+
+        return search(explored, by_bm25, text)
 
     async def _ask(self, request: Request) -> Response:
         return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))
