@@ -8,7 +8,7 @@ is ever shown.
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,10 +94,10 @@ def _judging_digest(judging: Judging) -> str:
     A measure of the user's own is known by its ``config``.
     """
 
-    def plain(value: Any) -> list[Any]:
+    def plain(value: Any) -> list[Any] | dict[Any, Any]:
         if isinstance(value, Measure):
             return [value.name, value.of, value.lower_is_better, value.config]
-        return sorted(value)  # a set of documents
+        return dict(value) if isinstance(value, Mapping) else sorted(value)  # a set of documents
 
     subtopics = {
         condition: {qid: subtopics_of(grades) for qid, grades in qrels.items()}

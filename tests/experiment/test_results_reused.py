@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from conftest import write_jsonl
@@ -85,6 +86,14 @@ def test_what_has_changed_is_measured_as_in_an_empty_folder(
     assert {name: file[0] for name, file in after.items()} == {
         name: file[0] for name, file in written(tmp_path / "empty").items()
     }
+
+
+def test_documents_by_topic_of_any_mapping_decide_the_measures(tmp_path: Path) -> None:
+    judging, rows = collection().judging, []
+    for docid in "ac":
+        without = judging._replace(excluded=MappingProxyType({"1": {docid}}))
+        rows.append(measured(tmp_path, replace(collection(), judging=without)).rows)
+    assert rows[0] != rows[1]
 
 
 def test_another_run_of_the_same_name_is_measured(tmp_path: Path) -> None:
