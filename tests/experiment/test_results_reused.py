@@ -10,7 +10,7 @@ import pytest
 from conftest import write_jsonl
 from drinks import TEXTS, Words, collection
 
-from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns, measure
+from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns, UsageError, measure
 from heed.formats.documents import Files
 from heed.report.page import page
 from heed.report.results import read_tree
@@ -149,7 +149,10 @@ def test_results_of_runs_made_elsewhere_are_used_again(tmp_path: Path) -> None:
     states = []
     for scores in ({"c": 1.0, "a": 2.0}, {"a": 2.0, "c": 1.0}):
         with experiment(tmp_path) as asked:
-            asked.evaluate(asked.add("added", {"original": {"1": scores}}))
+            added = asked.add("added", {"original": {"1": scores}})
+            asked.evaluate(added)
+            with pytest.raises(UsageError, match="system added: named twice"):
+                asked.evaluate([added, added])
         states.append(written(tmp_path))
     assert states[0] == states[1]
 
