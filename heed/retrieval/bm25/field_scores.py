@@ -14,7 +14,7 @@ TermPostings = tuple[slice, int, float]  # their span in the arrays of a shard's
 Weighted = tuple[slice, int, float, float]  # the same with the term's weight in a query
 
 MAX_SATURATIONS = 25_000_000  # postings up to which each term's saturations are kept, 4 bytes a posting
-BLOCK = 1 << 20  # postings whose scores are computed at once, or as many as a fourth of the documents; 40 bytes each
+BLOCK = 1 << 20  # postings scored at once, 40 bytes each; or a fourth of the documents, or one term, if that is more
 
 
 def length_of(byte: int) -> int:
