@@ -13,7 +13,7 @@ from heed.experiment.manifest import manifest
 from heed.experiment.measuring import Scope, results_of
 from heed.experiment.pools import POOL, pool_of_runs, published_pool
 from heed.experiment.results import Results
-from heed.experiment.run_files import RunFile, SystemRuns, rescore_to_file, search_to_file
+from heed.experiment.run_files import RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.experiment.stray_runs import move_aside
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
@@ -268,9 +268,10 @@ class Experiment:
             UsageError,
         )
         with self._working():
-            files = {condition: RunFile(self._path(name, condition)) for condition in runs}
-            for condition, file in files.items():
-                file.write(runs[condition], as_tag(f"{name}.{condition}"))
+            files = {
+                condition: run_to_file(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
+                for condition, run in runs.items()
+            }
             return SystemRuns(name, config, files)
 
     def evaluate(self, systems: SystemRuns | Sequence[SystemRuns], measures: Sequence[AnyMeasure] = ()) -> Results:

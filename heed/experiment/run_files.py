@@ -27,7 +27,6 @@ class RunFile:
     def write(self, scores: Scores, tag: str) -> None:
         """Write the file, and hold what it says."""
         self._run = self._named(write_run(self.path, scores, tag))
-        self.sha256 = digest(self.path)
 
     def read(self) -> Run:
         """Return the run in the file; raises :class:`DataError` if something else is in it by now."""
@@ -86,6 +85,14 @@ def digests_of(systems: Sequence[SystemRuns]) -> dict[str, dict[str, str]] | Non
     digests = {system.name: system.digests() for system in systems}
     known = {name: of_system for name, of_system in digests.items() if of_system is not None}
     return known if len(known) == len(digests) else None
+
+
+def run_to_file(path: Path, scores: Scores, tag: str) -> RunFile:
+    """Return the run of a system that ran elsewhere, written to ``path``."""
+    file = RunFile(path)
+    file.write(scores, tag)
+    file.sha256 = digest(path)
+    return file
 
 
 def search_to_file(path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str) -> RunFile:
