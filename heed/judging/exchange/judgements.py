@@ -1,5 +1,7 @@
 """Judgements in the result files of annotation tools; one grade for each document from several assessors."""
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -26,6 +28,8 @@ READERS: dict[str, tuple[Reader, Parser]] = {
     ".tsv": (csv_records, parse_fields),
     ".xlsx": (xlsx_records, parse_fields),
 }
+
+NUMBER = re.compile(r"(\d+)(\.0)?")  # of an assessor; pandas writes 1.0 for 1 beside empty cells
 
 Key = tuple[str, str]  # qid, docid
 Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a document that is not judged
@@ -56,7 +60,52 @@ def read_judgements(files: Sequence[Path], id_map: Path | None = None, condition
     if len(conditions) > 1:
         sources = ", ".join(f"{name} ({source})" for name, source in sorted(conditions.items()))
         raise DataError(f"judgements under several conditions: {sources}; choose one (--condition)")
-    return judgements
+    return _of_persons(judgements)
+
+
+def _of_persons(labels: Sequence[Label]) -> list[Label]:
+    """Return each annotation once, in its latest state, by whom it is; log what was left out, counted by reason.
+
+    Numbers of assessors are told apart by project, where that is known, else by file; so are those without a name.
+    """
+    latest: dict[tuple[str, str | int], dict[str, dict[str, Label]]] = {}  # by time and text, of each annotation
+    for index, (label, origin) in enumerate(zip(labels, _origins(labels), strict=True)):
+        number = NUMBER.fullmatch(label.assessor)
+        name = f"{number[1]} of {origin}" if number else label.assessor or origin
+        states = latest.setdefault((origin, label.annotation or index), {})
+        states.setdefault(label.time, {}).setdefault(label.text, label._replace(assessor=name))
+    kept = [label for states in latest.values() for label in states[max(states)].values()]
+    reasons = Counter(label.left_out for label in kept if label.left_out)
+    reasons += Counter({"exported again": len(labels) - len(kept)})
+    if reasons:
+        log.info(f"left out: {', '.join(f'{count} {reason}' for reason, count in reasons.items())}")
+    return kept
+
+
+def _origins(labels: Sequence[Label]) -> list[str]:
+    """Return the project or the file that each label is from; files with an annotation in common are of one project.
+
+    Every installation of Label Studio has a project 1: where annotations of one number differ, it is several.
+    """
+    numbered: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    for label in labels:
+        numbered[label.project, label.annotation].add((label.made, label.qid, label.docid))
+    several = {project for (project, number), states in numbered.items() if number and len(states) > 1} | {""}
+    origins = [label.file if label.project in several else f"project {label.project}" for label in labels]
+    parents: dict[str, str] = {}
+    known: dict[tuple[str, ...], str] = {}
+
+    def root(origin: str) -> str:
+        while (parent := parents.get(origin, origin)) != origin:
+            origin = parent
+        return origin
+
+    for label, origin in zip(labels, origins, strict=True):
+        if label.annotation and label.made:
+            other = known.setdefault((label.annotation, label.made, label.qid, label.docid), origin)
+            parent, child = sorted((root(origin), root(other)))
+            parents[child] = parent
+    return [*map(root, origins)]
 
 
 def suffix(path: Path) -> str:
@@ -87,7 +136,7 @@ def count_votes(judgements: Iterable[Label], grades: dict[str, int], pool: Pool 
     votes: dict[Key, Votes] = {(qid, docid): {} for qid, docids in (pool or {}).items() for docid in docids}
     problems = []
     for judgement in judgements:
-        source, qid, docid, label, assessor, _ = judgement
+        source, qid, docid, label, assessor = judgement[:5]
         if pool is not None and (qid, docid) not in votes:
             problems.append(f"{source}: document {docid} of topic {qid} is not in the pool; was an id changed?")
             continue
