@@ -155,11 +155,11 @@ def _read_results(path: Path, task: Task) -> Addition:
             continue
         condition = label.condition if label.condition in CONDITIONS else "original"
         assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
-        judged = label.qid, label.docid, condition, assessor, int(number)
-        judgement = ExportedJudgement(*judged, "", label.time or label.made or time, False)
-        for entry in _entries(judgement, _narrative(task.topics[label.qid]) if label.qid in task.topics else ""):
-            # Label Studio's annotation is the same one in files of all names
-            entries.append(entry._replace(request=f"{label.annotation} {label.made}") if label.made else entry)
+        at = label.time or time
+        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, int(number), "", at, False)
+        added = _entries(judgement, _narrative(task.topics[label.qid]) if label.qid in task.topics else "")
+        # an annotation is the same one in files of all names
+        entries += [entry._replace(request=label.annotation or entry.request) for entry in added]
     fail(problems)
     return _added_entries(path, task, entries)
 

@@ -75,10 +75,9 @@ def _of_persons(labels: Sequence[Label]) -> list[Label]:
         states = latest.setdefault((origin, label.annotation or index), {})
         states.setdefault(label.time, {}).setdefault(label.text, label._replace(assessor=name))
     kept = [label for states in latest.values() for label in states[max(states)].values()]
-    reasons = Counter(label.left_out for label in kept if label.left_out)
-    reasons += Counter({"exported again": len(labels) - len(kept)})
+    reasons = [label.left_out for label in kept if label.left_out] + ["exported again"] * (len(labels) - len(kept))
     if reasons:
-        log.info(f"left out: {', '.join(f'{count} {reason}' for reason, count in reasons.items())}")
+        log.info(f"left out: {', '.join(f'{count} {reason}' for reason, count in Counter(reasons).items())}")
     return kept
 
 
@@ -87,25 +86,18 @@ def _origins(labels: Sequence[Label]) -> list[str]:
 
     Every installation of Label Studio has a project 1: where annotations of one number differ, it is several.
     """
-    numbered: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    numbered: dict[tuple[str, str], set[str]] = defaultdict(set)
     for label in labels:
-        numbered[label.project, label.annotation].add((label.made, label.qid, label.docid))
-    several = {project for (project, number), states in numbered.items() if number and len(states) > 1} | {""}
+        numbered[label.project, label.annotation.partition(" ")[0]].add(label.annotation)
+    several = {project for (project, _), annotations in numbered.items() if len(annotations) > 1} | {""}
     origins = [label.file if label.project in several else f"project {label.project}" for label in labels]
-    parents: dict[str, str] = {}
-    known: dict[tuple[str, ...], str] = {}
-
-    def root(origin: str) -> str:
-        while (parent := parents.get(origin, origin)) != origin:
-            origin = parent
-        return origin
-
+    names = {origin: origin for origin in origins}
+    known: dict[str, str] = {}
     for label, origin in zip(labels, origins, strict=True):
-        if label.annotation and label.made:
-            other = known.setdefault((label.annotation, label.made, label.qid, label.docid), origin)
-            parent, child = sorted((root(origin), root(other)))
-            parents[child] = parent
-    return [*map(root, origins)]
+        two = {names[origin], names[known.setdefault(label.annotation or origin, origin)]}
+        if len(two) > 1:
+            names = {other: min(two) if name in two else name for other, name in names.items()}
+    return [names[origin] for origin in origins]
 
 
 def suffix(path: Path) -> str:
@@ -136,7 +128,7 @@ def count_votes(judgements: Iterable[Label], grades: dict[str, int], pool: Pool 
     votes: dict[Key, Votes] = {(qid, docid): {} for qid, docids in (pool or {}).items() for docid in docids}
     problems = []
     for judgement in judgements:
-        source, qid, docid, label, assessor = judgement[:5]
+        source, qid, docid, label, assessor, *_ = judgement
         if pool is not None and (qid, docid) not in votes:
             problems.append(f"{source}: document {docid} of topic {qid} is not in the pool; was an id changed?")
             continue
@@ -208,10 +200,6 @@ def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
 
 def _describe(votes: Votes) -> str:
     return "; ".join(
-        f"{grade} by {', '.join(_with_source(assessor, source) for assessor, source in sorted(assessors.items()))}"
-        for grade, assessors in sorted(votes.items())
+        f"{grade} by {', '.join(at if at.startswith(who) else f'{who} ({at})' for who, at in sorted(names.items()))}"
+        for grade, names in sorted(votes.items())
     )
-
-
-def _with_source(assessor: str, source: str) -> str:
-    return source if source.startswith(assessor) else f"{assessor} ({source})"

@@ -48,7 +48,7 @@ class Label(NamedTuple):
     """An assessor's label of a document for a topic; ``text`` is empty where it is not judged.
 
     ``condition`` is that under which the document was judged, empty where the file does not name one; ``left_out`` says
-    why there is no label. The rest is Label Studio's: number and times of the annotation, number of its project.
+    why there is no label. ``annotation`` is Label Studio's number of it and when it was made, ``time`` its last change.
     """
 
     source: str
@@ -61,21 +61,20 @@ class Label(NamedTuple):
     file: str = ""
     project: str = ""
     annotation: str = ""
-    made: str = ""
     time: str = ""
 
 
 def label_of(record: Record, label: Any, by: Mapping[str, Any], left_out: str = "") -> Label:
     """Return the label of a record with the record's ids; ``by`` has the assessor, and what is Label Studio's."""
     text = "" if left_out else _label_text(record, label)
-    condition = record.fields.get("condition")
     who = next(filter(None, map(by.get, NAME_FIELDS)), "")
     who = assessor_name(who.get("email") or who.get("id") if isinstance(who, dict) else who)
-    project = str(by.get("project") or (PROJECT.match(record.path.name) or ["", ""])[1])
-    number = str(by.get("annotation_id") or "")  # without it times may be the document's
-    times = [TIME.fullmatch(str(by.get(name))) if number else None for name in ("created_at", "updated_at")]
-    origin = str(record.path), project, number, *(time[0] if time else "" for time in times)
+    condition = record.fields.get("condition")
     condition = condition if isinstance(condition, str) else ""
+    project = str(by.get("project") or (PROJECT.match(record.path.name) or ["", ""])[1])
+    made, time = (TIME.fullmatch(str(by.get(name))) for name in ("created_at", "updated_at"))
+    annotation = f"{by['annotation_id']} {made[0]}" if made and by.get("annotation_id") else ""
+    origin = str(record.path), project, annotation, time[0] if time and annotation else ""
     return Label(record.source, record.word("qid"), record.word("docid"), text, who, condition, left_out, *origin)
 
 
@@ -90,11 +89,7 @@ def _label_text(record: Record, value: Any) -> str:
         with suppress(ValueError):
             value = parse_json(value)
     while isinstance(value, list | dict):
-        held = (
-            value
-            if isinstance(value, list)
-            else [value[n] for n, form in HELD.items() if isinstance(value.get(n), form)]
-        )
+        held = value if isinstance(value, list) else [value[k] for k, t in HELD.items() if isinstance(value.get(k), t)]
         if len(held) > 1 or (value and not held):
             raise record.problem(f"{len(held)} labels ({', '.join(map(str, value))}), expected one; keep one")
         value = held[0] if held else ""
@@ -106,16 +101,13 @@ def _label_text(record: Record, value: Any) -> str:
 
 
 def parse_fields(record: Record) -> list[Label]:
-    """Return the label of a flat record: lines of Heed, doccano and Prodigy, rows of tables, Label Studio's JSON_MIN.
-
-    A label that Prodigy asked for and that was rejected is ``not LABEL``.
-    """
+    """Return the label of a flat record: a line of Heed, doccano or Prodigy, a table's row, Label Studio's JSON_MIN."""
     fields, answer = record.fields, record.fields.get("answer")
     # Label Studio omits the field where a task was skipped; Prodigy has choices in accept beside an empty grade
-    values = (fields.get(name) for name in (*GRADE_FIELDS, "accept"))
+    values = map(fields.get, (*GRADE_FIELDS, "accept") if answer else GRADE_FIELDS)
     value = next((value for value in values if value not in (None, "", [])), None)
     left_out = "ignored" if answer == "ignore" else "rejected" if answer == "reject" else ""
-    if left_out == "rejected" and value is not None and "accept" not in fields:
+    if left_out == "rejected" and value is not None and "accept" not in fields:  # the question was about one label
         value, left_out = f"not {_label_text(record, value)}", ""
     return [label_of(record, value, {**fields, "project": None}, left_out)]
 

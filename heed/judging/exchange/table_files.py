@@ -190,7 +190,8 @@ def xlsx_records(path: Path) -> Iterator[Record]:
     judged = [sheet for sheet, names in headers.items() if not _missing(names)]
     fail(problems or ([] if judged else [f"{path}: {_missing(next(iter(headers.values()), []))}"]))
     if len(headers) > 1:
-        log.info(f"{path}: {len(headers)} sheets; judgements are in {''.join(judged).removesuffix(', ')}")
+        others = "".join(sheet for sheet in headers if sheet not in judged).removesuffix(", ")
+        log.info(f"{path}: judgements in {''.join(judged).removesuffix(', ')}; none in {others or 'another sheet'}")
 
 
 def _rows(path: Path) -> Iterator[tuple[str, int, list[Any]]]:
@@ -206,18 +207,15 @@ def _rows(path: Path) -> Iterator[tuple[str, int, list[Any]]]:
             with closing(books[0]), closing(books[1]):
                 for sheet, other in zip(*(book.worksheets for book in books), strict=True):
                     title = f"sheet {sheet.title}, " if len(books[0].worksheets) > 1 else ""
-                    rows = zip(sheet.iter_rows(), other.iter_rows(values_only=True), strict=True)
-                    yield from ((title, number, [*map(_value, *row)]) for number, row in enumerate(rows, 1))
+                    for number, row in enumerate(map(zip, sheet.iter_rows(), other.iter_rows()), 1):
+                        # by value, type, and type with formulas; an empty text that was calculated has the type str
+                        empty = {(None, "n", "f"): FORMULA}
+                        yield title, number, [empty.get((a.value, a.data_type, b.data_type), a.value) for a, b in row]
     except DataError:
         raise
     except Exception as error:  # openpyxl, zipfile and two XML parsers raise many kinds for a damaged file
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"{path}: not an Excel workbook ({reason}); save it as .xlsx") from error
-
-
-def _value(cell: Any, formula: Any) -> Any:
-    is_empty = cell.value is None and cell.data_type == "n"  # str: calculated, and empty
-    return FORMULA if is_empty and formula is not None else cell.value
 
 
 def _missing(names: list[str]) -> str:
