@@ -545,7 +545,7 @@ def test_all_sheets_of_a_workbook_with_judgements_are_read(tmp_path: Path, heed:
     path = workbook(tmp_path / "p.xlsx", notes=notes, **sheets, empty=[])
     done = heed(COMMAND, "p.xlsx", "--resolve", "majority", "--out", "q")
     assert (tmp_path / "q").read_text() == "1 0 a 0\n1 0 b 1\n"
-    assert "p.xlsx: judgements in sheet ann, sheet ben, sheet cem; none in sheet notes\n" in done.stderr
+    assert "p.xlsx: judgements in sheet ann, sheet ben, sheet cem, of 4 sheets\n" in done.stderr
     assert "p.xlsx, sheet ann and p.xlsx, sheet ben: 2 documents are judged by both, equal 1.000" in done.stdout
     named = {topic: [[*header, "assessor"], [topic, "a", 1, "Ann"]] for topic in ("1", "2")}
     assert [*persons(workbook(path, **named))] == ["Ann"]

@@ -155,8 +155,8 @@ def _read_results(path: Path, task: Task) -> Addition:
             continue
         condition = label.condition if label.condition in CONDITIONS else "original"
         assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
-        at = label.time or time
-        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, int(number), "", at, False)
+        moment = label.time or time
+        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, int(number), "", moment, False)
         added = _entries(judgement, _narrative(task.topics[label.qid]) if label.qid in task.topics else "")
         # an annotation is the same one in files of all names
         entries += [entry._replace(request=label.annotation or entry.request) for entry in added]

@@ -139,10 +139,7 @@ def json_records(path: Path) -> Iterator[Record]:
 
 
 def parse_item(record: Record) -> list[Label]:
-    """Return the judgements of a Label Studio task, one for each annotation; other items are flat.
-
-    Skipped annotations, drafts and predictions are without a label, and say so.
-    """
+    """Return a label for each annotation, draft and prediction of a Label Studio task; other items are flat."""
     if not isinstance(record.fields.get("data"), dict):
         return parse_fields(record)
     task = record._replace(fields=record.fields["data"])

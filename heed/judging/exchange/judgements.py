@@ -74,11 +74,11 @@ def _of_persons(labels: Sequence[Label]) -> list[Label]:
         name = f"{number[1]} of {origin}" if number else label.assessor or origin
         states = latest.setdefault((origin, label.annotation or index), {})
         states.setdefault(label.time, {}).setdefault(label.text, label._replace(assessor=name))
-    kept = [label for states in latest.values() for label in states[max(states)].values()]
-    reasons = [label.left_out for label in kept if label.left_out] + ["exported again"] * (len(labels) - len(kept))
+    last = [label for states in latest.values() for label in states[max(states)].values()]
+    reasons = [label.left_out for label in last if label.left_out] + ["exported again"] * (len(labels) - len(last))
     if reasons:
         log.info(f"left out: {', '.join(f'{count} {reason}' for reason, count in Counter(reasons).items())}")
-    return kept
+    return last
 
 
 def _origins(labels: Sequence[Label]) -> list[str]:
@@ -200,6 +200,10 @@ def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
 
 def _describe(votes: Votes) -> str:
     return "; ".join(
-        f"{grade} by {', '.join(at if at.startswith(who) else f'{who} ({at})' for who, at in sorted(names.items()))}"
-        for grade, names in sorted(votes.items())
+        f"{grade} by {', '.join(_with_source(assessor, source) for assessor, source in sorted(assessors.items()))}"
+        for grade, assessors in sorted(votes.items())
     )
+
+
+def _with_source(assessor: str, source: str) -> str:
+    return source if source.startswith(assessor) else f"{assessor} ({source})"

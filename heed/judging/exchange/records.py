@@ -72,8 +72,8 @@ def label_of(record: Record, label: Any, by: Mapping[str, Any], left_out: str = 
     condition = record.fields.get("condition")
     condition = condition if isinstance(condition, str) else ""
     project = str(by.get("project") or (PROJECT.match(record.path.name) or ["", ""])[1])
-    made, time = (TIME.fullmatch(str(by.get(name))) for name in ("created_at", "updated_at"))
-    annotation = f"{by['annotation_id']} {made[0]}" if made and by.get("annotation_id") else ""
+    created, time = (TIME.fullmatch(str(by.get(name))) for name in ("created_at", "updated_at"))
+    annotation = f"{by['annotation_id']} {created[0]}" if created and by.get("annotation_id") else ""
     origin = str(record.path), project, annotation, time[0] if time and annotation else ""
     return Label(record.source, record.word("qid"), record.word("docid"), text, who, condition, left_out, *origin)
 
@@ -89,10 +89,10 @@ def _label_text(record: Record, value: Any) -> str:
         with suppress(ValueError):
             value = parse_json(value)
     while isinstance(value, list | dict):
-        held = value if isinstance(value, list) else [value[k] for k, t in HELD.items() if isinstance(value.get(k), t)]
-        if len(held) > 1 or (value and not held):
-            raise record.problem(f"{len(held)} labels ({', '.join(map(str, value))}), expected one; keep one")
-        value = held[0] if held else ""
+        items = value if isinstance(value, list) else [value[k] for k, t in HELD.items() if isinstance(value.get(k), t)]
+        if len(items) > 1 or (value and not items):
+            raise record.problem(f"{len(items)} labels ({', '.join(map(str, value))}), expected one; keep one")
+        value = items[0] if items else ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int | None):

@@ -190,8 +190,7 @@ def xlsx_records(path: Path) -> Iterator[Record]:
     judged = [sheet for sheet, names in headers.items() if not _missing(names)]
     fail(problems or ([] if judged else [f"{path}: {_missing(next(iter(headers.values()), []))}"]))
     if len(headers) > 1:
-        others = "".join(sheet for sheet in headers if sheet not in judged).removesuffix(", ")
-        log.info(f"{path}: judgements in {''.join(judged).removesuffix(', ')}; none in {others or 'another sheet'}")
+        log.info(f"{path}: judgements in {''.join(judged)}of {len(headers)} sheets")
 
 
 def _rows(path: Path) -> Iterator[tuple[str, int, list[Any]]]:
@@ -219,7 +218,7 @@ def _rows(path: Path) -> Iterator[tuple[str, int, list[Any]]]:
 
 
 def _missing(names: list[str]) -> str:
-    """Return what keeps a header from being one of judgements, empty if nothing does."""
+    """Return the problem of a header without the columns of judgements; empty for one that has them."""
     missing = [name for name in ("qid", "docid") if name not in names]
     if not set(GRADE_FIELDS) & set(names):
         missing.append(" or ".join(GRADE_FIELDS))
