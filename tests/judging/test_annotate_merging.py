@@ -416,26 +416,33 @@ def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp
     "names", [("project-3-at-2026-11-26-18-00-1a2b3c4d", "project-3-at-2026-11-27-18-00-5e6f7a8b"), "xy"]
 )
 def test_the_next_export_of_a_project_is_by_the_persons_who_are_here(
-    new: New, tmp_path: Path, names: Sequence[str]
+    new: New, tmp_path: Path, names: Sequence[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def exported_project(name: str, *grades: int, second: int = 0) -> Path:
-        """Write annotations 7 and 8 of user 1, of documents a and b, as JSON_MIN; the last one was changed later."""
+    caplog.set_level("WARNING")
+
+    def exported_project(name: str, *grades: tuple[int, str, int], second: int = 0) -> Path:
+        """Write annotations 1, 2 … with user, document and grade as JSON_MIN; the higher the grade, the later."""
         lines = [
-            {"qid": "1", "docid": docid, "grade": str(grade), "annotator": 1, "annotation_id": number}
-            | {"created_at": f"2026-11-26T10:00:0{second}Z", "updated_at": f"2026-11-26T1{number - 7 + grade}:30:00Z"}
-            for number, (docid, grade) in enumerate(zip("ab", grades, strict=False), 7)
+            {"qid": "1", "docid": docid, "grade": str(grade), "annotator": user, "annotation_id": number}
+            | {"created_at": f"2026-11-26T10:00:0{second}Z", "updated_at": f"2026-11-26T11:00:0{grade}Z"}
+            for number, (user, docid, grade) in enumerate(grades, 1)
         ]
         (tmp_path / name).with_suffix(".json").write_text(json.dumps(lines))
         return (tmp_path / name).with_suffix(".json")
 
     here = new("here")
-    monday, tuesday = exported_project(names[0], 3, 0), exported_project(names[1], 3, 1)
+    monday = exported_project(names[0], (1, "a", 3), (2, "a", 1))
+    tuesday = exported_project(names[1], (1, "a", 3), (2, "a", 3), (1, "b", 0))  # all of user 2 was corrected
+    project = "project 3" if names[0].startswith("project") else "x"
     here.add(monday)
     for files in ([tuesday], [monday], [tuesday, monday]):
         here.add(*files)
-        who = "1 of project 3" if names[0].startswith("project") else "1 of x"
-        assert here.grades() == {(who, "1", "original", "a"): 3, (who, "1", "original", "b"): 1}
-    other = exported_project(names[0], 1, second=5)  # another installation's user 1: nothing says that it is this one
+        grades = {("1", "a"): 3, ("2", "a"): 3, ("1", "b"): 0}
+        assert here.grades() == {
+            (f"{user} of {project}", "1", "original", docid): grade for (user, docid), grade in grades.items()
+        }
+        assert here.log() == 4 and caplog.text == ""  # nothing was changed on two sides
+    other = exported_project(names[0], (1, "a", 1), second=5)  # another installation's: nothing says who user 1 is
     with pytest.raises(UsageError, match="1 of .* has judged here too; give --as"):
         here.add(other)
 

@@ -17,7 +17,7 @@ from heed.formats.pools import Pool
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import parse_score
 from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.change_log import NARRATIVE, Entry, State, current_entries, read_log
+from heed.judging.annotate.change_log import ADDED, NARRATIVE, Entry, State, current_entries, read_log
 from heed.judging.annotate.database import open_read_only, stored_properties
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import wording_of
@@ -157,9 +157,9 @@ def _read_results(path: Path, task: Task) -> Addition:
         assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
         moment = label.time or time
         judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, int(number), "", moment, False)
-        added = _entries(judgement, _narrative(task.topics[label.qid]) if label.qid in task.topics else "")
-        # an annotation is the same one in files of all names
-        entries += [entry._replace(request=label.annotation or entry.request) for entry in added]
+        for entry in _entries(judgement, _narrative(task.topics[label.qid]) if label.qid in task.topics else ""):
+            state = f"{ADDED}{label.annotation}@{moment}{entry.kind}"  # of one annotation in files of all names
+            entries.append(entry._replace(request=state) if label.annotation else entry)
     fail(problems)
     return _added_entries(path, task, entries)
 
