@@ -12,7 +12,6 @@ from heed.measures.comparison import compare_pair, warn_of_runs
 from heed.measures.comparison_warnings import (
     warn_of_judgements,
     warn_of_no_values,
-    warn_of_not_judged,
     warn_of_same_runs,
     warn_of_single_precision,
 )
@@ -193,9 +192,7 @@ def _of_pair(
     )
     values = compare_pair(inputs, [name for measure in pair.measures for name in with_companions(measure)])
     label = f"{pair.base}>{pair.new}: "
-    warn_of_not_judged(inputs.not_judged, label)
-    if P_MRR in pair.measures:
-        warn_of_judgements(qrels, new_qrels, label)
+    warn_of_judgements(inputs, label, P_MRR in pair.measures)
     shares = absent(inputs, {measure: values[measure] for measure in map(str, pair.measures) if measure in values})
     chosen: dict[str, PerTopic] = {}
     for measure in pair.measures:

@@ -76,9 +76,8 @@ def no_longer_relevant(original: Qrels, changed: Qrels, variant: Variant = "pape
     """Return the documents, by qid, with a positive grade in ``original`` and 0 in ``changed``: those ruled out.
 
     Topics without any, and those in one qrels only, are left out, and so are the documents of :func:`not_judged`.
-    ``released``: they are ruled out too. FollowTable's ``irs.py`` knows positive tables alone; mteb 1.20
-    (``create_qrel_diff``) takes every document whose grade is another, -1 too, and fails without a line. mteb 2 has the
-    list from the data set, as ``--qrel-diff`` does.
+    ``released``: they are ruled out too, as by FollowTable's ``irs.py``, and by mteb 1.20's ``create_qrel_diff``, which
+    takes every other grade and fails without a line. mteb 2 has the list from the data set, as ``--qrel-diff`` does.
     """
     return _once_relevant(original, changed, lambda grade: grade == 0 or (grade < 0 and variant == "released"))
 
@@ -100,7 +99,6 @@ def not_judged(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
 def _once_relevant(original: Qrels, changed: Qrels, is_wanted: Callable[[int], bool]) -> dict[str, set[str]]:
     documents = {}
     for qid in (qid for qid in original if qid in changed):
-        absent = UNJUDGED if min(changed[qid].values(), default=1) <= 0 else 0
-        once = (docid for docid, grade in original[qid].items() if grade > 0)
-        documents[qid] = {docid for docid in once if is_wanted(changed[qid].get(docid, absent))}
+        grades, absent = changed[qid], UNJUDGED if min(changed[qid].values(), default=1) <= 0 else 0
+        documents[qid] = {d for d, grade in original[qid].items() if grade > 0 and is_wanted(grades.get(d, absent))}
     return {qid: docids for qid, docids in documents.items() if docids}

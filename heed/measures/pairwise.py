@@ -29,8 +29,8 @@ def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
     ``1 − r / s`` where it fell; averaged over the topic's documents. A document missing from a run
     has the list's length + 1 as its rank (mteb ``get_rank_from_dict``). Topics without changed
     documents, or missing from one of the runs, have no value: compare the number of values with
-    the number of topics. Paper and released code agree (``>`` and ``≥`` both give 0 on equal ranks), but for which
-    documents have changed: see :func:`heed.measures.no_longer_relevant`.
+    the number of topics. Paper and released code agree (``>`` and ``≥`` both give 0 on equal ranks), but not
+    on ``changed``: see :func:`heed.measures.no_longer_relevant`.
     """
     ranks = ranks_of([base, new], changed)
     old, now = ranks.values

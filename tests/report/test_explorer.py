@@ -111,7 +111,7 @@ def test_a_topic_says_how_many_documents_nobody_judged_under_the_new_condition(t
         reasons = [one["reason"] for one in view["absent"] if one["condition"] == "original>changed"]
         assert reasons == [
             NOT_RULED_OUT,
-            "1 document is relevant under original and not judged under changed, so neither ruled out nor kept.",
+            "1 document is relevant under original and not judged under changed: neither ruled out nor kept.",
         ]
 
 

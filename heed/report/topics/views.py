@@ -176,9 +176,9 @@ def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[
         yield f"No document that is relevant under {base} is ruled out under {new}: p-MRR has nothing that should fall."
     elif not still_relevant(*judged):
         yield f"No document is relevant under both {base} and {new}: selectivity has nothing that should stay."
-    if left_open := not_judged(*judged):
-        count = counted(len(left_open[topic.qid]), "document")
-        yield f"{count} relevant under {base} and not judged under {new}, so neither ruled out nor kept."
+    for docids in not_judged(*judged).values():
+        count = counted(len(docids), "document")
+        yield f"{count} relevant under {base} and not judged under {new}: neither ruled out nor kept."
 
 
 def document_view(explored: Explored, docid: str) -> DocumentView:

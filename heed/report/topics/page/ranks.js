@@ -7,11 +7,8 @@ export function rankingOf(topic, system, condition) {
   return { ...ranking, rankOf: new Map(ranking.documents.map((place, i) => [place, ranking.ranks[i]])) };
 }
 
-/** Return a document's grade under a condition; null without a judgement, which a negative grade is. */
-export function gradeOf(topic, condition, place) {
-  const grade = topic.grades[condition]?.[place] ?? -1;
-  return grade < 0 ? null : grade;
-}
+/** Return a document's grade under a condition; null without a judgement, as a negative grade is none. */
+export const gradeOf = (topic, condition, place) => [topic.grades[condition]?.[place]].find((grade) => grade >= 0) ?? null;
 
 const isJudged = (topic, place) => Object.values(topic.grades).some((grades) => typeof grades[place] === "number");
 
@@ -34,8 +31,8 @@ export function moved(from, to) {
 /** Return whether a document is relevant under a condition; null where that is open, as `not_judged` of heed.measures. */
 function isRelevant(topic, condition, place) {
   const grade = gradeOf(topic, condition, place);
-  if (grade !== null) return grade > 0;
-  return topic.grades[condition].some((other) => other !== null && other <= 0) ? null : false;
+  const isOpen = grade === null && topic.grades[condition].some((other) => other !== null && other <= 0);
+  return isOpen ? null : grade > 0;
 }
 
 /** Return what the grades of two conditions ask of a document: "fall", "rise", or "" where they ask for neither. */
