@@ -13,7 +13,7 @@ from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
 from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.export import export
-from heed.judging.annotate.grades import disagreements, final_grade, grade_before_edit, pair_agreements
+from heed.judging.annotate.grades import disagreements, grade_before_edit, majority_grade, pair_agreements
 from heed.judging.annotate.store import Change, Judgement, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures import no_longer_relevant
@@ -52,12 +52,12 @@ def test_disagreements_tell_all_grades_and_the_decision() -> None:
 
 
 def test_the_grade_that_stands_for_several() -> None:
-    assert final_grade({"ann": 1}) == 1
-    assert final_grade({"ann": 1, "bela": 1, "carl": 0}) == 1
-    assert final_grade({"ann": 1, "bela": 0}) is None
-    assert final_grade({"ann": 1, "bela": 0, "carl": 3}) is None
-    assert final_grade({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
-    assert final_grade({}) is None
+    assert majority_grade({"ann": 1}) == 1
+    assert majority_grade({"ann": 1, "bela": 1, "carl": 0}) == 1
+    assert majority_grade({"ann": 1, "bela": 0}) is None
+    assert majority_grade({"ann": 1, "bela": 0, "carl": 3}) is None
+    assert majority_grade({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
+    assert majority_grade({}) is None
 
 
 def test_what_is_read_again_comes_from_decision_then_majority_then_ones_own_grade() -> None:

@@ -41,7 +41,8 @@ class Record(NamedTuple):
 class Label(NamedTuple):
     """An assessor's label of a document for a topic; ``text`` is empty where it is not judged.
 
-    ``condition`` is that under which the document was judged, empty where the file does not name one.
+    ``condition`` is that under which the document was judged, ``instruction`` the narrative; they and the assessor's
+    ``note`` are empty where the file does not name one.
     """
 
     source: str
@@ -50,18 +51,20 @@ class Label(NamedTuple):
     text: str
     assessor: str
     condition: str = ""
+    instruction: str = ""
+    note: str = ""
 
 
 def label_of(record: Record, label: Any, assessor: Any) -> Label:
     """Return the label of a record with the record's ids; the assessor is the file where none is named."""
-    condition = record.fields.get("condition")
+    condition, instruction, note = (record.fields.get(name) for name in ("condition", "instruction", "note"))
     return Label(
         record.source,
         record.word("qid"),
         record.word("docid"),
         _label_text(record, label),
         str(assessor or record.path),
-        condition if isinstance(condition, str) else "",
+        *(text if isinstance(text, str) else "" for text in (condition, instruction, note)),
     )
 
 
