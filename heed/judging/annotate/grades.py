@@ -148,21 +148,24 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
         if grade is not None:
             grades[condition][qid][docid] = grade
     original = {qid: in_pool_order(task, qid, grades["original"][qid]) for qid in task.pool}
-    for _, qid, _, docid, grade, *_ in {*judgements} - {*counting}:
-        older[qid][docid] = max(older[qid].get(docid, 0), grade or 0)
+    for judgement in {*judgements} - {*counting}:
+        if judgement.grade:
+            older[judgement.qid][judgement.docid] = judgement.grade
+    begun = {
+        judgement.qid for judgement in judgements if judgement.condition == "changed" and judgement.grade is not None
+    }
     changed, incomplete = {}, {}
     for qid, judged in grades["changed"].items():
-        if not is_changed(task, qid, narratives[qid]) or not (judged or older[qid] or task.only_relevant):
+        if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):
             continue
-        relevant = {docid: grade for docid, grade in older[qid].items() if grade > 0}
-        before = in_pool_order(task, qid, original[qid] | relevant)
+        before = in_pool_order(task, qid, original[qid] | older[qid])
         unchanged = {
             docid: grade
             for docid, grade in before.items()
             if grade <= 0 and decided.get((qid, "changed", docid), 0) is not None
         }
         missing = [docid for docid, grade in before.items() if grade > 0 and docid not in judged]
-        if missing and (judged or older[qid]):
+        if missing and qid in begun:
             incomplete[qid] = missing
         elif not missing and (unchanged or judged):
             changed[qid] = in_pool_order(task, qid, {**unchanged, **judged})
