@@ -1,7 +1,7 @@
 """Agreement of assessors, and judgements as files that the collection commands read as they are."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from heed.judging.annotate.grades import (
     majority_grade,
     pair_agreements,
 )
+from heed.judging.annotate.payloads import agreement_data
 from heed.judging.annotate.store import Change, Judgement, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures import no_longer_relevant
@@ -91,7 +92,7 @@ class Annotation(Judging):
         super().__init__(store)
         self.out = folder / "out"
 
-    def grade_topic(self, who: str, qid: str, condition: str, values: list[int]) -> dict[str, int]:
+    def grade_topic(self, who: str, qid: str, condition: str, values: Sequence[int | None]) -> dict[str, int]:
         grades = dict(zip(self.task.to_judge(qid), values, strict=False))
         for docid, value in grades.items():
             self.grade(who, qid, docid, value, condition)
@@ -195,10 +196,13 @@ def test_changed_grades_older_than_the_narrative_are_left_out_and_named(annotati
             annotation.grade_topic(who, qid, "original", [3, 0, 1, 2])
             annotation.grade_topic(who, qid, "changed", [3, 0, 1, 0])
     one, two, three, four = annotation.pool["01"][:4]
-    history = len(annotation.store.judgements())
     annotation.export()
     assert [*read_qrels(annotation.out / "changed.qrels")] == ["01", "02"]
+    annotation.grade("carl", "01", one, 0, "changed")
+    assert agreement_data(annotation.task, annotation.store, "chair")["open"] == 1
+    history = len(annotation.store.judgements())
     annotation.edit("ann", "01", "another narrative")
+    assert agreement_data(annotation.task, annotation.store, "chair")["open"] == 0, "to be read again, not decided"
     narratives = {qid: text for qid, (text, _) in annotation.store.narratives().items()}
     progress = progress_by_topic(annotation.task, annotation.store.judgements(), narratives, "ann")["01"]
     assert (progress["again"], progress["read"]) == (4, 0), "the page says that all are to be read again"
@@ -244,6 +248,10 @@ def test_a_topic_of_two_assessors_is_finished_when_both_have_judged_and_read_aga
     assert exported("original") == {}
     with pytest.raises(HeedError, match=f"{len(values)} documents are not judged by all to whom their topic is"):
         export(task, annotation.store, annotation.out, unjudged="error")
+    annotation.grade_topic("ann", "01", "changed", [1])
+    annotation.grade_topic("bela", "01", "original", values[:-1])
+    assert [*exported("original")] == [*grades][:-1] and exported("changed") == {}
+    annotation.grade_topic("ann", "01", "changed", [None])
     annotation.grade_topic("bela", "01", "original", values)
     assert missing() == "" and exported("original") == grades
     annotation.grade_topic("bela", "01", "changed", [1])

@@ -499,5 +499,7 @@ def test_the_command_adds_and_exports(tmp_path: Path, heed: Heed) -> None:
         done = heed("pipelines.annotate", "pool.jsonl", *adding)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 1\nq1 0 b 3\n"
+    complete = heed("pipelines.annotate", "pool.jsonl", "--export", "out", "--unjudged", "error")
+    assert complete.returncode == 0, complete.stderr
     fresh = heed("pipelines.annotate", "pool.jsonl", "--database", "all.db", *sources, *adding)
     assert fresh.returncode == 0 and (tmp_path / "out" / "original.qrels").read_text() == "q1 0 b 3\n"

@@ -186,7 +186,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
             f"{count} made before the narrative's last edit, left out (topic, document; N leads there): {names}"
         )
     for keys, reason in (
-        (final.waiting, "not all to whom the topic is assigned have judged it"),
+        (final.waiting, "not all to whom the topic is assigned have judged; it is not in changed.qrels"),
         (final.undecided, "assessors differ; decide on the agreement page, or choose a rule with --resolve"),
     ):
         count, names = number_of(len(keys), "judgement"), brief([" ".join(key) for key in sorted(keys)])

@@ -123,10 +123,11 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
 
     A ``rule`` of :func:`heed.judging.exchange.judgements.resolve` decides where assessors differ; without one nothing
     does. Where nobody has judged, a document keeps its given grade under ``original``. The topics under ``changed`` are
-    those whose changed narrative differs from the original and whose relevant documents are all judged under it as it
-    is now: a relevant document without a changed grade would count as one that the edit has made non-relevant.
-    Documents that were not relevant and are not judged under it keep their grades, since an edit only narrows
-    (FollowIR, mFollowIR). Changed grades that are older than it count for nothing but what was relevant before it.
+    those whose changed narrative differs from the original, that wait for nobody to whom they are assigned, and whose
+    relevant documents are all judged under it as it is now: a relevant document without a changed grade would count as
+    one that the edit has made non-relevant. Documents that were not relevant and are not judged under it keep their
+    grades, since an edit only narrows (FollowIR, mFollowIR). Changed grades that are older than it count for nothing
+    but what was relevant before it.
     """
     judgements = [judgement for judgement in judgements if judgement.qid in task.pool]
     counting = current(judgements, narratives)
@@ -140,34 +141,30 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     by_rule = _resolve(differing, rule) if rule else {}
     undecided = differing.keys() - by_rule.keys()
     decided = {key: majority_grade(by_name) for key, by_name in votes.items()} | by_rule
-    decided |= dict.fromkeys(waiting | undecided)
-    given, older = {qid: {**task.qrels.get(qid, {})} for qid in task.pool}, {qid: dict[str, int]() for qid in task.pool}
-    grades: dict[str, Qrels] = {"original": given, "changed": {qid: {} for qid in task.pool}}
+    decided |= dict.fromkeys(is_open := waiting | undecided)
+    older, again = ({qid: dict[str, int]() for qid in task.pool} for _ in range(2))
+    grades: dict[str, Qrels] = {"original": {qid: {**task.qrels.get(qid, {})} for qid in task.pool}, "changed": again}
     for (qid, condition, docid), grade in decided.items():
         grades[condition][qid].pop(docid, None)
         if grade is not None:
             grades[condition][qid][docid] = grade
     original = {qid: in_pool_order(task, qid, grades["original"][qid]) for qid in task.pool}
-    for judgement in {*judgements} - {*counting}:
+    for judgement in (stale := {*judgements} - {*counting}):
         if judgement.grade:
             older[judgement.qid][judgement.docid] = judgement.grade
-    begun = {
-        judgement.qid for judgement in judgements if judgement.condition == "changed" and judgement.grade is not None
-    }
+    begun = {qid for qid, condition, _ in votes if condition == "changed"} | {judgement.qid for judgement in stale}
     changed, incomplete = {}, {}
     for qid, judged in grades["changed"].items():
         if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):
             continue
         before = in_pool_order(task, qid, original[qid] | older[qid])
         unchanged = {
-            docid: grade
-            for docid, grade in before.items()
-            if grade <= 0 and decided.get((qid, "changed", docid), 0) is not None
+            docid: grade for docid, grade in before.items() if grade <= 0 and (qid, "changed", docid) not in is_open
         }
         missing = [docid for docid, grade in before.items() if grade > 0 and docid not in judged]
         if missing and qid in begun:
             incomplete[qid] = missing
-        elif not missing and (unchanged or judged):
+        elif not missing and (unchanged or judged) and qid not in {qid for qid, _, _ in waiting}:
             changed[qid] = in_pool_order(task, qid, {**unchanged, **judged})
     return FinalGrades(
         original={qid: by_docid for qid, by_docid in original.items() if by_docid},
