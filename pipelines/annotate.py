@@ -96,8 +96,8 @@ def parser() -> argparse.ArgumentParser:
     judging.add_argument(
         "--resolve",
         choices=RULES,
-        help="what --export does with documents on which assessors differ and nobody has decided: leave them out "
-        "(default), or as in heed judgements stop, take the grade of most (in a tie the highest), or the highest",
+        help="where assessors differ and nobody has decided, --export leaves the document out (default), stops, takes "
+        "the grade of most assessors (in a tie the highest), or the highest",
     )
     log_options(command)
     return command

@@ -153,7 +153,7 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
         if judgement.grade:
             older[judgement.qid][judgement.docid] = judgement.grade
     begun = {qid for qid, condition, _ in votes if condition == "changed"} | {judgement.qid for judgement in stale}
-    changed, incomplete = {}, {}
+    unfinished, changed, incomplete = {qid for qid, _, _ in waiting}, {}, {}
     for qid, judged in grades["changed"].items():
         if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):
             continue
@@ -164,7 +164,7 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
         missing = [docid for docid, grade in before.items() if grade > 0 and docid not in judged]
         if missing and qid in begun:
             incomplete[qid] = missing
-        elif not missing and (unchanged or judged) and qid not in {qid for qid, _, _ in waiting}:
+        elif not missing and (unchanged or judged) and qid not in unfinished:
             changed[qid] = in_pool_order(task, qid, {**unchanged, **judged})
     return FinalGrades(
         original={qid: by_docid for qid, by_docid in original.items() if by_docid},
