@@ -144,7 +144,9 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     _print_powers(options, "mean that n topics tell from 0", powers)
     if options.per_topic:
         print(f"\n{_topic_table(values)}")
-    return {"measures": by_measure, "per_topic": values, "power": powers}
+    left_out = {qid: len(docids) for qid, docids in inputs.not_judged.items()}
+    more = {"not_judged": left_out} if left_out else {}
+    return {"measures": by_measure, "per_topic": values, "power": powers} | more
 
 
 def _print_powers(options: argparse.Namespace, shown: str, by_measure: Mapping[str, Power]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from heed.errors import DataError, fail
 from heed.files import CONTROL, read_lines, write_packed
 from heed.formats.run_warnings import warn_of_order
-from heed.progress import warn
+from heed.progress import log, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
@@ -171,7 +171,10 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
         warn(f"{path}: {repeated} judgements are repeated with the same grade and count once")
     if not topics:
         raise DataError(f"{path}: holds no judgements; expected topic 0 docid grade")
-    return by_subtopic(topics)
+    qrels = by_subtopic(topics)
+    if negative := {grade for grades in qrels.values() for grade in grades.values() if grade < 0}:
+        log.info(f"{path}: negative grades ({', '.join(map(str, sorted(negative)))}) are not judged, as in trec_eval")
+    return qrels
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:

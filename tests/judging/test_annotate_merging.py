@@ -460,6 +460,41 @@ def test_a_name_in_another_form_of_unicode_or_with_blanks_is_the_same(new: New, 
     assert read_assigned(tmp_path / "assigned.tsv", POOL) == {"1": [composed], "2": ["Ann"]}
 
 
+def test_a_file_of_both_conditions_is_read_with_its_notes_and_the_narrative_that_its_task_carries(
+    new: New, tmp_path: Path
+) -> None:
+    here = new("here")
+    here.edit("ann", "1", "edited\nnarrative")
+    table, studio = tmp_path / "ben.csv", tmp_path / "studio.json"
+    table.write_text(
+        "qid,docid,condition,instruction,grade,note\n"
+        "1,a,original,narrative 1,3,sure\n"
+        "1,a,changed,edited narrative,0,\n"
+        "1,b,changed,narrative before,0,\n"
+        "2,a,original,narrative 2,,cannot read it\n"
+    )
+    data = {"qid": "1", "docid": "b", "condition": "changed", "instruction": "edited narrative"}
+    result = [{"from_name": "grade", "to_name": "text", "type": "choices", "value": {"choices": ["1"]}}]
+    studio.write_text(json.dumps([{"data": data, "annotations": [{"result": result, "completed_by": "cem"}]}]))
+    for _ in range(2):
+        here.add(table, studio)
+    wording = wording_of("edited narrative")
+    states = {
+        judgement[:4]: (judgement.grade, judgement.note, judgement.is_stale(wording))
+        for judgement in here.store.judgements()
+    }
+    assert states == {
+        ("ben", "1", "original", "a"): (3, "sure", False),
+        ("ben", "1", "changed", "a"): (0, "", False),
+        ("ben", "1", "changed", "b"): (0, "", True),
+        ("ben", "2", "original", "a"): (None, "cannot read it", False),
+        ("cem", "1", "changed", "b"): (1, "", False),
+    }
+    table.write_text("qid,docid,condition,grade\n1,a,original,3\n1,a,reversed,0\n")
+    with pytest.raises(HeedError, match="judgements under several conditions: original .*, reversed "):
+        here.add(table)
+
+
 def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
     here, there = new("here"), new("there", DEEPER)
     there.grade("bela", "1", "c", 1)
@@ -512,5 +547,7 @@ def test_the_command_adds_and_exports(tmp_path: Path, heed: Heed) -> None:
         done = heed("pipelines.annotate", "pool.jsonl", *adding)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 1\nq1 0 b 3\n"
+    complete = heed("pipelines.annotate", "pool.jsonl", "--export", "out", "--unjudged", "error")
+    assert complete.returncode == 0, complete.stderr
     fresh = heed("pipelines.annotate", "pool.jsonl", "--database", "all.db", *sources, *adding)
     assert fresh.returncode == 0 and (tmp_path / "out" / "original.qrels").read_text() == "q1 0 b 3\n"

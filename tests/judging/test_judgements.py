@@ -350,6 +350,9 @@ def test_the_agreement_of_two_assessors_is_printed(tmp_path: Path, heed: Heed) -
     # 7 of 10 equal; by chance (6 · 5 + 4 · 5) / 100; κ = (.7 - .5) / .5; on a scale of two grades both κ are one
     line = "ann.csv and ben.csv: 10 documents are judged by both, equal 0.700, κ 0.400, linear κ 0.400\n"
     assert (result.returncode, result.stdout) == (0, line)
+    (tmp_path / "again.csv").write_bytes((tmp_path / "ann.csv").read_bytes())
+    result = heed(COMMAND, "ann.csv", "again.csv", "--out", "q", "--quiet")
+    assert "again.csv and ann.csv agree on all 11 documents that both judged: are they one person?" in result.stderr
     result = heed(COMMAND, "ann.csv", "ben.csv", "--out", "q", "--quiet")  # before they are said to differ
     assert (result.returncode, result.stdout) == (1, line)
 

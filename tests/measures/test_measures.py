@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.measures import no_longer_relevant, p_mrr, standard
+from heed.measures import no_longer_relevant, not_judged, p_mrr, standard, still_relevant
 
 DOCIDS = [f"d{number}" for number in range(8)]
 RANKING = st.dictionaries(st.sampled_from(DOCIDS), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1)
@@ -51,10 +51,28 @@ def test_topics_without_changes_or_missing_from_a_run_have_no_value() -> None:
     assert p_mrr(run, run, {"1": set()}) == {}
 
 
-def test_documents_that_are_no_longer_relevant() -> None:
-    original = {"1": {"a": 3, "b": 1, "c": 0, "e": 1}, "2": {"a": 1}, "3": {"a": 1}}
-    changed = {"1": {"a": 0, "b": 1, "c": 0, "e": -1}, "2": {"a": 3}}
-    assert no_longer_relevant(original, changed) == {"1": {"a", "e"}}
+@pytest.mark.parametrize(
+    ("changed", "gone", "kept", "left_open"),
+    [
+        ({"a": 0, "b": 1, "c": 0, "e": 0}, "ae", "b", ""),
+        ({"a": 0, "b": 1, "c": 0, "e": -1}, "a", "b", "e"),  # trec_eval's mark of what is pooled and not judged
+        ({"a": 0, "b": 1, "e": -2}, "a", "b", "e"),  # of the Web tracks
+        ({"b": 1, "c": 0}, "", "b", "ae"),  # 0 is listed, so a line is missing where nobody judged
+        ({"b": 1, "c": -1}, "", "b", "ae"),
+        ({"b": 1, "z": 2}, "ae", "b", ""),  # a file of relevant documents only, as FollowTable's
+        ({}, "abe", "", ""),
+    ],
+)
+def test_documents_that_are_no_longer_relevant(changed: dict[str, int], gone: str, kept: str, left_open: str) -> None:
+    # relevant are a, b and e: c, d and x, with 0 and below, were never relevant, and are of no kind
+    judged = (
+        {"1": {"a": 3, "b": 1, "c": 0, "d": -1, "e": 1, "x": -2}, "2": {"a": 1}, "3": {"a": 1}},
+        {"1": changed, "2": {"a": 3}},
+    )
+    of_topic = [kind(*judged).get("1", set()) for kind in (no_longer_relevant, still_relevant, not_judged)]
+    assert of_topic == [{*gone}, {*kept}, {*left_open}]
+    assert no_longer_relevant(*judged, "released").get("1", set()) == {*gone, *left_open}
+    assert not any("3" in kind(*judged) for kind in (no_longer_relevant, still_relevant, not_judged))
 
 
 def test_standard_measures_worked_by_hand() -> None:

@@ -20,6 +20,8 @@ from heed.report.topics.packing import packed
 from heed.report.topics.views import document_view, folder_view, title_of, topic_view
 
 FERRIES = "Find ships. Leave out ferries."
+NONE = "No document that is relevant under original is ruled out under changed"
+NOT_RULED_OUT = f"{NONE}: p-MRR has nothing that should fall."
 
 
 def ships(root: Path, **more: dict[str, int]) -> Path:
@@ -85,7 +87,9 @@ def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(expl
 
 def test_a_topic_without_a_value_says_why(explored: Explored) -> None:
     reasons = {qid: [(one["condition"], one["reason"]) for one in topic_view(explored, qid)["absent"]] for qid in "23"}
-    still = "Every document that is relevant under original still is under changed: p-MRR has nothing that should fall."
+    still = (
+        "No document that is relevant under original is ruled out under changed: p-MRR has nothing that should fall."
+    )
     assert reasons["2"] == [("original>changed", still)]
     assert reasons["3"] == [
         ("changed", "Not judged under changed: it is in no mean of that condition."),
@@ -98,6 +102,17 @@ def test_a_topic_whose_relevant_documents_are_all_ruled_out_has_p_mrr_alone(tmp_
     assert view["values"]["obeys"]["original>changed"].keys() == {"p-MRR", "p-MRR in neither", "p-MRR in one only"}
     reason = "No document is relevant under both original and changed: selectivity has nothing that should stay."
     assert {"condition": "original>changed", "reason": reason} in view["absent"]
+
+
+def test_a_topic_says_how_many_documents_nobody_judged_under_the_new_condition(tmp_path: Path) -> None:
+    # d1 has -1, as pooled and not judged, and then no line beside a 0
+    for grades in ({"d1": -1}, {"d4": 0}):
+        view = topic_view(Explored(*read_tree(ships(tmp_path, **{"3": grades}))), "3")
+        reasons = [one["reason"] for one in view["absent"] if one["condition"] == "original>changed"]
+        assert reasons == [
+            NOT_RULED_OUT,
+            "1 document is relevant under original and not judged under changed: neither ruled out nor kept.",
+        ]
 
 
 def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Path) -> None:

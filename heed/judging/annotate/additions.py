@@ -136,28 +136,29 @@ def _read_export(folder: Path, task: Task) -> Addition:
 
 
 def _read_results(path: Path, task: Task) -> Addition:
-    """Read the grades in a result file of an annotation tool; all else, narratives too, is that of ``task``.
+    """Read the grades and notes in a result file of an annotation tool; all else is that of ``task``.
 
-    Labels are grades of the scale or its words. They are of the file's time where the tool tells none; those that
-    name no condition of the page are under the original narrative.
+    Labels are grades of the scale or its words. They are of the file's time, where the tool tells none; those that
+    name no condition of the page are under the original narrative, others under that of their record, if it has one.
     """
     time = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
     words = {grade.label.casefold(): grade.grade for grade in task.scale}
     entries: list[Entry] = []
     problems: list[str] = []
-    for label in read_judgements([path]):
+    for label in read_judgements([path], together=CONDITIONS):
         number = words.get(label.text.casefold(), parse_score(label.text))
-        if (number is not None and number < 0) or not label.text:
-            continue  # not judged
-        if number not in task.grades():
+        if not label.text or (number is not None and number < 0):
+            number = None  # not judged, at most noted
+        elif number not in task.grades():
             scale = ", ".join(f"{grade.grade} {grade.label}" for grade in task.scale)
             problems.append(f"{label.source}: label {label.text!r}, expected one of {scale}")
             continue
         condition = label.condition if label.condition in CONDITIONS else "original"
         assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
-        moment = label.time or time
-        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, int(number), "", moment, False)
-        for entry in _entries(judgement, _narrative(task.topics[label.qid]) if label.qid in task.topics else ""):
+        grade, moment = None if number is None else int(number), label.time or time
+        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, grade, label.note, moment, False)
+        narrative = _narrative(task.topics[label.qid]) if label.qid in task.topics else ""
+        for entry in _entries(judgement, label.instruction or narrative):
             state = f"{ADDED}{label.annotation}@{moment}{entry.kind}"  # of one annotation in files of all names
             entries.append(entry._replace(request=state) if label.annotation else entry)
     fail(problems)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -33,13 +33,16 @@ NUMBER = re.compile(r"(\d+)(\.0)?")  # of an assessor; pandas writes 1.0 for 1 b
 
 Key = tuple[str, str]  # qid, docid
 Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a document that is not judged
+RULES = ("error", "majority", "highest")  # of resolve, where assessors differ
 
 
-def read_judgements(files: Sequence[Path], id_map: Path | None = None, condition: str = "") -> list[Label]:
+def read_judgements(
+    files: Sequence[Path], id_map: Path | None = None, condition: str = "", together: Collection[str] = ()
+) -> list[Label]:
     """Read every judgement of ``files``, those without a label too; ``id_map`` is the map of Relevation's ids.
 
     With a ``condition``, what was judged under another one is left out. Raises :class:`DataError` naming every bad
-    record, and for several conditions.
+    record, and for several conditions, unless all are of those read ``together``.
     """
     if id_map and all(suffix(path) in READERS for path in files):
         raise UsageError(f"--map {id_map}: renames the ids of Relevation's files, and none is given")
@@ -57,7 +60,7 @@ def read_judgements(files: Sequence[Path], id_map: Path | None = None, condition
     if condition:
         judgements = [judgement for judgement in judgements if judgement.condition in ("", condition)]
     conditions = {judgement.condition: judgement.source for judgement in judgements if judgement.condition}
-    if len(conditions) > 1:
+    if len(conditions) > 1 and not conditions.keys() <= {*together}:
         sources = ", ".join(f"{name} ({source})" for name, source in sorted(conditions.items()))
         raise DataError(f"judgements under several conditions: {sources}; choose one (--condition)")
     return _of_persons(judgements)

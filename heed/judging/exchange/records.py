@@ -47,8 +47,9 @@ class Record(NamedTuple):
 class Label(NamedTuple):
     """An assessor's label of a document for a topic; ``text`` is empty where it is not judged.
 
-    ``condition`` is that under which the document was judged, empty where the file does not name one; ``left_out`` says
-    why there is no label. ``annotation`` is Label Studio's number of it and when it was made, ``time`` its last change.
+    ``condition`` is that under which the document was judged, ``instruction`` the narrative; they and the assessor's
+    ``note`` are empty where the file does not name one. ``left_out`` says why there is no label; ``annotation`` is
+    Label Studio's number of it and when it was made, ``time`` its last change.
     """
 
     source: str
@@ -57,6 +58,8 @@ class Label(NamedTuple):
     text: str
     assessor: str
     condition: str = ""
+    instruction: str = ""
+    note: str = ""
     left_out: str = ""
     file: str = ""
     project: str = ""
@@ -69,13 +72,14 @@ def label_of(record: Record, label: Any, by: Mapping[str, Any], left_out: str = 
     text = "" if left_out else _label_text(record, label)
     who = next(filter(None, map(by.get, NAME_FIELDS)), "")
     who = assessor_name(who.get("email") or who.get("id") if isinstance(who, dict) else who)
-    condition = record.fields.get("condition")
-    condition = condition if isinstance(condition, str) else ""
+    texts = (record.fields.get(name) for name in ("condition", "instruction", "note"))
+    condition, instruction, note = (text if isinstance(text, str) else "" for text in texts)
     project = str(by.get("project") or (PROJECT.match(record.path.name) or ["", ""])[1])
     created, time = (TIME.fullmatch(str(by.get(name))) for name in ("created_at", "updated_at"))
     annotation = f"{by['annotation_id']} {created[0]}" if created and by.get("annotation_id") else ""
+    shown = condition, instruction, note, left_out
     origin = str(record.path), project, annotation, time[0] if time and annotation else ""
-    return Label(record.source, record.word("qid"), record.word("docid"), text, who, condition, left_out, *origin)
+    return Label(record.source, record.word("qid"), record.word("docid"), text, who, *shown, *origin)
 
 
 def assessor_name(name: object) -> str:

@@ -9,7 +9,9 @@ from heed.errors import DataError
 from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import RIGHT_TO_LEFT, known_language
+from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import lower_is_better
+from heed.progress import counted
 from heed.report.topics.explored import Explored
 from heed.report.topics.view_types import (
     Absence,
@@ -168,10 +170,15 @@ def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[
     if before is None or after is None:
         missing = " and ".join(name for name, grades in ((base, before), (new, after)) if grades is None)
         yield f"Not judged under {missing}: the two are not compared."
-    elif not any(grade > 0 and after.get(docid, 0) <= 0 for docid, grade in before.items()):
-        yield f"Every document that is relevant under {base} still is under {new}: p-MRR has nothing that should fall."
-    elif not any(grade > 0 and after.get(docid, 0) > 0 for docid, grade in before.items()):
+        return
+    judged = {topic.qid: {**before}}, {topic.qid: {**after}}
+    if not no_longer_relevant(*judged):
+        yield f"No document that is relevant under {base} is ruled out under {new}: p-MRR has nothing that should fall."
+    elif not still_relevant(*judged):
         yield f"No document is relevant under both {base} and {new}: selectivity has nothing that should stay."
+    for docids in not_judged(*judged).values():
+        count = counted(len(docids), "document")
+        yield f"{count} relevant under {base} and not judged under {new}: neither ruled out nor kept."
 
 
 def document_view(explored: Explored, docid: str) -> DocumentView:
