@@ -115,7 +115,7 @@ def test_the_lowest_rank_is_best_and_a_system_that_lacks_topics_is_not_marked(tm
     rows = {cells[0]: dict(zip(names, cells, strict=True)) for cells in lines}
     rank = "mean gold rank new"
     assert [rows[system][rank].strip("_") for system in orders] == ["**1.0**", "3.0", "1.0"]
-    assert [rows[system]["n"] for system in orders] == ["2", "2", "1"]
+    assert [rows[system]["n"] for system in orders] == ["2", "2", "1–2"]  # 0 of topic 2 counts in nDCG
     assert not any("*" in cell for cell in rows["few"].values())
     assert f"{rank}: not marked, since topics are missing: few (1 of 2)" in result.stderr
 
@@ -152,9 +152,9 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
     assert result.returncode == 1
     errors = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
     assert [line.split(": topic")[0] for line in errors] == ["error: typo.run, line 6", "error: typo.run, line 7"]
-    (files / "q").write_text((files / "q").read_text() + "99 0 x 1\n98 0 x 1\n")  # judged, so only without a partner
+    (files / "q").write_text((files / "q").read_text() + "99 0 x 1\n98 0 x 1\n")  # judged: base lacks them
     _, result = compared(heed, files, "base.run", "typo.run", "--qrels", "q", "--new-qrels", "n")
-    assert "2 topics of the new run have no partner" in result.stderr
+    assert "2 judged topics are not in the base run and count 0 in its means: 98, 99" in result.stderr
 
 
 @pytest.mark.parametrize(

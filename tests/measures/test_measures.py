@@ -86,12 +86,12 @@ def test_standard_measures_worked_by_hand() -> None:
 
 def test_the_share_judged_of_the_first_documents() -> None:
     run = {"1": {"a": 1.0, "b": 1.0, "c": 0.0}, "2": {"x": 1.0}, "3": {"d": 1.0, "e": 0.5}, "4": {}}
-    qrels = {"1": {"a": 0, "c": 1}, "2": {"y": 1}, "3": {"d": -1}, "4": {"a": 1}, "5": {"a": 1}}
-    values = standard(run, qrels, ["Judged@1", "Judged@2", "Judged@20"])
+    qrels = {"1": {"a": 0, "c": 1}, "2": {"y": 1}, "3": {"d": 0, "e": -1}, "4": {"a": 1}, "5": {"a": 1}}
+    values = standard(run, qrels, ["Judged@1", "Judged@2", "Judged@20", "Judged"])
     # b is before a: of 1 none, of 2 a, of 3 a and c; of topic 3, with two documents, d. Topics without a list have 0
     assert values["Judged@1"] == {"1": 0.0, "2": 0.0, "3": 1.0, "4": 0.0, "5": 0.0}
     assert values["Judged@2"] == {"1": 0.5, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
-    assert values["Judged@20"] == {"1": 2 / 3, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
+    assert values["Judged"] == values["Judged@20"] == {"1": 2 / 3, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
 
 
 @pytest.mark.golden(program="ir-measures 0.4.3", compared="the share of judged documents", systems=())
