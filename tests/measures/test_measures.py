@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.measures import no_longer_relevant, not_judged, p_mrr, standard, still_relevant
+from heed.measures import mean, no_longer_relevant, not_judged, p_mrr, standard, still_relevant
+from heed.measures.summary import format_value
 
 DOCIDS = [f"d{number}" for number in range(8)]
 RANKING = st.dictionaries(st.sampled_from(DOCIDS), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1)
@@ -92,6 +93,43 @@ def test_the_share_judged_of_the_first_documents() -> None:
     assert values["Judged@1"] == {"1": 0.0, "2": 0.0, "3": 1.0, "4": 0.0, "5": 0.0}
     assert values["Judged@2"] == {"1": 0.5, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
     assert values["Judged"] == values["Judged@20"] == {"1": 2 / 3, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
+
+
+def test_a_negative_grade_is_not_judged_as_in_trec_eval() -> None:
+    """BM25's first 20 of the English sample after Heed drew 438 of 1,441; trec_eval 10.0 prints unj_20 0.6917."""
+    ranked = [
+        "-0--331---0-00-----0",
+        "--0--1----00-0-00-00",
+        "-------03---0-----0-",
+        "----0-3---1---------",
+        "-----331------1--3--",
+        "-----3-1-00--0-000--",
+        "---0-3-3-1-------00-",
+        "-0----3--3--000-----",
+        "-0--3-0--3-01--0-0--",
+        "-00--------3--10----",
+        "--3-3---1-----0-----",
+        "00-0-3-3-13--------0",
+    ]
+    run = {str(topic): {f"d{rank}": -float(rank) for rank in range(20)} for topic in range(len(ranked))}
+    for grade in (-1, -2):
+        qrels = {
+            str(topic): {f"d{rank}": grade if each == "-" else int(each) for rank, each in enumerate(of_topic)}
+            for topic, of_topic in enumerate(ranked)
+        }
+        assert mean(standard(run, qrels, ["Judged@20"])["Judged@20"]) == pytest.approx(1 - 0.6917, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("measure", "factor"),
+    [
+        *((f"Num{count}{of}", 1) for count in ("Q", "Rel", "Ret", "RelRet", "Ret(rel=2)") for of in ("", " change")),
+        *(("mean gold rank", 1), ("mean gold rank base", 1)),
+        *((name, 100) for name in ("nDCG@20", "p-MRR kept", "Judged", "IPrec@1.0", "Number", "NumRetries")),
+    ],
+)
+def test_counts_and_ranks_are_printed_as_they_are(measure: str, factor: int) -> None:
+    assert format_value(measure, 1.5) == f"{factor * 1.5:.1f}"
 
 
 @pytest.mark.golden(program="ir-measures 0.4.3", compared="the share of judged documents", systems=())
