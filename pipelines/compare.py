@@ -169,8 +169,7 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     warn_of_tags(options.run)
     qrels, new_qrels = _judgements(options)
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs, (qrels, new_qrels))
-    both = [qid for qid in pairs if qid in runs[1]]
-    reverse = renamed(runs[2], pair(runs[2].keys(), both)) if len(runs) == 3 else None
+    reverse = renamed(runs[2], pair(runs[2].keys(), runs[1].keys() & pairs)) if len(runs) == 3 else None
     if not options.pairs:
         _check_unknown(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
     return replace(

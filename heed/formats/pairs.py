@@ -57,8 +57,8 @@ def pair(
 
 def _with_judged(qids: Collection[str], judged: Collection[str], role: str) -> list[str]:
     """Return a run's topics, and those judged for its role that it lacks."""
-    own = {stem(qid) for qid in qids}
-    return [*qids, *{stem(qid): qid for qid in judged if _role(qid) in (None, role) and stem(qid) not in own}.values()]
+    by_stem = {stem(qid): qid for qid in judged if _role(qid) in (None, role)}
+    return [*qids, *(by_stem[name] for name in sorted(by_stem.keys() - set(map(stem, qids))))]
 
 
 def _by_ids(base: Collection[str], new: Collection[str]) -> dict[str, str]:

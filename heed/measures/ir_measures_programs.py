@@ -60,8 +60,8 @@ def _problem(error: str) -> str:
 def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> Iterator[tuple[str, Any, float | None]]:
     """Yield qid, measure and value for every topic of both ``qrels`` and ``run``, computed by one of the providers.
 
-    It is None for the Accuracy of a list that is relevant throughout, which has no pair to count. Warns where infAP is
-    AP, since no document is pooled and not judged, which is the grade -1.
+    None is the Accuracy of a list that is relevant throughout. Warns where infAP is AP, since no document is pooled and
+    not judged, which is the grade -1.
     """
     inferred = [str(measure) for measure in measures if str(measure).startswith("infAP")]
     if inferred and qrels and not any(UNJUDGED in grades.values() for grades in qrels.values()):
@@ -76,17 +76,15 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
     if provider.NAME == "gdeval" and any(grade > 4 for grades in qrels.values() for grade in grades.values()):
         raise UsageError(f"measure {measures[0]}: takes grades to 4 alone; some are above")
     form = _for_ranx if provider.NAME == "ranx" else lambda group: group
-    alone = provider.NAME == "accuracy"  # divides by zero for a list that is relevant throughout
-    groups = [{qid: scores} for qid, scores in lists.items()] if alone else filter(None, [lists])
-    for group, asked in product(groups, [[measure] for measure in measures] if alone else [list(measures)]):
+    undefined = (ZeroDivisionError,) if provider.NAME == "accuracy" else ()  # by it, of lists relevant throughout
+    groups = [{qid: scores} for qid, scores in lists.items()] if undefined else filter(None, [lists])
+    for group, chosen in product(groups, [[measure] for measure in measures] if undefined else [list(measures)]):
         try:
-            for metric in provider.evaluator(asked, form(judgements)).iter_calc(form(group)):
+            for metric in provider.evaluator(chosen, form(judgements)).iter_calc(form(group)):
                 if metric.query_id in group:
                     yield qids[metric.query_id], metric.measure, metric.value
-        except ZeroDivisionError:
-            if not alone:
-                raise
-            yield qids[next(iter(group))], asked[0], None
+        except undefined:
+            yield qids[next(iter(group))], chosen[0], None
 
 
 def _judgements(qrels: Qrels, by_subtopic: bool) -> Any:

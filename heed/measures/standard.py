@@ -23,9 +23,9 @@ def standard(run: Run, qrels: Qrels, measures: Sequence[str | Measure] = STANDAR
     (ΔR@1), ``dMRR@10`` and ``RightRank@10`` (see :mod:`heed.measures.contrast`), where topics without a contrast have
     no value, nor has the Accuracy of a list that is relevant throughout. ``Judged@k``, ``alpha_nDCG@k`` and
     ``StRecall@k`` are computed here, the others by the program that ir_measures has for them. Ties are broken as by
-    :mod:`heed.ranking` in all. A negative grade is not judged, and not relevant, as in trec_eval; ir_measures'
-    ``Judged`` counts it. Raises :class:`UsageError` for an unknown name, for one whose program is not installed, and
-    for a measure of subtopics where ``qrels`` have none (:class:`heed.types.SubtopicGrades`).
+    :mod:`heed.ranking` in all. A negative grade is not judged, and not relevant, as in trec_eval. Raises
+    :class:`UsageError` for an unknown name, for one whose program is not installed, and for a measure of subtopics
+    where ``qrels`` have none (:class:`heed.types.SubtopicGrades`).
     """
     values: dict[str, PerTopic] = {}
     by_provider: dict[Any, list[Any]] = {}
