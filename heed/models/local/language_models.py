@@ -13,6 +13,7 @@ from heed.models.local.network_checks import check_weights, warn_of_batches
 from heed.models.local.runtime import BACKENDS, Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
+from heed.progress import warn
 from heed.types import Config
 
 ADAPTER = "adapter_config.json"
@@ -198,6 +199,17 @@ def entry_ids(model: Model, tokenizer: Any) -> tuple[int, ...]:
     if len(set(ids)) < len(ids):
         raise ModelError(f"{model.source}: tokens {tokens} are the same token; expected no and yes")
     return ids
+
+
+def check_answers(model: Model, tokenizer: Any) -> None:
+    """Raise as :func:`entry_ids`; warn of words of a user's entry that byte-level BPE has with the space before too."""
+    entry_ids(model, tokenizer)
+    spaced = [f"Ġ{token}" for token in model.tokens or () if token.isalnum() and f"Ġ{token}" in tokenizer.get_vocab()]
+    if model.entry and spaced and re.search(r"[\w:?.!)}]\Z", model.prompt or ""):  # elsewhere the word follows no space
+        warn(
+            f"{model.source}: its prompt ends without a space, so the answer is rather {' or '.join(spaced)} of its "
+            f"vocabulary than tokens {model.tokens}; name these, or end the prompt with a newline"
+        )
 
 
 def _bare(token: str) -> str:
