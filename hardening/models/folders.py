@@ -75,7 +75,10 @@ def make(number: int, dtypes: tuple[str, ...], place: Path) -> Case:
         (folder / lacks).unlink(missing_ok=True)
     if use == "l" and lacks in ("modules.json", SETTINGS):
         fault = MISSING if lacks == "modules.json" else fault or UNTOLD  # without modules the projection is a new one
-    if use == "b" and not (folder / "modules.json").is_file() and type(made).__name__.endswith("ForMaskedLM"):
+    told = [
+        (folder / file).read_text() if (folder / file).is_file() else "" for file in ("modules.json", "config.json")
+    ]
+    if use == "b" and not told[0] and "ForMaskedLM" in told[1]:
         fault = PRETRAINED
     dtype = draw("dtype", *dtypes)  # last, so that a case is the same for any dtypes but for this
     rope = draw.odd.get("rope") or {}

@@ -8,7 +8,7 @@ from heed.errors import HeedError
 from heed.models.encoders.bi_encoder import as_trained
 from heed.models.encoders.late_models import load as load_late
 from heed.models.files.model_files import loading
-from heed.models.local.language_models import check_answers, limit_of, load_config, load_tokenizer, precision
+from heed.models.local.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer, precision
 from heed.models.local.runtime import Runtime
 from heed.models.local.sentence_models import SentenceModel, load, similarity_of
 from heed.models.registry.entries import Model
@@ -87,7 +87,8 @@ def _of_sentence_model(model: Model, encoder: Any) -> dict[str, Any]:
 def _of_language_model(model: Model, _: Runtime) -> dict[str, Any]:
     tokenizer = load_tokenizer(model)
     if model.family in ("causal", "seq2seq", "reasoning"):
-        check_answers(model, tokenizer)  # whether its answers are in the vocabulary
+        check_entry(model)
+        entry_ids(model, tokenizer)  # whether its answers are in the vocabulary
     return {"max_length": limit_of(model, tokenizer, load_config(model)), "prompts": {}}
 
 

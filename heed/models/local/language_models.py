@@ -17,7 +17,7 @@ from heed.progress import warn
 from heed.types import Config
 
 ADAPTER = "adapter_config.json"
-SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:", "tokens": ["false", "true"]}
+SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:\n", "tokens": ["false", "true"]}
 MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers
 
 
@@ -176,13 +176,24 @@ def limit_of(model: Model, tokenizer: Any, config: Any) -> int:
 
 
 def check_entry(model: Model) -> None:
-    """Raise :class:`ModelError`, with an entry to begin with, for a model without prompt or tokens."""
+    """Raise :class:`ModelError`, with an entry to begin with, for a model without prompt or tokens.
+
+    Warn of words of a user's entry that byte-level BPE has with the space before too, where the prompt lacks the space.
+    """
     missing = [field for field in FAMILIES[model.family].needs if getattr(model, field) is None]
     if missing:
         entry = {model.name: {"source": model.source, "family": model.family, **SKELETON}}
         raise ModelError(
             f"{model.source}: {' and '.join(missing)} missing, which a {model.family} reranker needs; give them in "
             f"a file with --models, such as {json.dumps(entry, ensure_ascii=False)}"
+        )
+    if not model.entry or model.family != "causal" or not re.search(r"[\w:?.!)}]\Z", model.prompt or ""):
+        return  # no space follows other ends, such as a special token; what is shipped is its authors'
+    vocabulary = load_tokenizer(model).get_vocab()
+    if spaced := [f"Ġ{token}" for token in model.tokens or () if token.isalnum() and f"Ġ{token}" in vocabulary]:
+        warn(
+            f"{model.source}: its prompt ends without a space, so the answer is rather {' or '.join(spaced)} of its "
+            f"vocabulary than tokens {model.tokens}; name these, or end the prompt with a newline"
         )
 
 
@@ -199,17 +210,6 @@ def entry_ids(model: Model, tokenizer: Any) -> tuple[int, ...]:
     if len(set(ids)) < len(ids):
         raise ModelError(f"{model.source}: tokens {tokens} are the same token; expected no and yes")
     return ids
-
-
-def check_answers(model: Model, tokenizer: Any) -> None:
-    """Raise as :func:`entry_ids`; warn of words of a user's entry that byte-level BPE has with the space before too."""
-    entry_ids(model, tokenizer)
-    spaced = [f"Ġ{token}" for token in model.tokens or () if token.isalnum() and f"Ġ{token}" in tokenizer.get_vocab()]
-    if model.entry and spaced and re.search(r"[\w:?.!)}]\Z", model.prompt or ""):  # elsewhere the word follows no space
-        warn(
-            f"{model.source}: its prompt ends without a space, so the answer is rather {' or '.join(spaced)} of its "
-            f"vocabulary than tokens {model.tokens}; name these, or end the prompt with a newline"
-        )
 
 
 def _bare(token: str) -> str:

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 from heed.models.local.language_models import (
-    check_answers,
     check_entry,
     entry_ids,
     limit_of,
@@ -64,7 +63,7 @@ class YesNoReranker(LocalModel):
     def _engine(self) -> Any:
         from heed.models.local.engine import open_engine
 
-        check_answers(self._model, self._tokenizer)  # these and the prompt are checked before weights are read
+        entry_ids(self._model, self._tokenizer)  # these and the prompt are checked before weights are read
         _ = self._prompts
         return open_engine(
             self._model,
