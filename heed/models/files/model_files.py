@@ -180,6 +180,8 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
             if pickles:  # first, so that a folder with all else is complete
                 get(allow_patterns=pickles)
             return Path(get(allow_patterns=patterns))
+    except ModelError:
+        raise
     except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
         problem = unusable(model.source, error)
         if model.gated and not model.base:  # an adapter's gate is its base's

@@ -176,10 +176,7 @@ def limit_of(model: Model, tokenizer: Any, config: Any) -> int:
 
 
 def check_entry(model: Model) -> None:
-    """Raise :class:`ModelError`, with an entry to begin with, for a model without prompt or tokens.
-
-    Warn of words of a user's entry that byte-level BPE has with the space before too, where the prompt lacks the space.
-    """
+    """Raise :class:`ModelError` for a model without prompt or tokens; warn of words that lack the space before."""
     missing = [field for field in FAMILIES[model.family].needs if getattr(model, field) is None]
     if missing:
         entry = {model.name: {"source": model.source, "family": model.family, **SKELETON}}
