@@ -324,7 +324,7 @@ def pretrained(folder: Path) -> Path:
 
 
 SPARSE = r"a model of learned sparse retrieval by its {}, no bi-encoder and no cross-encoder; .* with --run NAME=FILE"
-RAW = r"a masked language model \({}\), no bi-encoder and no cross-encoder; .*\"pooling\": \"cls\""
+RAW = r"a masked language model \({}\), perhaps SPLADE, no bi-encoder and no cross-encoder; .*\"pooling\": \"cls\""
 WORDS = [
     (splade, SPARSE.format("config_sentence_transformers.json")),
     (splade_without_settings, SPARSE.format("modules.json")),

@@ -97,8 +97,8 @@ def _refuse_words(model: Model, folder: Path) -> None:
         )
     if kind.endswith(RAW):
         raise ModelError(
-            f"{model.source}: a masked language model ({kind}), no bi-encoder and no cross-encoder; if it was trained "
-            f'to make vectors, give its pooling in a file with --models: {{"mine": {{"source": …, "pooling": "cls"}}}}'
+            f"{model.source}: a masked language model ({kind}), perhaps SPLADE, no bi-encoder and no cross-encoder; if "
+            f'trained for vectors, give the pooling in a file of --models: {{"mine": {{"source": …, "pooling": "cls"}}}}'
         )
 
 
