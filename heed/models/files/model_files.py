@@ -98,7 +98,7 @@ def _refuse_words(model: Model, folder: Path) -> None:
     if kind.endswith(RAW):
         raise ModelError(
             f"{model.source}: a masked language model ({kind}), perhaps SPLADE, no bi-encoder and no cross-encoder; if "
-            f'trained for vectors, give the pooling in a file of --models: {{"mine": {{"source": …, "pooling": "cls"}}}}'
+            f'trained for vectors, give its pooling in a --models file: {{"mine": {{"source": …, "pooling": "cls"}}}}'
         )
 
 
