@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import DataError, fail
 from heed.files import CONTROL, read_lines, write_packed
 from heed.formats.run_warnings import warn_of_order
-from heed.progress import log, warn
+from heed.progress import log, number_of, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
+_COMMENTED = "qid {!r} begins a comment, which readers of runs and qrels skip; rename the topic"
 NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
 
 
@@ -50,7 +51,7 @@ def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) ->
         if not _is_field(qid):
             problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
         elif qid.startswith("#"):
-            problems.append(f"{path}: qid {qid!r} begins a comment, which trec_eval passes over; rename the topic")
+            problems.append(f"{path}: {_COMMENTED.format(qid)}")
         if " ".join(scores).split() == list(scores) and all(map(math.isfinite, scores.values())):
             continue  # as in nearly every topic, known without looking at its documents one by one
         for docid, score in scores.items():
@@ -89,7 +90,7 @@ def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
     qid = ""
     scores: dict[str, float] = {}
     line_ranks: list[str] = []
-    for line_no, line in read_lines(path):
+    for line_no, line in without_comments(read_lines(path), path):
         fields = line.split()
         if not fields:
             continue
@@ -135,8 +136,8 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     left_out = set(NEUCLIR) - {only_language} if only_language else set()
     languages = set()
     beir = False
-    for line_no, line in lines:
-        if line_no == 1 and line.split("\t")[0] == "query-id":
+    for line_no, line in without_comments(lines, path):
+        if not (beir or lines_read) and line.split("\t")[0] == "query-id":
             beir = True
             continue
         fields = line.split("\t") if beir else line.split()
@@ -189,6 +190,7 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
         for kind, name in (("qid", qid), *(("docid", docid) for docid in grades))
         if not _is_field(name)
     )
+    fail(f"{path}: {_COMMENTED.format(qid)}" for qid in qrels if qid.startswith("#"))
     lines = [
         f"{qid} {subtopic} {docid} {grade}\n"
         for qid in in_order(qrels)
@@ -197,6 +199,21 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     ]
     fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
     write_packed(path, "".join(lines).encode())
+
+
+def without_comments(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of ``path``, a run or qrels, that do not begin with ``#``, as trec_eval 10 reads them.
+
+    How many are skipped is logged after the last one.
+    """
+    skipped = 0
+    for line_no, line in lines:
+        if "#" in line and line.lstrip().startswith("#"):
+            skipped += 1
+        else:
+            yield line_no, line
+    if skipped:
+        log.info(f"{path}: skipped {number_of(skipped, 'comment')}, lines that begin with #")
 
 
 def parse_score(text: str) -> float | None:

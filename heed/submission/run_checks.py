@@ -87,7 +87,7 @@ class _RunCheck:
         elif not fields:
             self._report.error(number, "blank", f"found a blank line, expected {FORM}; delete it (--fix)")
         elif fields[0].startswith("#"):
-            why = "NIST's scripts and ir_measures do not skip comments"
+            why = "trec_eval 10 and Heed skip comments, NIST's scripts and ir_measures do not"
             self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (--fix): {why}")
         else:
             self._damaged = True

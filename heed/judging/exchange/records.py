@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TextIO
 
 from heed.errors import DataError
 from heed.files import UNREADABLE, open_packed, parse_json, read_lines, unreadable
+from heed.formats.trec_files import without_comments
 
 GRADE_FIELDS = ("grade", "label")  # Heed's and Label Studio's name, doccano's
 NAME_FIELDS = ("assessor", "annotator", "completed_by", "_annotator_id")  # Heed's, Label Studio's two, Prodigy's
@@ -128,7 +129,7 @@ def parse_qrels(record: Record) -> list[Label]:
 
 def column_records(path: Path) -> Iterator[Record]:
     """Yield the lines of a qrels file, four columns."""
-    for line_no, line in read_lines(path):
+    for line_no, line in without_comments(read_lines(path), path):
         columns = line.split()
         if not columns:
             continue
