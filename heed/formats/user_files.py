@@ -12,7 +12,8 @@ from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.trec_files import read_qrels
 from heed.formats.trec_topics import read_trec_topics
-from heed.progress import log
+from heed.languages import code_of
+from heed.progress import counted, log
 from heed.types import Qrels, Topic
 
 HEAD = 1 << 16
@@ -41,11 +42,14 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
         topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
+    records = read_objects(path) if form == "heed" else ()
+    languages = [str(record["lang"]) for _, record in records if code_of(str(record.get("lang", lang))) != lang]
+    others = ", ".join(dict.fromkeys(languages))
     if not topics:
-        records = read_objects(path) if form == "heed" else ()
-        languages = dict.fromkeys(str(record["lang"]) for _, record in records if "lang" in record)
-        others = f"found topics in {', '.join(languages)}" if languages else "found none"
-        raise DataError(f"{path}: no topic in {lang}; {others}; name their language with --lang")
+        found = f"topics in {others}" if others else "none"
+        raise DataError(f"{path}: no topic in {lang}; found {found}; name their language with --lang")
+    if others:
+        log.info(f"{path}: {counted(len(languages), 'topic')} in {others}, not in {lang}, and left out")
     return topics
 
 
