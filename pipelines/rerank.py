@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from heed.datasets.own_ids import ignores_own_ids, own_documents, pool_without_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import DocumentStore
@@ -16,7 +17,7 @@ from heed.retrieval.corpus import Corpus
 from heed.types import Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import run_command
-from pipelines.options.collection import RERANKERS, depth_option, maxp_option, program_option
+from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import condition_option, reading_options, subset_option, text_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
@@ -42,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     condition_option(system)
     depth_option(system, "rescore a topic's N best")
     maxp_option(system)
+    keep_own_id_option(system)
     output = command.add_argument_group("output")
     output.add_argument("--out", required=True, type=Path, metavar="RUN", help="run to write; .gz by its suffix")
     output.add_argument("--tag", metavar="TAG", help="tag of the run (default: reranker and condition)")
@@ -113,6 +115,8 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
         lists = read_pool(options.run)
     else:
         lists = {qid: ranked(scores) for qid, scores in read_any_run(options.run, options.subset).items()}
+    if not options.keep_own_id:
+        lists = pool_without_own(lists, own_documents(topics, store, ignores_own_ids(options.docs[0])))
     # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
     pooled = {
         topic.qid: lists[topic.qid if topic.qid in lists else topic.base][: options.depth]

@@ -33,6 +33,8 @@ class Collection:
     ``warnings`` are those of its files, which results repeat. ``parts`` by language are there where documents are in
     several: each is searched, and this, which has no one language for an index, is what merged lists are measured over.
     ``averaged`` is the measure that a benchmark averages over its collections, as ``score``; empty without any.
+    ``own_ids`` is whether a document with a query's id is left out of its list whatever its text, as some of MTEB's
+    tasks do.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Collection:
     warnings: Sequence[str] = ()
     parts: Mapping[str, "Collection"] = field(default_factory=dict)
     averaged: str = ""
+    own_ids: bool = False
 
     def __post_init__(self) -> None:
         """Fill in ``index``."""

@@ -8,6 +8,7 @@ from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, warn_of_letters, warn_of_unchanged, with_warnings
 from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
 from heed.datasets.layout import Layout, Settings
+from heed.datasets.own_ids import ignores_own_ids
 from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError
 from heed.formats.data_set_folders import collection_name, config_files
@@ -35,7 +36,8 @@ def ir_dataset(dataset: str, settings: Settings) -> Collection:
     elif published:
         log.info(f"{dataset}: its judgements are of none of the {len(topics)} topics given, and not used")
     source = source_of(files.docs) if files.docs else IrDataset(dataset)
-    return plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
+    collection = plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
+    return replace(collection, own_ids=ignores_own_ids(dataset) and not files.docs)
 
 
 @with_warnings

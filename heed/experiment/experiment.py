@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Self
 
 from heed.datasets.collection import Collection, check_collection, missing_documents
+from heed.datasets.own_ids import own_documents, pool_without_own, without_own
 from heed.errors import UsageError, fail
 from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.manifest import manifest
 from heed.experiment.measuring import Scope, results_of
 from heed.experiment.pools import POOL, pool_of_runs, published_pool
 from heed.experiment.results import Results
-from heed.experiment.run_files import RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
+from heed.experiment.run_files import OWN, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.experiment.stray_runs import move_aside
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
@@ -59,16 +60,17 @@ class Experiment:
         search: Search | None = None,
         machine: Machine | None = None,
         registry: Registry | None = None,
+        keep_own_id: bool = False,
         progress: bool = True,
     ) -> None:
         """Check the settings; nothing is read or built before the first system runs.
 
-        ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry);
-        ``depth`` the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what
-        models, Java and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the
-        models; ``progress`` is whether longer work shows bars, on a terminal or in a notebook. Raises
-        :class:`UsageError` for invalid settings and a missing GPU, :class:`DataError` for topics that no result can be
-        written of.
+        ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry); ``depth``
+        the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what models, Java
+        and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the models;
+        ``keep_own_id`` keeps a query that is a document itself in its own list; ``progress`` is whether longer work
+        shows bars, on a terminal or in a notebook. Raises :class:`UsageError` for invalid settings and a missing GPU,
+        :class:`DataError` for topics that no result can be written of.
         """
         if isinstance(conditions, str):
             raise UsageError(f"conditions: found {conditions!r}, expected a list")
@@ -83,7 +85,7 @@ class Experiment:
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
         self._machine, self._search, self._registry = machine, search, registry or Registry()
-        self._progress = progress
+        self._progress, self._keep_own_id = progress, keep_own_id
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
         self._run_paths: set[Path] = set()
@@ -131,6 +133,12 @@ class Experiment:
             work.did(store.count, "documents")
         self._missing = missing_documents(self.collection, store)
         return store
+
+    @cached_property
+    def _own(self) -> dict[str, str]:
+        """By qid the document that the query itself is, which is left out of its list."""
+        topics, by_id = self.collection.topics, self.collection.own_ids
+        return {} if self._keep_own_id else own_documents(topics, self.documents, by_id)
 
     @cached_property
     def _workers(self) -> WorkerPool:
@@ -192,9 +200,9 @@ class Experiment:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
         with self._working():
             retriever = self._systems.retriever(system)
-            digest, depth = self.documents.digest, self.depth
+            digest, depth, own = self.documents.digest, self.depth, self._own
             return self._runs_of(
-                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest)
+                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest, own)
             )
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
@@ -235,7 +243,7 @@ class Experiment:
         """
         with self._working():
             reranker = self._systems.reranker(system)
-            pooled = self._pooled(candidates, depth)
+            pooled = pool_without_own(self._pooled(candidates, depth), self._own)
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
@@ -259,6 +267,7 @@ class Experiment:
     ) -> SystemRuns:
         """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others.
 
+        A query that is a document itself is left out of its list here too.
         ``config`` is what the manifest says of it, by default that it ran elsewhere. Raises :class:`UsageError` for a
         name that no file can have, and for unknown conditions.
         """
@@ -269,7 +278,9 @@ class Experiment:
         )
         with self._working():
             files = {
-                condition: run_to_file(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
+                condition: run_to_file(
+                    self._path(name, condition), without_own(run, self._own), as_tag(f"{name}.{condition}")
+                )
                 for condition, run in runs.items()
             }
             return SystemRuns(name, config, files)
@@ -320,6 +331,7 @@ class Experiment:
 
     def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
+        settings |= {OWN: len(self._own)} if self._own else {}
         return manifest(self.command, self.collection, self.documents.digest, systems, settings)
 
 

@@ -3,17 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from heed.datasets.own_ids import Scores, without_own
 from heed.errors import DataError
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
 from heed.formats.trec_files import as_tag, read_run, write_run
 from heed.notebook import html_table
 from heed.progress import brief, timed, warn
+from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reuse import ensure_file, note_of, recipe_version
 from heed.types import Config, Query, Reranker, Retriever, config_of, load
 
-Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
+OWN = "queries' own documents left out"  # in recipes and manifests
 
 
 class RunFile:
@@ -95,18 +97,22 @@ def run_to_file(path: Path, scores: Scores, tag: str) -> RunFile:
     return file
 
 
-def search_to_file(path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str) -> RunFile:
+def search_to_file(
+    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, own: Mapping[str, str]
+) -> RunFile:
     """Return the ``depth`` best documents of each query, written to ``path`` or reused.
 
-    ``documents`` is the digest of the collection's documents.
+    ``documents`` is the digest of the collection's documents, ``own`` the document by qid that is left out.
     """
 
     def search() -> Scores:
         with timed("run", _label(retriever, queries)) as work:
             work.did(len(queries), "topics")
-            return retriever.search(queries, depth)
+            found = without_own(retriever.search(queries, depth + bool(own)), own)
+            return {qid: top(scores, depth) for qid, scores in found.items()} if own else found
 
-    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents}, search)
+    recipe: Config = {"depth": depth, "documents": documents}
+    return _ensure(path, retriever, queries, recipe | ({OWN: digest_json(own)} if own else {}), search)
 
 
 def rescore_to_file(

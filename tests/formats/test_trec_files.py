@@ -91,7 +91,7 @@ def test_wrong_encoding_is_told_with_its_line(tmp_path: Path) -> None:
         read_run(tmp_path / "latin.run")
 
 
-COMMENTED = {  # each reader of runs and qrels, and what it makes of two comments, one of which has the columns of a line
+COMMENTED = {  # each reader, and what it makes of two comments, one of which has the columns of a line
     "run": (read_run, "# a run\n1 Q0 d#0 1 3.0 t\n #1 Q0 c 2 2.9 t\n1 Q0 #b 3 2.0 t\n", {"1": {"d#0": 3.0, "#b": 2.0}}),
     "any run": (read_any_run, "#301 Q0 c 1 2.9 x\n# NIST\n1 Q0 a 1 2.0 t\n", {"1": {"a": 2.0}}),
     "qrels": (read_qrels, "#1 0 c 1\n# of NIST's own files\n1 0 d#0 2\n", {"1": {"d#0": 2}}),
