@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.datasets.own_ids import ignores_own_ids, own_documents, pool_without_own
+from heed.datasets.own_ids import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import DocumentStore
@@ -116,7 +116,8 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     else:
         lists = {qid: ranked(scores) for qid, scores in read_any_run(options.run, options.subset).items()}
     if not options.keep_own_id:
-        lists = pool_without_own(lists, own_documents(topics, store, ignores_own_ids(options.docs[0])))
+        for qid in own_documents(topics, store, ignores_own_ids(options.docs[0])) & lists.keys():
+            lists[qid] = [docid for docid in lists[qid] if docid != qid]
     # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
     pooled = {
         topic.qid: lists[topic.qid if topic.qid in lists else topic.base][: options.depth]

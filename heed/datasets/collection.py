@@ -33,8 +33,7 @@ class Collection:
     ``warnings`` are those of its files, which results repeat. ``parts`` by language are there where documents are in
     several: each is searched, and this, which has no one language for an index, is what merged lists are measured over.
     ``averaged`` is the measure that a benchmark averages over its collections, as ``score``; empty without any.
-    ``own_ids`` is whether a document with a query's id is left out of its list whatever its text, as some of MTEB's
-    tasks do.
+    ``own_ids``: documents with the id of a query are left out of its list, whatever their text.
     """
 
     name: str

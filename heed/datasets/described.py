@@ -60,7 +60,7 @@ def _read_entry(named: Named, settings: Settings) -> Collection:
         judging=collection.judging._replace(measures=entry.measures, robust=entry.robust, pairs=entry.pairs),
         reranked=entry.reranked and not files.docs,
         join=entry.join,
-        own_ids=collection.own_ids or (ignores_own_ids(entry.hub) and not files.docs),
+        own_ids=ignores_own_ids(entry.hub or entry.id) and not files.docs,
     )
 
 

@@ -1,6 +1,7 @@
-"""Queries that are documents themselves, as ArguAna's and Quora's: such a document is left out of its own list."""
+"""Queries that are documents themselves, as in ArguAna and Quora: such a document is left out of its own list."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from heed.formats.document_store import DocumentStore
@@ -8,50 +9,43 @@ from heed.progress import brief, log
 from heed.types import Topic
 
 Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
-
-# data sets of the hub whose tasks of text in MTEB 2.26.24 have ``ignore_identical_ids``
-IGNORED = Path(__file__).with_name("mteb_own_ids.txt")
+IGNORED = Path(__file__).with_name(
+    "mteb_own_ids.txt"
+)  # owners and data sets whose tasks in MTEB 2.26.24 ignore own ids
 
 
 def ignores_own_ids(name: str) -> bool:
-    """Whether MTEB's task of ``name``, of the hub or ``beir/…`` of ir_datasets, leaves out ids equal to the query's."""
-    owner, _, rest = name.partition("/")
-    return (f"mteb/{rest.partition('/')[0]}" if owner == "beir" else name) in IGNORED.read_text().split()
+    """Whether MTEB's task of a data set, of the hub or ``beir/…`` of ir_datasets, looks at the ids alone."""
+    owner, data_set = ("mteb" if part == "beir" else part for part in f"{name}/".split("/")[:2])
+    return any(owner == line.split()[0] and data_set in line.split() for line in IGNORED.read_text().splitlines())
 
 
-def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) -> dict[str, str]:
-    """Return by qid the document that the query itself is: of the same id and, unless ``by_id``, of the same text.
+def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) -> AbstractSet[str]:
+    """Return the queries that are documents: of the same id and, unless ``by_id``, the same title, text or both.
 
-    That is the document's title, text or both. What is left out, and what has the id alone, is logged.
+    They are logged, and so are those that have the id of a document alone.
     """
-    ids = {topic.qid: topic.base or topic.qid for topic in topics}
-    documents = store.find([*dict.fromkeys(ids.values())])
-    queries = {ids[topic.qid]: _words(topic.query) for topic in topics if ids[topic.qid] in documents}
+    queries = {topic.qid: _words(topic.query) for topic in topics}
+    documents = store.find([*queries])
     own = {
-        docid: docid
-        for docid, query in queries.items()
-        if by_id or query in map(_words, (documents[docid].title, documents[docid].text, documents[docid].contents()))
+        docid: queries[docid]
+        for docid, document in documents.items()
+        if by_id or queries[docid] in map(_words, (document.title, document.text, document.contents()))
     }
     if own:
         why = "the task looks at ids alone, as in MTEB" if by_id else "id and text are a document's"
         log.info(
             f"{len(own)} queries are left out of their own lists ({why}); --keep-own-id keeps them: {brief([*own])}"
         )
-    if len(own) < len(queries):
-        log.info(f"{len(queries) - len(own)} queries have the id of a document with another text, which is kept")
-    return own | {qid: docid for qid, docid in ids.items() if docid in own}  # lists may be under a topic's base
+    if len(own) < len(documents):
+        log.info(f"{len(documents) - len(own)} queries have the id of a document with another text, which is kept")
+    return own.keys()
 
 
-def without_own(run: Scores, own: Mapping[str, str]) -> Scores:
-    """Return the run without the document by qid that ``own`` names."""
-    if not own:
-        return run
-    return {qid: {docid: scores[docid] for docid in scores if docid != own.get(qid)} for qid, scores in run.items()}
-
-
-def pool_without_own(pool: Mapping[str, Sequence[str]], own: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the pool without the document by qid that ``own`` names."""
-    return {qid: [docid for docid in docids if docid != own.get(qid)] for qid, docids in pool.items()}
+def without_own(run: Scores, own: AbstractSet[str]) -> Scores:
+    """Return the run without each query of ``own`` in its own list."""
+    lists = {qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in own & run.keys()}
+    return {**run, **lists} if lists else run
 
 
 def _words(text: str) -> list[str]:

@@ -1,20 +1,21 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from heed.datasets.collection import Collection, check_collection, missing_documents
-from heed.datasets.own_ids import own_documents, pool_without_own, without_own
+from heed.datasets.own_ids import own_documents, without_own
 from heed.errors import UsageError, fail
 from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.manifest import manifest
 from heed.experiment.measuring import Scope, results_of
 from heed.experiment.pools import POOL, pool_of_runs, published_pool
 from heed.experiment.results import Results
-from heed.experiment.run_files import OWN, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
+from heed.experiment.run_files import RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.experiment.stray_runs import move_aside
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
@@ -135,10 +136,10 @@ class Experiment:
         return store
 
     @cached_property
-    def _own(self) -> dict[str, str]:
-        """By qid the document that the query itself is, which is left out of its list."""
+    def _own(self) -> AbstractSet[str]:
+        """The queries that are documents themselves and left out of their own lists."""
         topics, by_id = self.collection.topics, self.collection.own_ids
-        return {} if self._keep_own_id else own_documents(topics, self.documents, by_id)
+        return set() if self._keep_own_id else own_documents(topics, self.documents, by_id)
 
     @cached_property
     def _workers(self) -> WorkerPool:
@@ -243,7 +244,8 @@ class Experiment:
         """
         with self._working():
             reranker = self._systems.reranker(system)
-            pooled = pool_without_own(self._pooled(candidates, depth), self._own)
+            pooled = {**self._pooled(candidates, depth)}
+            pooled |= {qid: [docid for docid in pooled[qid] if docid != qid] for qid in self._own & pooled.keys()}
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
@@ -267,7 +269,6 @@ class Experiment:
     ) -> SystemRuns:
         """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others.
 
-        A query that is a document itself is left out of its list here too.
         ``config`` is what the manifest says of it, by default that it ran elsewhere. Raises :class:`UsageError` for a
         name that no file can have, and for unknown conditions.
         """
@@ -331,7 +332,7 @@ class Experiment:
 
     def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
-        settings |= {OWN: len(self._own)} if self._own else {}
+        settings |= {"own ids left out": len(self._own)} if self._own else {}
         return manifest(self.command, self.collection, self.documents.digest, systems, settings)
 
 

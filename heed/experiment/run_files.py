@@ -1,6 +1,7 @@
 """Runs in files: made by a system, or reused where they were made with the same inputs and settings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from heed.datasets.own_ids import Scores, without_own
@@ -14,8 +15,6 @@ from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reuse import ensure_file, note_of, recipe_version
 from heed.types import Config, Query, Reranker, Retriever, config_of, load
-
-OWN = "queries' own documents left out"  # in recipes and manifests
 
 
 class RunFile:
@@ -98,11 +97,11 @@ def run_to_file(path: Path, scores: Scores, tag: str) -> RunFile:
 
 
 def search_to_file(
-    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, own: Mapping[str, str]
+    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, own: AbstractSet[str]
 ) -> RunFile:
     """Return the ``depth`` best documents of each query, written to ``path`` or reused.
 
-    ``documents`` is the digest of the collection's documents, ``own`` the document by qid that is left out.
+    ``documents`` is the digest of the collection's documents, ``own`` the queries that are left out of their lists.
     """
 
     def search() -> Scores:
@@ -111,8 +110,8 @@ def search_to_file(
             found = without_own(retriever.search(queries, depth + bool(own)), own)
             return {qid: top(scores, depth) for qid, scores in found.items()} if own else found
 
-    recipe: Config = {"depth": depth, "documents": documents}
-    return _ensure(path, retriever, queries, recipe | ({OWN: digest_json(own)} if own else {}), search)
+    left_out = {"own ids left out": digest_json(sorted(own))} if own else {}
+    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents, **left_out}, search)
 
 
 def rescore_to_file(

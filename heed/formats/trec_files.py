@@ -12,7 +12,6 @@ from heed.progress import log, number_of, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
-_COMMENTED = "qid {!r} begins a comment, which readers of runs and qrels skip; rename the topic"
 NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
 
 
@@ -51,7 +50,7 @@ def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) ->
         if not _is_field(qid):
             problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
         elif qid.startswith("#"):
-            problems.append(f"{path}: {_COMMENTED.format(qid)}")
+            problems.append(f"{path}: qid {qid!r} begins a comment, which readers skip; rename the topic")
         if " ".join(scores).split() == list(scores) and all(map(math.isfinite, scores.values())):
             continue  # as in nearly every topic, known without looking at its documents one by one
         for docid, score in scores.items():
@@ -185,12 +184,11 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     an id that holds white space or is empty, and without any judgement, since readers refuse an empty file.
     """
     fail(
-        f"{path}: {kind} {name!r} holds white space or is empty; a qrels file cannot carry it"
+        f"{path}: {kind} {name!r} holds white space, is empty or begins a comment; a qrels file cannot carry it"
         for qid, grades in qrels.items()
         for kind, name in (("qid", qid), *(("docid", docid) for docid in grades))
-        if not _is_field(name)
+        if not _is_field(name) or (kind == "qid" and name.startswith("#"))
     )
-    fail(f"{path}: {_COMMENTED.format(qid)}" for qid in qrels if qid.startswith("#"))
     lines = [
         f"{qid} {subtopic} {docid} {grade}\n"
         for qid in in_order(qrels)
@@ -202,13 +200,10 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
 
 
 def without_comments(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of ``path``, a run or qrels, that do not begin with ``#``, as trec_eval 10 reads them.
-
-    How many are skipped is logged after the last one.
-    """
+    """Yield the lines of a run or qrels but comments, which begin with ``#`` as in trec_eval 10; log their number."""
     skipped = 0
     for line_no, line in lines:
-        if "#" in line and line.lstrip().startswith("#"):
+        if line.lstrip().startswith("#"):
             skipped += 1
         else:
             yield line_no, line

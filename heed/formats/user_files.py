@@ -42,14 +42,13 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
         topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
-    records = read_objects(path) if form == "heed" else ()
-    languages = [str(record["lang"]) for _, record in records if code_of(str(record.get("lang", lang))) != lang]
-    others = ", ".join(dict.fromkeys(languages))
+    languages = [str(record.get("lang", lang)) for _, record in (read_objects(path) if form == "heed" else ())]
+    others = [other for other in languages if code_of(other) != lang]
+    found = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        found = f"topics in {others}" if others else "none"
-        raise DataError(f"{path}: no topic in {lang}; found {found}; name their language with --lang")
+        raise DataError(f"{path}: no topic in {lang}; {found}; name their language with --lang")
     if others:
-        log.info(f"{path}: {counted(len(languages), 'topic')} in {others}, not in {lang}, and left out")
+        log.info(f"{path}: {found}, not in {lang}, and left out")
     return topics
 
 
