@@ -10,6 +10,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool, read_pool
+from heed.formats.topic_ids import number_hint
 from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
@@ -18,7 +19,7 @@ from heed.types import Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import run_command
 from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
-from pipelines.options.data import condition_option, reading_options, subset_option, text_options
+from pipelines.options.data import condition_option, reading_options, subset_option, text_options, topic_ids_option
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, log_options
@@ -36,7 +37,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed rerank``."""
     command = command_parser("rerank", "RUN --topics PATH --docs PATH… --reranker NAME --out RUN", __doc__, EXAMPLES)
     command.add_argument("run", type=Path, metavar="RUN", help="TREC run or pool (.jsonl) to rescore")
-    text_options(command.add_argument_group("data"))
+    text_options(data := command.add_argument_group("data"))
+    topic_ids_option(data)
     system = command.add_argument_group("system")
     system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(RERANKERS)}")
     program_option(system)
@@ -126,7 +128,8 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     }
     unused = sorted(lists.keys() - {qid for topic in topics for qid in (topic.qid, topic.base)})
     if not pooled:
-        raise DataError(f"{options.run}: none of its topics ({brief(unused)}) is asked in {options.topics}")
+        hint = number_hint(unused, [topic.qid for topic in topics])
+        raise DataError(f"{options.run}: none of its topics ({brief(unused)}) is asked in {options.topics}{hint}")
     if unused:
         log.info(f"{options.run}: {len(unused)} topics are not asked here and left out: {brief(unused)}")
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from heed.errors import DataError, fail
 from heed.files import read_lines
+from heed.formats.topic_ids import number_hint
 from heed.progress import brief, log, warn
 from heed.types import Qrels, Run
 
@@ -44,13 +45,14 @@ def pair(
     pairs = _read(path, bases, news) if path else _by_ids(bases, news)
     for kind, run, paired in (("new", new, set(pairs)), ("base", base, set(pairs.values()))):
         if pairs and (alone := sorted(set(run) - paired)):
-            warn(f"{len(alone)} topics of the {kind} run have no partner and are left out: {brief(alone)}")
+            hint = number_hint(alone, base if kind == "new" else new)
+            warn(f"{len(alone)} topics of the {kind} run have no partner and are left out: {brief(alone)}{hint}")
         if lacking := sorted(paired.difference(run)):
             warn(f"{len(lacking)} judged topics are not in the {kind} run and count 0 in its means: {brief(lacking)}")
     if not pairs:
         raise DataError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
-            "name the pairs with --pairs, lines of new qid, tab, base qid"
+            f"name the pairs with --pairs, lines of new qid, tab, base qid{number_hint(new, base)}"
         )
     return pairs
 
@@ -101,5 +103,7 @@ def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
     stems = {stem(partner) for partner in pairs.values()}
     alone = sorted(qid for qid in qrels.keys() - known.values() if stem(qid) not in stems)
     if alone:
-        log.info(f"qrels: {len(alone)} of {len(qrels)} judged topics have no pair and are in no mean: {brief(alone)}")
+        hint = number_hint(alone, pairs.values())
+        said = f"qrels: {len(alone)} of {len(qrels)} judged topics have no pair and are in no mean: {brief(alone)}"
+        (warn if hint else log.info)(f"{said}{hint}")
     return {qid: qrels[name] for qid, name in known.items()}

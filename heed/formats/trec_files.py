@@ -8,6 +8,7 @@ from pathlib import Path
 from heed.errors import DataError, fail
 from heed.files import CONTROL, read_lines, write_packed
 from heed.formats.run_warnings import warn_of_order
+from heed.formats.topic_ids import with_ids
 from heed.progress import log, number_of, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
@@ -71,7 +72,7 @@ def read_run(path: Path) -> Run:
     Raises :class:`DataError` naming every bad line: not six columns, a score that is not a
     finite number, a document listed twice for a topic; and for an empty file.
     """
-    return _parse_run(path, {})
+    return with_ids(_parse_run(path, {}), path)
 
 
 def read_given_run(path: Path) -> Run:
@@ -79,7 +80,7 @@ def read_given_run(path: Path) -> Run:
     ranks: dict[str, list[str]] = {}
     run = _parse_run(path, ranks)
     warn_of_order(path, run, ranks)
-    return run
+    return with_ids(run, path)
 
 
 def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
@@ -174,7 +175,7 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     qrels = by_subtopic(topics)
     if negative := {grade for grades in qrels.values() for grade in grades.values() if grade < 0}:
         log.info(f"{path}: negative grades ({', '.join(map(str, sorted(negative)))}) are not judged, as in trec_eval")
-    return qrels
+    return with_ids(qrels, path)
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from heed.formats.topic_ids import number as number_of
 from heed.formats.trec_files import parse_score
 from heed.submission.expected import CollectionIds, Rules
 from heed.submission.run_lines import run_lines
@@ -107,7 +108,9 @@ class _RunCheck:
     def _check_topic(self, number: int, qid: str) -> None:
         rules, shape = self._rules, self._rules.track.topic
         if rules.topics is not None and qid not in rules.topics:
-            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics"
+            same = next((known for known in rules.topics if number_of(known) == number_of(qid)), "")
+            hint = f"; {same} has the same number" if same else ""
+            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics{hint}"
             self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
         elif rules.topics is None and not re.fullmatch(shape.pattern, qid):
             problem = f"found topic {qid!r}, expected {shape.description}"

@@ -104,8 +104,15 @@ def catalogue_option(group: Group) -> None:
     )
 
 
+def topic_ids_option(group: Group) -> None:
+    """Add --topic-ids."""
+    text = "number: read topics' ids without prefix and leading zeros, in all files; 051 and MB001 become 51 and 1"
+    group.add_argument("--topic-ids", choices=("number",), help=text)
+
+
 def judgement_options(group: Group) -> None:
     """Add the judgements under each condition."""
     group.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the conditions query and original")
     group.add_argument("--changed-qrels", type=Path, metavar="PATH", help="judgements for the condition changed")
     group.add_argument("--reversed-qrels", type=Path, metavar="PATH", help="judgements for the condition reversed")
+    topic_ids_option(group)

@@ -12,7 +12,14 @@ from heed.judging.pools.build import DEPTH, PoolSettings
 from heed.judging.pools.orders import GUIDED, ORDERS
 from heed.judging.pools.samples import Stratum, parse_strata
 from heed.judging.pools.statistics import SECONDS
-from pipelines.options.data import condition_option, docs_option, lang_option, subset_option, topics_option
+from pipelines.options.data import (
+    condition_option,
+    docs_option,
+    lang_option,
+    subset_option,
+    topic_ids_option,
+    topics_option,
+)
 from pipelines.options.output import indexes_option, json_option, log_options
 from pipelines.options.parser import Group, command_parser, listed, positive
 
@@ -134,6 +141,7 @@ def _judged_options(judged: Group) -> None:
         help="print whether these judgements can be used for a new system: each system is left out in turn, and all "
         "runs are ranked again; for a sample, print the estimates",
     )
+    topic_ids_option(judged)
     judged.add_argument(
         "--seconds-per-document", type=_seconds, metavar="S", help=f"time to judge a document (default {SECONDS:g})"
     )
