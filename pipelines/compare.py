@@ -26,7 +26,7 @@ from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import run_command
-from pipelines.options.data import subset_option, topic_ids_option
+from pipelines.options.data import run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -63,10 +63,9 @@ def parser() -> argparse.ArgumentParser:
         help="instead of --new-qrels, JSON lines of query-id and of the corpus-ids whose grade changed",
     )
     parser.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, in the form of --qrel-diff")
-    topic_ids_option(parser)
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
-    subset_option(parser)
+    run_reading_options(parser)
     parser.add_argument(
         "--measure",
         action="append",

@@ -19,7 +19,7 @@ from heed.types import Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import run_command
 from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
-from pipelines.options.data import condition_option, reading_options, subset_option, text_options, topic_ids_option
+from pipelines.options.data import condition_option, reading_options, run_reading_options, text_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, log_options
@@ -37,8 +37,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed rerank``."""
     command = command_parser("rerank", "RUN --topics PATH --docs PATH… --reranker NAME --out RUN", __doc__, EXAMPLES)
     command.add_argument("run", type=Path, metavar="RUN", help="TREC run or pool (.jsonl) to rescore")
-    text_options(data := command.add_argument_group("data"))
-    topic_ids_option(data)
+    text_options(command.add_argument_group("data"))
     system = command.add_argument_group("system")
     system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(RERANKERS)}")
     program_option(system)
@@ -53,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     log_options(output)
     reading = command.add_argument_group("how topics and documents are read")
     reading_options(reading)
-    subset_option(reading)
+    run_reading_options(reading)
     model_options(command.add_argument_group("models"))
     machine_options(command)
     engine_options(command)

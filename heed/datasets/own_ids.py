@@ -9,9 +9,7 @@ from heed.progress import brief, log
 from heed.types import Topic
 
 Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
-IGNORED = Path(__file__).with_name(
-    "mteb_own_ids.txt"
-)  # owners and data sets whose tasks in MTEB 2.26.24 ignore own ids
+IGNORED = Path(__file__).with_name("mteb_own_ids.txt")  # owner, then data sets whose tasks in MTEB 2.26.24 do so
 
 
 def ignores_own_ids(name: str) -> bool:
@@ -25,28 +23,19 @@ def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) ->
 
     They are logged, and so are those that have the id of a document alone.
     """
-    queries = {topic.qid: _words(topic.query) for topic in topics}
-    documents = store.find([*queries])
-    own = {
-        docid: queries[docid]
-        for docid, document in documents.items()
-        if by_id or queries[docid] in map(_words, (document.title, document.text, document.contents()))
-    }
+    documents, own = store.find([topic.qid for topic in topics]), {}
+    for topic in (topic for topic in topics if topic.qid in documents):
+        query, title, text = (part.casefold().split() for part in (topic.query, *documents[topic.qid][1:3]))
+        if by_id or query in (title, text, title + text):
+            own[topic.qid] = topic
     if own:
-        why = "the task looks at ids alone, as in MTEB" if by_id else "id and text are a document's"
-        log.info(
-            f"{len(own)} queries are left out of their own lists ({why}); --keep-own-id keeps them: {brief([*own])}"
-        )
+        why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
+        log.info(f"{len(own)} queries left out of their own lists, {why} (--keep-own-id keeps them): {brief([*own])}")
     if len(own) < len(documents):
-        log.info(f"{len(documents) - len(own)} queries have the id of a document with another text, which is kept")
+        log.info(f"{len(documents) - len(own)} queries have the id of a document with another text; it is kept")
     return own.keys()
 
 
 def without_own(run: Scores, own: AbstractSet[str]) -> Scores:
     """Return the run without each query of ``own`` in its own list."""
-    lists = {qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in own & run.keys()}
-    return {**run, **lists} if lists else run
-
-
-def _words(text: str) -> list[str]:
-    return text.casefold().split()
+    return {**run, **{qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in own & run.keys()}}

@@ -279,10 +279,8 @@ class Experiment:
         )
         with self._working():
             files = {
-                condition: run_to_file(
-                    self._path(name, condition), without_own(run, self._own), as_tag(f"{name}.{condition}")
-                )
-                for condition, run in runs.items()
+                condition: run_to_file(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
+                for condition, run in ((condition, without_own(run, self._own)) for condition, run in runs.items())
             }
             return SystemRuns(name, config, files)
 

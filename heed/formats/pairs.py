@@ -43,16 +43,16 @@ def pair(
     """
     bases, news = _with_judged(base, judged[0], "base"), _with_judged(new, judged[1], "new")
     pairs = _read(path, bases, news) if path else _by_ids(bases, news)
+    hint = number_hint(new, base)
     for kind, run, paired in (("new", new, set(pairs)), ("base", base, set(pairs.values()))):
         if pairs and (alone := sorted(set(run) - paired)):
-            hint = number_hint(alone, base if kind == "new" else new)
             warn(f"{len(alone)} topics of the {kind} run have no partner and are left out: {brief(alone)}{hint}")
         if lacking := sorted(paired.difference(run)):
             warn(f"{len(lacking)} judged topics are not in the {kind} run and count 0 in its means: {brief(lacking)}")
     if not pairs:
         raise DataError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
-            f"name the pairs with --pairs, lines of new qid, tab, base qid{number_hint(new, base)}"
+            f"name the pairs with --pairs, lines of new qid, tab, base qid{hint}"
         )
     return pairs
 

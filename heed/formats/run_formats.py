@@ -192,12 +192,10 @@ def _by_endings(text: str, run: Run) -> dict[str, Run]:
 
 def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
     qids = [topic.qid for topic in under(topics, condition)]
-    known = {qid: run[qid] for qid in qids if qid in run}
+    known, hint = {qid: run[qid] for qid in qids if qid in run}, number_hint(run, qids)
     if not known:
-        found = f"--run {text}: none of its topics ({', '.join(list(run)[:3])} …) is asked under {condition}"
-        raise DataError(found + number_hint(run, qids))
+        raise DataError(f"--run {text}: none of its topics ({brief([*run])}) is asked under {condition}{hint}")
     missing = [qid for qid in qids if qid not in known]
     if missing:
-        lacking = f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}"
-        warn(lacking + number_hint(missing, run))
+        warn(f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
     return known

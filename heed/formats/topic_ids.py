@@ -1,7 +1,7 @@
 """Ids of topics that differ by a prefix or leading zeros alone: ``MB001`` in topics and 1 in judgements."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -42,8 +42,8 @@ def topics_with_ids(topics: Sequence[Topic], where: object) -> list[Topic]:
     return [topic._replace(qid=qid, base=bases[topic.base]) for qid, topic in by_id.items()]
 
 
-def number_hint(unknown: Iterable[str], known: Iterable[str]) -> str:
-    """Return what to do about ids of ``unknown`` topics that are ``known`` by their numbers; empty without any."""
+def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
+    """Return what to do about ``qids`` that are not ``known``, but for their numbers; empty without any."""
     ids = {number(qid): qid for qid in known}
-    same = [f"{qid} and {ids[number(qid)]}" for qid in unknown if number(qid) in ids]
+    same = [f"{qid} and {ids[number(qid)]}" for qid in qids if qid not in known and number(qid) in ids]
     return f"; {len(same)} differ by leading zeros or a prefix ({brief(same)}): give --topic-ids number" if same else ""

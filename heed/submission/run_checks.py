@@ -108,9 +108,10 @@ class _RunCheck:
     def _check_topic(self, number: int, qid: str) -> None:
         rules, shape = self._rules, self._rules.track.topic
         if rules.topics is not None and qid not in rules.topics:
-            same = next((known for known in rules.topics if number_of(known) == number_of(qid)), "")
-            hint = f"; {same} has the same number" if same else ""
-            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics{hint}"
+            same = "".join(
+                f"; {known} has the same number" for known in rules.topics if number_of(known) == number_of(qid)
+            )
+            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics{same}"
             self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
         elif rules.topics is None and not re.fullmatch(shape.pattern, qid):
             problem = f"found topic {qid!r}, expected {shape.description}"

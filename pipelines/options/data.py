@@ -69,9 +69,16 @@ def query_language_options(group: Group) -> None:
     )
 
 
-def subset_option(group: Group) -> None:
-    """Add --subset, of MTEB's files of predictions."""
+def topic_ids_option(group: Group) -> None:
+    """Add --topic-ids."""
+    text = "number: read topics' ids without prefix and leading zeros, in all files; 051 and MB001 become 51 and 1"
+    group.add_argument("--topic-ids", choices=("number",), help=text)
+
+
+def run_reading_options(group: Group) -> None:
+    """Add --subset, of MTEB's files of predictions, and --topic-ids."""
     group.add_argument("--subset", metavar="NAME", help="subset of MTEB's predictions, if a file has several")
+    topic_ids_option(group)
 
 
 def condition_option(group: Group) -> None:
@@ -102,12 +109,6 @@ def catalogue_option(group: Group) -> None:
     group.add_argument(
         "--catalogue", type=Path, metavar="FILE", help="JSON file of more collections, in the form of catalogue.json"
     )
-
-
-def topic_ids_option(group: Group) -> None:
-    """Add --topic-ids."""
-    text = "number: read topics' ids without prefix and leading zeros, in all files; 051 and MB001 become 51 and 1"
-    group.add_argument("--topic-ids", choices=("number",), help=text)
 
 
 def judgement_options(group: Group) -> None:
