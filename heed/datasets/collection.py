@@ -168,9 +168,10 @@ def missing_documents(collection: Collection, store: DocumentStore) -> int:
             _warn_in_part(condition, "judged documents", absent, len(judged), "in the collection")
     fail(problems)
     for condition in conditions_of(collection.topics, ()):
-        asked = [topic.qid in collection.judging.of(condition) for topic in under(collection.topics, condition)]
-        if 0 < 2 * sum(asked) < len(asked):
-            warn(f"qrels: {sum(asked)} of {len(asked)} topics are judged under {condition}; means are over these alone")
+        is_judged = [topic.qid in collection.judging.of(condition) for topic in under(collection.topics, condition)]
+        if 0 < 2 * sum(is_judged) < len(is_judged):
+            judged_topics = f"{sum(is_judged)} of {len(is_judged)} topics are judged under {condition}"
+            warn(f"qrels: {judged_topics}; means are over these alone")
     return len(missing)
 
 

@@ -23,19 +23,24 @@ def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) ->
 
     They are logged, and so are those that have the id of a document alone.
     """
-    documents, own = store.find([topic.qid for topic in topics]), {}
+    documents, left_out = store.find([topic.qid for topic in topics]), {}
     for topic in (topic for topic in topics if topic.qid in documents):
         query, title, text = (part.casefold().split() for part in (topic.query, *documents[topic.qid][1:3]))
         if by_id or query in (title, text, title + text):
-            own[topic.qid] = topic
-    if own:
+            left_out[topic.qid] = topic
+    if left_out:
         why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
-        log.info(f"{len(own)} queries left out of their own lists, {why} (--keep-own-id keeps them): {brief([*own])}")
-    if len(own) < len(documents):
-        log.info(f"{len(documents) - len(own)} queries have the id of a document with another text; it is kept")
-    return own.keys()
+        log.info(
+            f"{len(left_out)} queries left out of their lists, {why} (--keep-own-id keeps them): {brief([*left_out])}"
+        )
+    if len(left_out) < len(documents):
+        log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")
+    return left_out.keys()
 
 
-def without_own(run: Scores, own: AbstractSet[str]) -> Scores:
-    """Return the run without each query of ``own`` in its own list."""
-    return {**run, **{qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in own & run.keys()}}
+def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
+    """Return the run without each query of ``left_out`` in its own list."""
+    return {
+        **run,
+        **{qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in left_out & run.keys()},
+    }

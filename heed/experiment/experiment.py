@@ -136,7 +136,7 @@ class Experiment:
         return store
 
     @cached_property
-    def _own(self) -> AbstractSet[str]:
+    def _left_out(self) -> AbstractSet[str]:
         """The queries that are documents themselves and left out of their own lists."""
         topics, by_id = self.collection.topics, self.collection.own_ids
         return set() if self._keep_own_id else own_documents(topics, self.documents, by_id)
@@ -201,9 +201,9 @@ class Experiment:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
         with self._working():
             retriever = self._systems.retriever(system)
-            digest, depth, own = self.documents.digest, self.depth, self._own
+            digest, depth, left_out = self.documents.digest, self.depth, self._left_out
             return self._runs_of(
-                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest, own)
+                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest, left_out)
             )
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
@@ -245,7 +245,7 @@ class Experiment:
         with self._working():
             reranker = self._systems.reranker(system)
             pooled = {**self._pooled(candidates, depth)}
-            pooled |= {qid: [docid for docid in pooled[qid] if docid != qid] for qid in self._own & pooled.keys()}
+            pooled |= {qid: [docid for docid in pooled[qid] if docid != qid] for qid in self._left_out & pooled.keys()}
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
@@ -280,7 +280,7 @@ class Experiment:
         with self._working():
             files = {
                 condition: run_to_file(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
-                for condition, run in ((condition, without_own(run, self._own)) for condition, run in runs.items())
+                for condition, run in ((condition, without_own(run, self._left_out)) for condition, run in runs.items())
             }
             return SystemRuns(name, config, files)
 
@@ -330,7 +330,7 @@ class Experiment:
 
     def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
-        settings |= {"own ids left out": len(self._own)} if self._own else {}
+        settings |= {"own ids left out": len(self._left_out)} if self._left_out else {}
         return manifest(self.command, self.collection, self.documents.digest, systems, settings)
 
 

@@ -97,21 +97,21 @@ def run_to_file(path: Path, scores: Scores, tag: str) -> RunFile:
 
 
 def search_to_file(
-    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, own: AbstractSet[str]
+    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, left_out: AbstractSet[str]
 ) -> RunFile:
     """Return the ``depth`` best documents of each query, written to ``path`` or reused.
 
-    ``documents`` is the digest of the collection's documents, ``own`` the queries that are left out of their lists.
+    ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
     """
 
     def search() -> Scores:
         with timed("run", _label(retriever, queries)) as work:
             work.did(len(queries), "topics")
-            found = without_own(retriever.search(queries, depth + bool(own)), own)
-            return {qid: top(scores, depth) for qid, scores in found.items()} if own else found
+            lists = without_own(retriever.search(queries, depth + bool(left_out)), left_out)
+            return {qid: top(scores, depth) for qid, scores in lists.items()} if left_out else lists
 
-    left_out = {"own ids left out": digest_json(sorted(own))} if own else {}
-    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents, **left_out}, search)
+    own_ids = {"own ids left out": digest_json(sorted(left_out))} if left_out else {}
+    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, search)
 
 
 def rescore_to_file(

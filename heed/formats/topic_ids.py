@@ -26,7 +26,7 @@ def number(qid: str) -> str:
 
 
 def with_ids(items: dict[str, Item], where: object) -> dict[str, Item]:
-    """Return what was read by qid, as :func:`numbered` says; :class:`DataError` for two topics of one number."""
+    """Return ``items`` by qid under the ids that :func:`numbered` wants; :class:`DataError` for two of one number."""
     if not _numbered.get():
         return items
     first = {number(qid): qid for qid in reversed(items)}
@@ -43,7 +43,7 @@ def topics_with_ids(topics: Sequence[Topic], where: object) -> list[Topic]:
 
 
 def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
-    """Return what to do about ``qids`` that are not ``known``, but for their numbers; empty without any."""
+    """Return advice on those of ``qids`` that are ``known`` by their numbers alone; empty without any."""
     ids = {number(qid): qid for qid in known}
     same = [f"{qid} and {ids[number(qid)]}" for qid in qids if qid not in known and number(qid) in ids]
     return f"; {len(same)} differ by leading zeros or a prefix ({brief(same)}): give --topic-ids number" if same else ""

@@ -45,11 +45,11 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
     languages = [str(record.get("lang", lang)) for _, record in (read_objects(path) if form == "heed" else ())]
     others = [other for other in languages if code_of(other) != lang]
-    found = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
+    reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        raise DataError(f"{path}: no topic in {lang}; {found}; name their language with --lang")
+        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language with --lang")
     if others:
-        log.info(f"{path}: {found}, not in {lang}, and left out")
+        log.info(f"{path}: {reason}, not in {lang}, and left out")
     return topics_with_ids(topics, path)
 
 
