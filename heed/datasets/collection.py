@@ -158,7 +158,7 @@ def missing_documents(collection: Collection, store: DocumentStore) -> int:
         judged = sorted({docid for qid in qrels.keys() & set(known) for docid in qrels[qid]})
         absent = store.missing(judged)
         if len(unknown) == len(qrels):
-            problems.append(_foreign(condition, "topics", unknown, known, f"among the topics{hint}"))
+            problems.append(_foreign(condition, "topics", unknown, known, "among the topics") + hint)
         elif judged and len(absent) == len(judged):
             here = [document.docid for document in store.within(0, SHOWN_IDS)]
             problems.append(_foreign(condition, "judged documents", judged, here, "in the collection"))
