@@ -72,7 +72,7 @@ def gathering(warnings: list[str]) -> AbstractContextManager[list[str]]:
 
 def replying() -> AbstractContextManager[Replies]:
     """Gather what chat models reply to this thread inside the block."""
-    return _setting(_replies, Replies())
+    return setting(_replies, Replies())
 
 
 def replies() -> Replies:
