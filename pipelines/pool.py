@@ -8,22 +8,11 @@ from heed.files import write_json
 from heed.formats.pools import write_pool
 from heed.judging.exchange.exports import ExportedPool, check_form, export
 from heed.judging.pools.build import PoolQrels, build_pool, pool_inputs, poolable
-from heed.judging.pools.pool_inputs import (
-    document_languages,
-    read_judged,
-    read_runs,
-    relevant_documents,
-)
+from heed.judging.pools.pool_inputs import document_languages, read_judged, read_runs, relevant_documents
 from heed.judging.pools.samples import write_probabilities
 from heed.progress import gathering, log, timed
 from pipelines.command import main_of
-from pipelines.options.pool import (
-    check_options,
-    parser,
-    probabilities_path,
-    settings_as_data,
-    settings_of,
-)
+from pipelines.options.pool import check_options, parser, probabilities_path, settings_as_data, settings_of
 
 
 def _run(options: argparse.Namespace) -> None:
