@@ -85,6 +85,8 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
         for split, queries in splits.items()
         if isinstance(queries, dict)
     }
+    if not choices and all(isinstance(scores, dict) for scores in predictions.values()):
+        choices = {path.name: predictions}  # as pytrec_eval, ranx and BEIR have a run, and MTEB 1 a split
     chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
     if len(chosen) != 1:
         option = f"--subset {subset}: " if subset else ""

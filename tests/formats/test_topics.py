@@ -166,7 +166,7 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
         {"qid": "1", "query": "q", "instruction": {"original": "o"}},
         {"qid": "3", "query": "q", "instructions": {"orginal": "o"}},
         {"qid": "4", "query": "q", "notes": ""},
-        {"id": "5", "query": "q", "lang": "fas"},  # its text is in another language, the slip is the file's
+        {"ids": "5", "query": "q", "lang": "fas"},  # its text is in another language, the slip is the file's
     ]
     with pytest.raises(HeedError) as error:
         read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", slips), "eng", "title")
@@ -174,7 +174,7 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
         "1: key 'instruction' of the topic is not known; did you mean 'instructions'?",
         "2: key 'orginal' of instructions is not known; did you mean 'original'?",
         "3: key 'notes' of the topic is not known; known are qid, lang, query, description, instructions, type",
-        "4: key 'id' of the topic is not known; did you mean 'qid'?",
+        "4: key 'ids' of the topic is not known; did you mean 'qid'?",
     ]
 
 

@@ -141,7 +141,7 @@ def test_every_bad_topic_is_told_with_its_line(tmp_path: Path) -> None:
     assert [line.removeprefix(f"{tmp_path}/topics.txt, ") for line in str(caught.value).splitlines()] == [
         "line 1: this <top> has no <num>",
         "line 4: topic 2 has no title (query)",
-        "line 8: <num> is '3 4', expected a word",
+        "line 8: qid is '3 4', expected a word",
         "line 12: topic 5 has <title> twice; keep one",
         "line 20: topic 6 comes twice; keep one",
     ]
