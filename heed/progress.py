@@ -43,6 +43,8 @@ class Work:
         self.unit = unit
 
 
+Replies = dict[str, list[bool | None]]  # of a chat model by topic: True is an answer; None is none, and asked for again
+_replies: ContextVar[Replies] = ContextVar("replies")
 _timings: ContextVar[list[Timing] | None] = ContextVar("timings", default=None)
 _warnings: ContextVar[list[str] | None] = ContextVar("warnings", default=None)
 _progress: ContextVar[bool] = ContextVar("progress", default=True)
@@ -66,6 +68,16 @@ def recording(timings: list[Timing]) -> AbstractContextManager[list[Timing]]:
 def gathering(warnings: list[str]) -> AbstractContextManager[list[str]]:
     """Append the warnings of this thread inside the block to ``warnings`` too, each once."""
     return setting(_warnings, warnings)
+
+
+def replying() -> AbstractContextManager[Replies]:
+    """Gather what chat models reply to this thread inside the block."""
+    return setting(_replies, Replies())
+
+
+def replies() -> Replies:
+    """Return the replies that the :func:`replying` around has gathered."""
+    return _replies.get({})
 
 
 def showing(progress: bool) -> AbstractContextManager[bool]:

@@ -301,7 +301,8 @@ class Experiment:
             move_aside(folder, self._run_paths, self.documents.digest, topics)
             made_by = self._manifest(systems)
             size = self.documents.count + self._missing
-            scope = Scope(self.collection, judging, folder, self._index, self.documents.digest, size, self.warnings)
+            about = self.collection, judging, folder, self._index, self.documents.digest, size, self.warnings
+            scope = Scope(*about, {system.name: system.unanswered for system in systems})
             results = results_of(scope, systems, made_by)
         write_json(folder / "timings.json", self.timings)
         return results

@@ -48,7 +48,8 @@ def pair(
         if pairs and (alone := sorted(set(run) - paired)):
             warn(f"{len(alone)} topics of the {kind} run have no partner and are left out: {brief(alone)}{hint}")
         if lacking := sorted(paired.difference(run)):
-            warn(f"{len(lacking)} judged topics are not in the {kind} run and count 0 in its means: {brief(lacking)}")
+            said = f"judged topics are not in the {kind} run and count 0 in its means: {brief(lacking)}"
+            warn(f"{len(lacking)} {said}{number_hint(lacking, run)}")
     if not pairs:
         raise DataError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
@@ -103,7 +104,5 @@ def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
     stems = {stem(partner) for partner in pairs.values()}
     alone = sorted(qid for qid in qrels.keys() - known.values() if stem(qid) not in stems)
     if alone:
-        hint = number_hint(alone, pairs.values())
-        said = f"qrels: {len(alone)} of {len(qrels)} judged topics have no pair and are in no mean: {brief(alone)}"
-        (warn if hint else log.info)(f"{said}{hint}")
+        log.info(f"qrels: {len(alone)} of {len(qrels)} judged topics have no pair and are in no mean: {brief(alone)}")
     return {qid: qrels[name] for qid, name in known.items()}

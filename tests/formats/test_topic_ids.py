@@ -107,7 +107,7 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     assert apart.returncode == 1 and "(0051 and 051, 0052 and 052, 0053 and 053): give --topic-ids" in apart.stderr
     (tmp_path / "again.run").write_bytes((tmp_path / base).read_bytes())
     apart = heed(COMPARE, base, "again.run", *judged)
-    assert "warning: qrels: 3 of 3 judged topics have no pair and are in no mean: 51, 52, 53; 3 differ" in apart.stderr
+    assert "3 judged topics are not in the new run and count 0 in its means: 51, 52, 53; 3 differ" in apart.stderr
     done = heed(COMPARE, base, new, *judged, "--topic-ids", "number", "--json", "c.json")
     assert done.returncode == 0, done.stderr
     measures = json.loads((tmp_path / "c.json").read_text())["measures"]
