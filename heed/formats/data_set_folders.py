@@ -67,12 +67,6 @@ def qrels_files(folder: Path) -> dict[str, list[Path]]:
     return splits
 
 
-def unread_qrels(folder: Path) -> list[Path]:
-    """Return the files in ``qrels/`` that are of no form, or of another one than :func:`qrels_files` takes."""
-    read = {path for files in qrels_files(folder).values() for path in files}
-    return sorted(path for path in (folder / "qrels").rglob("*") if path.is_file() and path not in read)
-
-
 def _split(name: str) -> str:
     return PART.split(name)[0].partition(".")[0]
 

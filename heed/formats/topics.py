@@ -14,11 +14,7 @@ from heed.types import INSTRUCTED, Topic
 FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "type")
 BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
-FORMS = {
-    "qid": KEYS,
-    "_id": BEIR_KEYS,
-    "id": ("id", "title", *KEYS[1:]),
-}  # by the key of the id; the last of RAG tracks
+FORMS = {"qid": KEYS, "_id": BEIR_KEYS, "id": ("id", "title", *KEYS[1:])}  # by the id's key; the last of RAG tracks
 TSV_IDS = (*FORMS, "query_id", "query-id", "topic_id")  # what the first column of a header is called
 WEB = re.compile(r"([\w-]*\d):(?!\d+:)(\S[^\t]*)")  # of the Web tracks; the Million Query track has a column between
 Row = dict[str, Any] | str  # a topic's texts by key, or the problem with them
@@ -107,12 +103,7 @@ def read_tsv_topics(path: Path, lang: str, fields: str = "title") -> list[Topic]
 
     ``fields`` counts where there is a description. Raises :class:`DataError` as :func:`topics_of` does.
     """
-    rows = list(_tsv_rows(path))
-    one_text = all(isinstance(row, str) or "description" not in row for _, row in rows)
-    return topics_of(path, lang, "title" if one_text else fields, rows)
-
-
-def _tsv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    rows: list[tuple[int, Row]] = []
     names, expected = ["qid", "query"], "qid, a tab, and the query, or a first line that names the columns"
     for line_no, line in read_lines(path):
         web = WEB.fullmatch(line)
@@ -120,11 +111,12 @@ def _tsv_rows(path: Path) -> Iterator[tuple[int, Row]]:
         cells = [cell.strip() for cell in (web.groups() if web else text.split("\t"))]
         if line_no == 1 and len(cells) > 1 and cells[0].lower() in TSV_IDS:
             names = ["_id", *map(str.lower, cells[1:])]
-            yield from ((line_no, slip) for slip in _slips(dict.fromkeys(names)))
+            rows += [(line_no, slip) for slip in _slips(dict.fromkeys(names))]
         elif len(cells) == len(names):
-            yield line_no, dict(zip(names, cells, strict=True))
+            rows.append((line_no, dict(zip(names, cells, strict=True))))
         elif line.strip():
-            yield line_no, f"expected {expected} (found {line[:60]!r})"
+            rows.append((line_no, f"expected {expected} (found {line[:60]!r})"))
+    return topics_of(path, lang, fields if "description" in names else "title", rows)
 
 
 def query_and_description(title: Any, description: Any, fields: str) -> tuple[str, str]:

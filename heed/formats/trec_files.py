@@ -177,22 +177,23 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
 def _columns(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str] | str]]:
     """Yield TREC's four columns of each line, in which 0 stands for a table's missing one, or the problem with them."""
     separator = "," if ".csv" in path.suffixes else "\t"
-    expected, places = "", [-1]  # of qid, docid and grade in a table; empty in TREC's lines
+    expected: list[str] = []
+    places = [-1]  # of qid, docid and grade in a table; empty in TREC's lines
     for line_no, line in lines:
         fields, cells = line.split(), line.split(separator) if places else []
         cells = [QUOTED.sub(r"\1", cell.strip()) for cell in cells]
         if fields and not expected:
             places = [at for names in COLUMNS for at, cell in enumerate(cells) if cell.lower() in names]
             if len(places) == len(COLUMNS):
-                expected = " ".join(cells)
+                expected = cells
                 continue
             if len(fields) == 6:
                 raise DataError(f"{path}, line {line_no}: 6 columns, as a run has; expected judgements: {JUDGED}")
             places = [0, 1, 2] if len(cells) == 3 and parse_score(cells[2]) is not None else []
-            expected = "query-id corpus-id score" if places else JUDGED
+            expected = [names[0] for names in COLUMNS] if places else JUDGED.split()
         found = cells if places and fields else fields
-        if found and len(found) != len(expected.split()):
-            yield line_no, f"{len(found)} columns, expected {len(expected.split())} ({expected})"
+        if found and len(found) != len(expected):
+            yield line_no, f"{len(found)} columns, expected {len(expected)} ({' '.join(expected)})"
         elif CONTROL.search(line):
             yield line_no, f"holds a control character ({line[:60]!r}); remove it"
         elif found:

@@ -1,15 +1,15 @@
 """Topics, judgements and lists of documents in the user's files, in any form that Heed reads."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import UNREADABLE, open_packed, read_bytes, read_objects, unreadable
-from heed.formats.data_set_folders import is_data_set, test_qrels, unread_qrels
+from heed.formats.data_set_folders import is_data_set, qrels_files, test_qrels
 from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_ids import number_hint, topics_with_ids, with_ids
@@ -21,7 +21,6 @@ from heed.progress import counted, log, warn
 from heed.types import Qrels, Topic
 
 HEAD = 1 << 16
-TOP = re.compile(rb"^[ \t]*<top\b", re.IGNORECASE | re.MULTILINE)
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 ROWS = (".jsonl", ".jsonl.gz", ".parquet")
 
@@ -60,16 +59,14 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
 def recognised(path: Path) -> str:
     """Return the form of a topics file: by its beginning and suffix, and of JSON by the keys of its first object."""
     head, name = _head(path), path.name.removesuffix(".gz")
-    first = head.lstrip(b"\xef\xbb\xbf\0 \t\r\n").partition(b"\n")[0].decode(errors="replace").rstrip()
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].decode(errors="replace").rstrip()
     if not path.name.endswith(JSON) and not first.startswith("{"):
-        if first.startswith("<") or TOP.search(head):
+        if first.startswith("<") or b"\n<top" in head.lower():
             return "trec"
         if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
             return "tsv"
-        raise DataError(
-            f"{path}: of no form of topics (begins {first[:60]!r}); expected TREC's <top>, JSON lines, or qid, tab and "
-            "query; --topics-format names the form"
-        )
+        expected = "TREC's <top>, JSON lines, or qid, tab and query; --topics-format names the form"
+        raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
     record = next(iter(read_objects(path)), None)
     if record is None:
         raise DataError(f"{path}: empty; expected one topic a line")
@@ -94,18 +91,13 @@ def read_judgements(path: Path, only_language: str | None = None) -> Qrels:
     files = test_qrels(path) if is_data_set(path) else [path]
     fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
     if len(files) == 1 and files[0].name.endswith((".json", ".json.gz")):
-        return with_ids(_nested(files[0]), files[0])
+        try:  # as pytrec_eval, ranx and BEIR take them
+            return with_ids(msgspec.json.decode(read_bytes(files[0]), type=Qrels, strict=False), files[0])
+        except msgspec.MsgspecError as error:
+            raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
     if len(files) == 1 and not files[0].name.endswith(ROWS):
         return read_qrels(files[0], only_language)
     return grades_of(read_rows(files))
-
-
-def _nested(path: Path) -> Qrels:
-    """Return the grades by docid by qid of a JSON object, as pytrec_eval, ranx and BEIR take them."""
-    try:
-        return msgspec.json.decode(read_bytes(path), type=Qrels, strict=False)
-    except msgspec.MsgspecError as error:
-        raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
 
 
 @dataclass(frozen=True)
@@ -151,9 +143,13 @@ def read_own(
     if not files.topics and not folder:
         raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
     topics = read_topics(Path(files.topics or files.docs[0]), lang, fields, files.topics_format)
-    if folder and not files.qrels and (unread := unread_qrels(folder)):
-        names = ", ".join(str(path.relative_to(folder)) for path in unread)
-        (log.info if test_qrels(folder) else warn)(f"{folder}: found and not read: {names}; --qrels reads one of them")
+    if folder and not files.qrels:
+        read = [*chain(*qrels_files(folder).values())]
+        unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in read)
+        if unread:
+            (log.info if read else warn)(
+                f"{folder}: found and not read: {', '.join(unread)}; --qrels reads one of them"
+            )
     if folder and not files.qrels and (paths := test_qrels(folder)):
         grades, split = read_judgements(folder), paths[0].relative_to(folder)
         if not files.topics or any(topic.qid in grades for topic in topics):
