@@ -93,7 +93,7 @@ def read_judgements(path: Path, only_language: str | None = None) -> Qrels:
     if len(files) == 1 and files[0].name.endswith((".json", ".json.gz")):
         try:  # as pytrec_eval, ranx and BEIR take them
             return with_ids(msgspec.json.decode(read_bytes(files[0]), type=Qrels, strict=False), files[0])
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, ValueError) as error:
             raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
     if len(files) == 1 and not files[0].name.endswith(ROWS):
         return read_qrels(files[0], only_language)

@@ -163,8 +163,8 @@ def test_qrels_in_json_are_those_of_pytrec_eval(tmp_path: Path) -> None:
     (tmp_path / "q.json.gz").write_bytes(gzip.compress(json.dumps(theirs, indent=1).encode()))
     for name in ("q", "q.json", "q.json.gz"):
         assert read_judgements(tmp_path / name) == theirs
-    for wrong in ("[1]", '{"1": 2}', '{"1": {"a": 0.5}}', '{"1": {"a": true}}', "{"):
-        (tmp_path / "q.json").write_text(wrong)
+    for wrong in ("[1]", '{"\xff": {}}', '{"1": 2}', '{"1": {"a": 0.5}}', '{"1": {"a": true}}', "{"):
+        (tmp_path / "q.json").write_bytes(wrong.encode("latin-1"))
         with pytest.raises(HeedError, match=r'q.json: .*; expected grades by docid by qid, as {"1": {"d1": 2}}'):
             read_judgements(tmp_path / "q.json")
 
