@@ -146,8 +146,7 @@ def grades_of(rows: Iterable[HubRow]) -> Qrels:
     qrels: Qrels = {}
 
     def add(row: HubRow) -> None:
-        qids, docids, grades = COLUMNS
-        qid, docid, grade = row.word(*qids), row.word(*docids), row.grade(*grades)
+        qid, docid, grade = row.word(*COLUMNS[0]), row.word(*COLUMNS[1]), row.grade(*COLUMNS[2])
         before = qrels.setdefault(qid, {}).setdefault(docid, grade)
         if before != grade:
             raise row.problem(f"document {docid} of topic {qid} has grade {grade}, and {before} further up; keep one")

@@ -183,7 +183,7 @@ def _columns(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int
         fields, cells = line.split(), line.split(separator) if places else []
         cells = [QUOTED.sub(r"\1", cell.strip()) for cell in cells]
         if fields and not expected:
-            places = [at for names in COLUMNS for at, cell in enumerate(cells) if cell.lower() in names]
+            places = [index for names in COLUMNS for index, cell in enumerate(cells) if cell.lower() in names]
             if len(places) == len(COLUMNS):
                 expected = cells
                 continue
@@ -191,13 +191,13 @@ def _columns(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int
                 raise DataError(f"{path}, line {line_no}: 6 columns, as a run has; expected judgements: {JUDGED}")
             places = [0, 1, 2] if len(cells) == 3 and parse_score(cells[2]) is not None else []
             expected = [names[0] for names in COLUMNS] if places else JUDGED.split()
-        found = cells if places and fields else fields
-        if found and len(found) != len(expected):
-            yield line_no, f"{len(found)} columns, expected {len(expected)} ({' '.join(expected)})"
+        columns = cells if places and fields else fields
+        if columns and len(columns) != len(expected):
+            yield line_no, f"{len(columns)} columns, expected {len(expected)} ({' '.join(expected)})"
         elif CONTROL.search(line):
             yield line_no, f"holds a control character ({line[:60]!r}); remove it"
-        elif found:
-            yield line_no, [cells[places[0]], "0", *(cells[at] for at in places[1:])] if places else fields
+        elif columns:
+            yield line_no, [cells[places[0]], "0", *(cells[index] for index in places[1:])] if places else fields
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:

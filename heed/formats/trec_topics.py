@@ -51,20 +51,19 @@ def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     """
     rows = [(top.line_no, _row(top)) for top in _tops(_decoded(read_bytes(path)))]
     if not rows:
-        expected = "TREC topics: <top> <num> <title> <desc> <narr> </top>"
-        raise DataError(f"{path}: no <top>; expected {expected}; --topics-format names another form")
+        raise DataError(
+            f"{path}: no <top>; expected TREC topics: <top> <num> <title> <desc> <narr>, or --topics-format"
+        )
     return topics_of(path, lang, fields, rows)
 
 
 def _row(top: Top) -> Row:
-    texts = top.fields
-    if "num" not in texts:
+    if "num" not in top.fields:
         return "this <top> has no <num>"
     if top.repeated:
-        return f"topic {texts['num']} has <{'>, <'.join(top.repeated)}> twice; keep one"
-    instructions = {"original": texts.get("narr")}
-    about = {"query": texts.get("title"), "description": texts.get("desc"), "instructions": instructions}
-    return {"qid": texts["num"], **about}
+        return f"topic {top.fields['num']} has <{'>, <'.join(top.repeated)}> twice; keep one"
+    keys = {"_id": "num", "query": "title", "description": "desc", "instruction": "narr"}
+    return {key: top.fields.get(name) for key, name in keys.items()}
 
 
 def _decoded(content: bytes) -> str:
