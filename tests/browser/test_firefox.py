@@ -1,4 +1,4 @@
-"""Report and annotation in a Firefox, where there is one: the same views, nothing requested, no hostile text executed."""
+"""Report and annotation in a Firefox, where there is one: the same views, nothing requested, no hostile text run."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -72,7 +72,8 @@ def test_what_is_typed_after_a_search_of_the_browser_is_not_written_into_the_nar
         page.press(ENTER)
         page.wait("document.querySelector('#document').dataset.shown ?? ''")
         narrative = page.evaluate("document.querySelector('#editor').value")
-        page.evaluate("document.querySelector('#editor').focus() ?? 1")  # as Ctrl+F and Esc do, which a window alone has
+        # as Ctrl+F, a word of it and Esc leave it; without a window there is no Ctrl+F
+        page.evaluate("document.querySelector('#editor').focus() ?? 1")
         page.press("2")
         page.wait("document.querySelector('#strip button').textContent === '2'")
         assert page.evaluate("document.querySelector('#editor').value") == narrative

@@ -54,7 +54,7 @@ WEBKITS_LIMIT = """{
         history[name] = (...given) => {
             const now = performance.now();
             if (times.filter(time => now - time < 10_000).length >= 100)
-                throw new DOMException(`Attempt to use history.${name}() more than 100 times per 10 seconds`, "SecurityError");
+                throw new DOMException("more than 100 times per 10 seconds", "SecurityError");
             times.push(now);
             change(...given);
         };
