@@ -49,7 +49,8 @@ _progress: ContextVar[bool] = ContextVar("progress", default=True)
 
 
 @contextmanager
-def _setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
+def setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
+    """Set a variable inside the block."""
     token = variable.set(value)
     try:
         yield value
@@ -59,17 +60,17 @@ def _setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
 
 def recording(timings: list[Timing]) -> AbstractContextManager[list[Timing]]:
     """Append the stages that are timed inside the block, in this thread, to ``timings``."""
-    return _setting(_timings, timings)
+    return setting(_timings, timings)
 
 
 def gathering(warnings: list[str]) -> AbstractContextManager[list[str]]:
     """Append the warnings of this thread inside the block to ``warnings`` too, each once."""
-    return _setting(_warnings, warnings)
+    return setting(_warnings, warnings)
 
 
 def showing(progress: bool) -> AbstractContextManager[bool]:
     """Show progress in this thread inside the block, or none."""
-    return _setting(_progress, progress)
+    return setting(_progress, progress)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ VERSIONS = {
     "reasoning": 3,
     "listwise": 3,
     "vllm": 1,
-    "late": 1,
+    "late": 2,
     "maxsim": 1,
     "api": 1,
     "rerank": 1,

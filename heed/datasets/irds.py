@@ -25,6 +25,7 @@ from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import Line
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
+from heed.formats.topic_ids import topics_with_ids, with_ids
 from heed.formats.topics import query_and_description
 from heed.formats.trec_files import parse_qrels, read_qrels
 from heed.languages import LANGUAGES
@@ -109,7 +110,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     with _data_errors(dataset_id):
         _check_language(dataset, dataset_id)
     queries = _counted(dataset_id, "topic", dataset.queries_iter)
-    return [_topic(query, lang, fields) for query in queries]
+    return topics_with_ids([_topic(query, lang, fields) for query in queries], dataset_id)
 
 
 def read_judgements(dataset_id: str) -> Qrels:
@@ -122,7 +123,7 @@ def read_judgements(dataset_id: str) -> Qrels:
         subtopics = topics.setdefault(judgement.query_id, {})
         subtopic = getattr(judgement, "subtopic_id", None) or getattr(judgement, "iteration", None) or "0"
         subtopics.setdefault(subtopic, {})[judgement.doc_id] = judgement.relevance
-    return by_subtopic(topics)
+    return with_ids(by_subtopic(topics), dataset_id)
 
 
 def _judgements_file(dataset: Any, dataset_id: str) -> str:

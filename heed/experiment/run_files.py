@@ -1,19 +1,20 @@
 """Runs in files: made by a system, or reused where they were made with the same inputs and settings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
+from heed.datasets.own_ids import Scores, without_own
 from heed.errors import DataError
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
 from heed.formats.trec_files import as_tag, read_run, write_run
 from heed.notebook import html_table
 from heed.progress import brief, timed, warn
+from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reuse import ensure_file, note_of, recipe_version
 from heed.types import Config, Query, Reranker, Retriever, config_of, load
-
-Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
 
 
 class RunFile:
@@ -95,18 +96,22 @@ def run_to_file(path: Path, scores: Scores, tag: str) -> RunFile:
     return file
 
 
-def search_to_file(path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str) -> RunFile:
+def search_to_file(
+    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, left_out: AbstractSet[str]
+) -> RunFile:
     """Return the ``depth`` best documents of each query, written to ``path`` or reused.
 
-    ``documents`` is the digest of the collection's documents.
+    ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
     """
 
     def search() -> Scores:
         with timed("run", _label(retriever, queries)) as work:
             work.did(len(queries), "topics")
-            return retriever.search(queries, depth)
+            lists = without_own(retriever.search(queries, depth + bool(left_out)), left_out)
+            return {qid: top(scores, depth) for qid, scores in lists.items()} if left_out else lists
 
-    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents}, search)
+    own_ids = {"own ids left out": digest_json(sorted(left_out))} if left_out else {}
+    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, search)
 
 
 def rescore_to_file(

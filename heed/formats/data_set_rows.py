@@ -10,6 +10,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import read_parquet
+from heed.formats.topic_ids import topics_with_ids, with_ids
 from heed.formats.trec_files import parse_score
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, Qrels, Topic
@@ -151,7 +152,7 @@ def grades_of(rows: Iterable[HubRow]) -> Qrels:
             raise row.problem(f"document {docid} of topic {qid} has grade {grade}, and {before} further up; keep one")
 
     parsed(rows, add)
-    return qrels
+    return with_ids(qrels, "judgements")
 
 
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
@@ -187,7 +188,7 @@ def topics_of(rows: Iterable[HubRow], lang: str, columns: Columns) -> list[Topic
             raise row.problem(f"topic {topic.qid} comes twice; keep one")
 
     parsed(rows, add)
-    return list(topics.values())
+    return topics_with_ids([*topics.values()], "queries")
 
 
 def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
@@ -245,7 +246,7 @@ def read_candidates(folder: Path, config: str = "top_ranked") -> dict[str, list[
         for full, docids in parsed(rows(folder, config), _listed):
             qid = full.removesuffix("-og").removesuffix("-changed")
             candidates.setdefault(qid, {}).update(dict.fromkeys(docids))
-    return {qid: list(docids) for qid, docids in candidates.items()}
+    return with_ids({qid: list(docids) for qid, docids in candidates.items()}, config)
 
 
 def _listed(row: HubRow) -> tuple[str, list[str]]:

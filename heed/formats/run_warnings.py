@@ -67,4 +67,5 @@ def _tag(path: Path) -> str:
     """Return the sixth column of a TREC file's first line; empty for other files."""
     if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
         return ""
-    return next((fields[5] for _, line in read_lines(path) if len(fields := line.split()) == 6), "")
+    lines = (line.split() for _, line in read_lines(path) if not line.lstrip().startswith("#"))
+    return next((fields[5] for fields in lines if len(fields) == 6), "")

@@ -17,7 +17,7 @@ from heed.measures.contrast import (
 )
 from heed.measures.definition import Measure
 from heed.measures.diversity import alpha_ndcg, subtopic_recall
-from heed.measures.inputs import no_longer_relevant, still_relevant
+from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
 from heed.measures.own_measures import measure
 from heed.measures.pairwise import instfol, irs, nfr, p_mrr, selectivity
 from heed.measures.per_topic import Judged, PerTopic, mean
@@ -45,6 +45,7 @@ __all__ = (
     "monotonic_order",
     "nfr",
     "no_longer_relevant",
+    "not_judged",
     "p_mrr",
     "pairwise_accuracy",
     "power_of",

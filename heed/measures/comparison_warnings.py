@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from heed.measures.absence import unseen
-from heed.measures.inputs import no_longer_relevant
+from heed.measures.inputs import Inputs, no_longer_relevant
 from heed.measures.per_topic import Judged, PerTopic
-from heed.progress import brief, warn
+from heed.progress import brief, counted, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run
 
@@ -22,14 +22,17 @@ SHARE = 0.2  # of a measure's documents in neither list, above which it is a war
 ONE_SIDED = 0.2  # of p-MRR's in one list only: 0 to 8% with real news to depths 20 to 1000, 50% if half the ids differ
 
 
-def warn_of_judgements(qrels: Qrels, new_qrels: Qrels, label: str = "") -> None:
-    """Warn where no document lost its relevance, so that there is no p-MRR, and say why."""
-    if not (qrels and new_qrels) or no_longer_relevant(qrels, new_qrels):
+def warn_of_judgements(inputs: Inputs, label: str = "", by_p_mrr: bool = True) -> None:
+    """Warn of what the new judgements leave open, and where ``by_p_mrr`` has no document that lost its relevance."""
+    if inputs.not_judged:
+        total = counted(sum(map(len, inputs.not_judged.values())), "relevant document")
+        topics = brief([f"{qid}: {len(docids)}" for qid, docids in inputs.not_judged.items()])
+        warn(f"{label}{total} not judged under the new condition (topic {topics}): neither ruled out nor kept")
+    qrels, new_qrels = inputs.qrels, inputs.new_qrels
+    if not (by_p_mrr and qrels and new_qrels) or inputs.ruled_out:
         return
     common = qrels.keys() & new_qrels.keys()
-    gained = sum(
-        grade > 0 and qrels[qid].get(docid, 0) <= 0 for qid in common for docid, grade in new_qrels[qid].items()
-    )
+    gained = sum(map(len, no_longer_relevant(new_qrels, qrels).values()))
     if not common:
         reason = "no topic is judged for both runs"
     elif all(qrels[qid] == new_qrels[qid] for qid in common):
@@ -37,7 +40,7 @@ def warn_of_judgements(qrels: Qrels, new_qrels: Qrels, label: str = "") -> None:
     elif gained:
         reason = f"no document lost its relevance, {gained} gained it: are the judgements exchanged?"
     else:
-        reason = "no document lost its relevance"
+        reason = "no document is known to have lost its relevance"
     warn(f"{label}no p-MRR: {reason}")
 
 

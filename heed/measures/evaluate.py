@@ -180,7 +180,6 @@ def _of_pair(
         return {}
     bases = _bases(topics, pair.new)
     qrels, new_qrels = _judgements(judging, pair, bases)
-    changed = no_longer_relevant(qrels, new_qrels)
     inputs = Inputs(
         base=renamed(base, bases),
         new=new,
@@ -188,14 +187,12 @@ def _of_pair(
         new_qrels=new_qrels,
         query_of=bases,
         reverse=runs.get((system, pair.reverse)),
-        changed=changed,
         traps=judging.traps,
         corpus_size=corpus_size,
     )
     values = compare_pair(inputs, [name for measure in pair.measures for name in with_companions(measure)])
     label = f"{pair.base}>{pair.new}: "
-    if P_MRR in pair.measures:
-        warn_of_judgements(qrels, new_qrels, label)
+    warn_of_judgements(inputs, label, P_MRR in pair.measures)
     shares = absent(inputs, {measure: values[measure] for measure in map(str, pair.measures) if measure in values})
     chosen: dict[str, PerTopic] = {}
     for measure in pair.measures:
@@ -203,9 +200,9 @@ def _of_pair(
         of_measure = shares.get(str(measure), {})
         chosen |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in of_measure.items()}
     warn_of_runs(inputs, chosen, f"{system}, {label}")
-    missing = sorted(changed.keys() - values.get(P_MRR, {}).keys()) if P_MRR in pair.measures else []
+    missing = sorted(inputs.ruled_out.keys() - values.get(P_MRR, {}).keys()) if P_MRR in pair.measures else []
     if missing:
-        count = f"{len(changed) - len(missing)} of {len(changed)}"
+        count = f"{len(inputs.ruled_out) - len(missing)} of {len(inputs.ruled_out)}"
         warn(f"{system}: p-MRR is over {count} topics; not in both runs: {brief(missing)}")
     return chosen
 

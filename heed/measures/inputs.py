@@ -1,13 +1,13 @@
 """Runs that are compared, with their judgements, under the same qids."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from heed.formats.pairs import qrels_for, renamed
 from heed.measures.judged_ranks import RankedRun
 from heed.measures.per_topic import Variant
-from heed.types import Qrels, Run
+from heed.types import UNJUDGED, Qrels, Run
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,12 @@ class Inputs:
     @cached_property
     def ruled_out(self) -> Mapping[str, set[str]]:
         """The documents that are no longer relevant, by qid: those of ``changed``, or by the judgements."""
-        return self.changed or no_longer_relevant(self.qrels, self.new_qrels)
+        return self.changed or no_longer_relevant(self.qrels, self.new_qrels, self.variant)
+
+    @cached_property
+    def not_judged(self) -> Mapping[str, set[str]]:
+        """The documents, by qid, that are neither ruled out nor kept, because the new judgements leave them open."""
+        return {} if self.changed or self.variant == "released" else not_judged(self.qrels, self.new_qrels)
 
     @cached_property
     def runs(self) -> dict[str, Run]:
@@ -67,23 +72,33 @@ def paired(base: Run, new: Run, pairs: Mapping[str, str], qrels: Qrels, new_qrel
     )
 
 
-def no_longer_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
-    """Return the documents, by qid, with a positive grade in ``original`` only, for the topics in both qrels.
+def no_longer_relevant(original: Qrels, changed: Qrels, variant: Variant = "paper") -> dict[str, set[str]]:
+    """Return the documents, by qid, with a positive grade in ``original`` and 0 in ``changed``: those ruled out.
 
-    Topics in which nothing changed are left out.
+    Topics without any, and those in one qrels only, are left out, and so are the documents of :func:`not_judged`.
+    ``released``: they are ruled out too, as by FollowTable's ``irs.py``, and by mteb 1.20's ``create_qrel_diff``, which
+    takes every other grade and fails without a line. mteb 2 has the list from the data set, as ``--qrel-diff`` does.
     """
-    return _once_relevant(original, changed, still=False)
+    return _once_relevant(original, changed, lambda grade: grade == 0 or (grade < 0 and variant == "released"))
 
 
 def still_relevant(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
     """Return the documents, by qid, with a positive grade in both qrels; topics without any are left out."""
-    return _once_relevant(original, changed, still=True)
+    return _once_relevant(original, changed, lambda grade: grade > 0)
 
 
-def _once_relevant(original: Qrels, changed: Qrels, still: bool) -> dict[str, set[str]]:
-    documents = {
-        qid: {docid for docid, grade in grades.items() if grade > 0 and (changed[qid].get(docid, 0) > 0) is still}
-        for qid, grades in original.items()
-        if qid in changed
-    }
+def not_judged(original: Qrels, changed: Qrels) -> dict[str, set[str]]:
+    """Return the documents, by qid, with a positive grade in ``original`` that ``changed`` does not judge.
+
+    Their grade there is negative, as in trec_eval, or they have none while the topic has some grade of 0 or below.
+    A topic with positive grades only lists what is relevant: documents without a grade have 0.
+    """
+    return _once_relevant(original, changed, lambda grade: grade < 0)
+
+
+def _once_relevant(original: Qrels, changed: Qrels, is_wanted: Callable[[int], bool]) -> dict[str, set[str]]:
+    documents = {}
+    for qid in (qid for qid in original if qid in changed):
+        grades, absent = changed[qid], UNJUDGED if min(changed[qid].values(), default=1) <= 0 else 0
+        documents[qid] = {d for d, grade in original[qid].items() if grade > 0 and is_wanted(grades.get(d, absent))}
     return {qid: docids for qid, docids in documents.items() if docids}

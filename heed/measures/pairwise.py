@@ -29,7 +29,8 @@ def p_mrr(base: Run, new: Run, changed: Judged) -> PerTopic:
     ``1 − r / s`` where it fell; averaged over the topic's documents. A document missing from a run
     has the list's length + 1 as its rank (mteb ``get_rank_from_dict``). Topics without changed
     documents, or missing from one of the runs, have no value: compare the number of values with
-    the number of topics. Paper and released code agree (``>`` and ``≥`` both give 0 on equal ranks).
+    the number of topics. Paper and released code agree (``>`` and ``≥`` both give 0 on equal ranks), but not
+    on ``changed``: see :func:`heed.measures.no_longer_relevant`.
     """
     ranks = ranks_of([base, new], changed)
     old, now = ranks.values
@@ -173,7 +174,8 @@ def _of_kept(pair: Inputs) -> tuple[Any, ...] | None:
 def _of_corpus(pair: Inputs) -> tuple[Any, ...] | None:
     if not (pair.corpus_size and pair.new_qrels):
         return None
-    relevant = {qid: pair.relevant.get(qid, set()) for qid in pair.qrels if qid in pair.new_qrels}
+    judged = pair.new_qrels.keys() - (pair.not_judged.keys() - _both(pair).keys())  # unknown is not 0
+    relevant = {qid: pair.relevant.get(qid, set()) for qid in pair.qrels if qid in judged}
     return *pair.two, relevant, pair.ruled_out, pair.corpus_size, pair.variant
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from heed.measures.definition import Measure
-from heed.measures.inputs import Inputs
+from heed.measures.inputs import Inputs, no_longer_relevant
 from heed.measures.judged_ranks import ranks_of, scores_of
 from heed.measures.per_topic import Judged, PerTopic, Variant
 from heed.types import Run
@@ -106,7 +106,8 @@ def _of_three(pair: Inputs) -> tuple[Any, ...] | None:
 
 
 def _of_three_and_judged(pair: Inputs) -> tuple[Any, ...] | None:
-    judged = {qid: len(docids) + len(pair.ruled_out.get(qid, ())) for qid, docids in pair.relevant.items()}
+    ruled_out = pair.changed or no_longer_relevant(pair.qrels, pair.new_qrels)  # its program counts no -1 either
+    judged = {qid: len(docids) + len(ruled_out.get(qid, ())) for qid, docids in pair.relevant.items()}
     return (tuple(pair.runs.values()), gold_of(pair), judged, K, pair.variant) if pair.reverse else None
 
 

@@ -11,7 +11,7 @@ import pytest
 from accessibility import AXE, WIDE, axe_core
 from annotating_browser import CHROMIUM, WEBKITS_LIMIT
 from conftest import ROOT
-from explored_results import PAYLOADS, by_grade, evaluated, hostile, sample, tables, untitled
+from explored_results import PAYLOADS, by_grade, evaluated, half_judged, hostile, sample, tables, untitled
 from watched_page import watched
 
 from heed import load
@@ -40,6 +40,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables(root)
     hostile(root)
     untitled(root)
+    half_judged(root)
     evaluated(load("infosearch-sample/audience"), root)
     path = root / "report.html"
     write_page(read_tree(root / "runs"), root / "runs", path, charts=False)
@@ -133,6 +134,15 @@ def test_a_move_is_right_or_wrong_by_the_grades_wherever_it_is_shown(tab: "Page"
     assert texts(tab, ".standing td:last-child") == ["stayed ✗", "fell 2 ✓"]
     title = tab.get_attribute(".columns section:last-child a[data-docid=d1] .shift", "title")
     assert title == "fell: 1 → 3; it should fall, right"
+
+
+def test_what_nobody_judged_is_neither_ruled_out_nor_to_rise(tab: "Page") -> None:
+    go(tab, "#/half-judged%2Feng/topic/1?system=obeys")
+    assert texts(tab, ".fallen h2 span") == ["relevant under original, not under changed: 0 of 1 did not fall"]
+    outcomes = tab.evaluate(OUTCOMES, ".columns section:last-child a")
+    assert {docid: outcome for docid, (outcome, _) in outcomes.items()} == {"d4": "", "d1": "right", "d2": ""}
+    title = tab.get_attribute(".columns section:last-child a[data-docid=d2] .grade:last-child", "title")
+    assert title == "changed: not judged"
 
 
 def test_a_document_without_a_title_is_listed_by_its_first_words_and_scores_have_four_digits(tab: "Page") -> None:

@@ -7,6 +7,7 @@ from heed.errors import HeedError
 from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.user_files import read_topics
+from heed.submission.expected import expected_topics
 from heed.types import Topic, conditions_of, under
 
 SOURCES = {
@@ -97,12 +98,28 @@ def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
     assert read_jsonl_topics(path, "rus", "title") == [Topic("NA", "rus", "x", {})]
 
 
+def test_topics_are_chosen_by_their_language_whatever_its_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = ["zho", "zh", "zh-CN", "cmn", "zho-Hans", "rus", "de-AT"]
+    path = write_jsonl(tmp_path / "t.jsonl", [{"qid": code, "lang": code, "query": "q"} for code in codes])
+    assert [topic.qid for topic in read_topics(path, "zho", "title")] == codes[:5]
+    assert f"{path}: 2 topics are in rus, de-AT, not in zho, and left out" in capsys.readouterr().err
+    assert expected_topics(path) == {*codes}, "heed check"
+
+
+def test_translations_of_neuclir_are_chosen_by_their_language_whatever_its_code(tmp_path: Path) -> None:
+    entries = [{"lang": "zh-CN", "source": "human translation", "topic_title": "一", "topic_narrative": "二"}]
+    record = {"topic_id": "3", "languages_with_qrels": ["zho"], "topics": entries, "narratives": None}
+    assert neuclir(tmp_path, record) == [Topic("3", "zho", "一", {"original": "二"})]
+
+
 def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
-    with pytest.raises(HeedError, match="no topic in eng; found topics in zho, fas; name their language with --lang"):
+    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language with --lang"):
         read_topics(path, "eng", "title")
     (tmp_path / "t.tsv").write_text("")
-    with pytest.raises(HeedError, match="no topic in eng; found none"):
+    with pytest.raises(HeedError, match="no topic in eng; there is none"):
         read_topics(tmp_path / "t.tsv", "eng", "title")
 
 

@@ -100,6 +100,31 @@ def test_the_order_of_rank_llm_results_is_a_ranking() -> None:
     assert warnings[0].startswith("r.json: ranks contradict scores in 1 of 1 topics (1)")
 
 
+def test_documents_that_the_new_condition_leaves_open_are_counted_by_topic(heed: Heed) -> None:
+    # topic 1 has no line of c, 2 has it with -1, 3 judges all
+    lines = NEW_QRELS.replace("1 0 c 0\n", "").replace("2 0 c 0\n", "2 0 c -1\n")
+    Path("n").write_text(lines)
+    said = "2 relevant documents are not judged under the new condition (topic 1: 1, 2: 1): neither ruled out nor kept"
+    assert compared(heed, "base.run", "new.run", *PAIR) == [said]
+    assert json.loads(Path("c.json").read_text())["not_judged"] == {"1": 1, "2": 1}
+    # a falls from 1 to 10, c from 3 to 8
+    values = json.loads(Path("c.json").read_text())["per_topic"]["p-MRR"]
+    assert values == pytest.approx({"1": 1 - 1 / 10, "2": 1 - 1 / 10, "3": (1 - 1 / 10 + 1 - 3 / 8) / 2})
+    told = heed("pipelines.compare", "base.run", "new.run", *PAIR).stderr
+    assert "n: negative grades (-1) are not judged, as in trec_eval" in told
+    for condition, run in (("original", "base.run"), ("changed", "new.run")):
+        Path("s." + condition + ".run").write_text(Path(run).read_text())
+    assert compared(heed, "--runs", ".", *PAIR) == [said]
+    assert compared(heed, "base.run", "new.run", *PAIR, "--variant", "released") == []
+    write_jsonl(Path("d"), [{"query-id": qid, "corpus-ids": ["a"]} for qid in "123"])
+    assert compared(heed, "base.run", "new.run", *PAIR, "--qrel-diff", "d") == []
+    Path("n").write_text("1 0 b -1\n2 0 b 1\n2 0 a -1\n2 0 c -1\n")
+    assert compared(heed, "base.run", "new.run", *PAIR)[:2] == [
+        "5 relevant documents are not judged under the new condition (topic 1: 3, 2: 2): neither ruled out nor kept",
+        "no p-MRR: no document is known to have lost its relevance",
+    ]
+
+
 def test_judgements_that_are_exchanged_or_the_same(heed: Heed) -> None:
     exchanged = ("base.run", "new.run", "--qrels", "n", "--new-qrels", "q")
     # of a b c in three topics only b was relevant before
@@ -108,7 +133,7 @@ def test_judgements_that_are_exchanged_or_the_same(heed: Heed) -> None:
     same = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "q")
     assert compared(heed, *same) == ["no p-MRR: the judgements for both runs are the same"]
     Path("n").write_text("".join(f"{qid} 0 {docid} 2\n" for qid in "123" for docid in "abc"))
-    assert compared(heed, "base.run", "new.run", *PAIR) == ["no p-MRR: no document lost its relevance"]
+    assert compared(heed, "base.run", "new.run", *PAIR) == ["no p-MRR: no document is known to have lost its relevance"]
 
 
 def test_ids_of_another_collection(heed: Heed) -> None:
@@ -203,7 +228,7 @@ def test_the_same_run_twice(heed: Heed) -> None:
 
 def test_topics_that_only_one_run_has(heed: Heed) -> None:
     write("few.run", {"1": ORDER[::-1]})
-    said = "2 topics of the base run have no partner and are left out: 2, 3"
+    said = "2 judged topics are not in the new run and count 0 in its means: 2, 3"
     assert compared(heed, "base.run", "few.run", *PAIR) == [said]
     pooled = heed("pipelines.pool", "base.run", "few.run", "--out", "p.jsonl", "--json", "p.json", "--quiet")
     said = "2 of 3 topics are in some runs only: 2, 3; few lacks 2"

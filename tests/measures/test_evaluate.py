@@ -9,6 +9,7 @@ from comparing import order
 from heed.errors import HeedError
 from heed.measures.evaluate import CHANGED, Judging, Pair, evaluate, shifts
 from heed.measures.summary import Detail
+from heed.progress import gathering
 from heed.types import SubtopicGrades, Topic
 
 A, B = {"1": {"a": 1}}, {"1": {"b": 1}}
@@ -225,6 +226,36 @@ def test_robust_gives_the_worst_of_a_query_and_the_mean_rank_of_what_stays_relev
     assert found["query>original", "p-MRR kept"] == pytest.approx({"1_0": 0.0, "1_1": 1 - 2 / 3})
     assert found["query>original", "selectivity"] == pytest.approx({"1_0": 1 / 3, "1_1": 1 / 2 - 1 / 3})
     assert len(found) == 3 * 3 + 2 * 3 + 3
+
+
+def test_what_the_file_of_the_instructed_topic_leaves_open_is_in_no_measure_and_no_shift() -> None:
+    """Two topics on one query: each file decides for its own topic, -1 as a missing line beside a 0."""
+    qrels = {
+        "query": {"1": {"x": 1, "y": 1, "z": 1}},
+        "original": {"1_0": {"x": 1, "y": 0, "z": -1}, "1_1": {"x": 0}},
+    }
+    runs = {
+        ("s", "query"): {"1": order(*"zyx")},
+        ("s", "original"): {"1_0": order(*"xzy"), "1_1": order(*"yzx")},
+        ("s", "reversed"): {"1_0": order(*"zyvx"), "1_1": order(*"zyx")},
+    }
+    pair = Pair("query", "original", ("p-MRR", "IRS", "WISE"), "reversed")
+    with gathering([]) as warnings:
+        details = evaluate(runs, Judging(qrels, ("RR",), (pair,)), TABLES[:3], 4)
+    found = {one["measure"]: one["per_topic"] for one in details if one["condition"] == "query>original"}
+    # 1_0: y from 2 to 3, x from 3 to 1; 1_1: x stays at 3; y and z are of neither kind
+    assert found["p-MRR"] == pytest.approx({"1_0": 1 - 2 / 3, "1_1": 0.0})
+    assert found["p-MRR kept"] == pytest.approx({"1_0": 1 / 3 - 1})
+    # two documents judged, so that x, from 3 to 1 and then to 4, is beyond them: (1 − 2 ÷ 20) ÷ √1
+    assert found["WISE"] == pytest.approx({"1_0": 0.9})
+    left_open = "3 relevant documents are not judged under the new condition (topic 1_0: 1, 1_1: 2)"
+    assert warnings.count(f"query>original: {left_open}: neither ruled out nor kept") == 1
+    moved = shifts(runs, Judging(qrels, ("RR",), (pair,)), TABLES[:3])
+    assert {(one["qid"], one["docid"], one["group"]) for one in moved} == {
+        ("1_0", "x", "compliant"),
+        ("1_0", "y", "violating"),
+        ("1_1", "x", "violating"),
+    }
 
 
 def test_robustness_which_is_by_query_is_no_figure_of_a_kind_of_instruction() -> None:

@@ -1,8 +1,10 @@
 """Selectivity and p-MRR kept, Heed's own beside p-MRR: by hand, and wherever p-MRR stands."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Heed
@@ -72,6 +74,52 @@ def test_it_is_between_minus_2_and_2_and_its_sign_flips_with_the_runs(
 
 QRELS = {"1": {"u": 1, "k": 1}, "2": {"u": 1}, "3": {"k": 1}}
 NEW_QRELS = {"1": {"u": 0, "k": 1}, "2": {"u": 0}, "3": {"k": 2}}
+
+
+ONCE = {"1": dict.fromkeys("abcd", 1)}
+SEEN = (
+    {"1": dict(zip("abcde", (9.0, 8.0, 7.0, 6.0, 5.0), strict=True))},
+    {"1": dict(zip("cdaeb", (9.0, 8.0, 7.0, 6.0, 5.0), strict=True))},
+)
+# a 1 → 3, b 2 → 5, c 3 → 1, d 4 → 2
+A, B, C, D = 1 - 1 / 3, 1 - 2 / 5, 1 / 3 - 1, 2 / 4 - 1
+W = [1 / math.log2(rank + 1) for rank in range(1, 7)]
+# IRS in six documents, a kept and b ruled out: the change of weights by that of the worst, a at 6 and b at 1
+OPEN_IRS = ((W[2] - W[0]) - (W[4] - W[1])) / -((W[5] - W[0]) - (W[0] - W[1]))
+
+
+@pytest.mark.parametrize(
+    ("grades", "more", "fallen", "kept"),
+    [
+        ({"a": 1, "b": 0}, {}, B, A),  # c and d have no line
+        ({"a": 1, "b": 0, "c": -1, "d": -2}, {}, B, A),
+        ({"a": 1, "b": 0, "c": 1, "d": 1}, {}, B, (A + C + D) / 3),
+        ({"a": 1, "b": 0, "c": 0, "d": 0}, {}, (B + C + D) / 3, A),
+        ({"a": 1}, {}, (B + C + D) / 3, A),  # relevant documents only: the others are not
+        ({"a": 1, "b": 0, "c": -1}, {"changed": {"1": {"b", "c"}}}, (B + C) / 2, A),  # a list that is given
+        ({"a": 1, "b": 0, "c": -1}, {"variant": "released"}, (B + C + D) / 3, A),
+    ],
+)
+def test_what_is_not_judged_anew_is_neither_ruled_out_nor_kept(
+    grades: dict[str, int], more: dict[str, Any], fallen: float, kept: float
+) -> None:
+    inputs = Inputs(*SEEN, ONCE, {"1": grades}, {"1": "1"}, corpus_size=6, **more)
+    values = compare(inputs, [])
+    assert [values[name]["1"] for name in ("p-MRR", "p-MRR kept", "selectivity")] == pytest.approx(
+        [fallen, kept, fallen - kept]
+    )
+    assert inputs.not_judged == ({"1": {"c", "d"}} if (fallen, kept) == (B, A) else {})
+    if inputs.not_judged:
+        assert values["IRS"]["1"] == pytest.approx(OPEN_IRS)
+
+
+def test_a_topic_in_which_nothing_is_judged_anew_has_no_value_of_a_pair() -> None:
+    values = compare(Inputs(*SEEN, ONCE, {"1": {"e": 0}}, {"1": "1"}, corpus_size=6), [])
+    assert values == {}  # IRS of nothing judged would be 0
+    nothing_relevant = {"1": {"e": 0}}
+    assert compare(Inputs(*SEEN, nothing_relevant, {"1": {"e": 0}}, {"1": "1"}, corpus_size=6), []) == {
+        "IRS": {"1": 0.0}
+    }
 
 
 def test_its_n_is_its_own_so_that_means_do_not_subtract() -> None:

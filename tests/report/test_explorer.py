@@ -11,7 +11,10 @@ from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
+from heed.measures.summary import cells
 from heed.report.bundle import script
+from heed.report.figures import figures
+from heed.report.manifest_reader import Settings
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
@@ -20,6 +23,8 @@ from heed.report.topics.packing import packed
 from heed.report.topics.views import document_view, folder_view, title_of, topic_view
 
 FERRIES = "Find ships. Leave out ferries."
+NONE = "No document that is relevant under original is ruled out under changed"
+NOT_RULED_OUT = f"{NONE}: p-MRR has nothing that should fall."
 
 
 def ships(root: Path, **more: dict[str, int]) -> Path:
@@ -85,7 +90,9 @@ def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(expl
 
 def test_a_topic_without_a_value_says_why(explored: Explored) -> None:
     reasons = {qid: [(one["condition"], one["reason"]) for one in topic_view(explored, qid)["absent"]] for qid in "23"}
-    still = "Every document that is relevant under original still is under changed: p-MRR has nothing that should fall."
+    still = (
+        "No document that is relevant under original is ruled out under changed: p-MRR has nothing that should fall."
+    )
     assert reasons["2"] == [("original>changed", still)]
     assert reasons["3"] == [
         ("changed", "Not judged under changed: it is in no mean of that condition."),
@@ -98,6 +105,17 @@ def test_a_topic_whose_relevant_documents_are_all_ruled_out_has_p_mrr_alone(tmp_
     assert view["values"]["obeys"]["original>changed"].keys() == {"p-MRR", "p-MRR in neither", "p-MRR in one only"}
     reason = "No document is relevant under both original and changed: selectivity has nothing that should stay."
     assert {"condition": "original>changed", "reason": reason} in view["absent"]
+
+
+def test_a_topic_says_how_many_documents_nobody_judged_under_the_new_condition(tmp_path: Path) -> None:
+    # d1 has -1, as pooled and not judged, and then no line beside a 0
+    for grades in ({"d1": -1}, {"d4": 0}):
+        view = topic_view(Explored(*read_tree(ships(tmp_path, **{"3": grades}))), "3")
+        reasons = [one["reason"] for one in view["absent"] if one["condition"] == "original>changed"]
+        assert reasons == [
+            NOT_RULED_OUT,
+            "1 document is relevant under original and not judged under changed: neither ruled out nor kept.",
+        ]
 
 
 def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Path) -> None:
@@ -129,6 +147,19 @@ def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Pa
 )
 def test_what_a_document_is_listed_by(document: Document, name: str) -> None:
     assert title_of(document) == name
+
+
+def test_counts_are_not_times_100_in_table_report_and_explorer(tmp_path: Path) -> None:
+    folder = ships(tmp_path)
+    for name in ("summary.json", "per_topic.json"):
+        (folder / name).write_text((folder / name).read_text().replace('"nDCG@5"', '"NumRet"'))
+    [results] = read_tree(folder)
+    factors = folder_view(Explored(results))["factors"]
+    assert factors == {name: 1 if name == "NumRet" else 100 for name in factors} and len(factors) > 3
+    assert {column["measure"]: column["factor"] for column in figures(results, Settings([], {}))["columns"]} == factors
+    counts = [row for row in results.rows if row["measure"] == "NumRet"]
+    assert [f"{row['value']:.1f}" for row in counts] == [line[2] for line in cells(counts)[1:]]
+    assert ">1.0<" in page([results], folder, charts=False)
 
 
 def unpack(block: str) -> object:

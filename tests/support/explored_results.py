@@ -85,6 +85,15 @@ def untitled(root: Path) -> Path:
     return evaluated(Collection("untitled", "eng", language("eng"), Documents(documents), topics, judging), root)
 
 
+def half_judged(root: Path) -> Path:
+    """Return results of documents of which d1 alone is judged under both: d2 has -1 then, d3 no line, d4 -1 before."""
+    documents = [Document(f"d{number}", f"Ship {number}", "Water") for number in (1, 2, 3, 4)]
+    topics = [Topic("1", "eng", "ships", {"original": "Find ships.", "changed": "Find ships. Leave out ferries."})]
+    grades = {"original": {"1": {"d1": 2, "d2": 1, "d3": 1, "d4": -1}}, "changed": {"1": {"d1": 0, "d2": -1, "d4": 1}}}
+    judging = Judging(grades, ("nDCG@5",), (Pair("original", "changed", ("p-MRR",)),))
+    return evaluated(Collection("half-judged", "eng", language("eng"), Documents(documents), topics, judging), root)
+
+
 def hostile(root: Path) -> Path:
     """Return results whose every text is an attack: topic, narratives, ids, titles, cells, system, collection."""
     everything = " ".join(PAYLOADS)

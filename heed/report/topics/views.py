@@ -9,7 +9,9 @@ from heed.errors import DataError
 from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import RIGHT_TO_LEFT, known_language
-from heed.measures.summary import lower_is_better
+from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
+from heed.measures.summary import factor, lower_is_better
+from heed.progress import counted
 from heed.report.topics.explored import Explored
 from heed.report.topics.view_types import (
     Absence,
@@ -47,6 +49,7 @@ def folder_view(explored: Explored) -> FolderView:
         topics=[_entry(topic) for topic in explored.topics.values()],
         keys=[*explored.values],
         lower=[lower_is_better(key.measure, explored.results.lower_is_better) for key in explored.values],
+        factors={key.measure: factor(key.measure) for key in explored.values},
         values=[[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
         notes=[*filter(None, [explored.results.doubt]), *explored.notes],
     )
@@ -168,10 +171,15 @@ def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[
     if before is None or after is None:
         missing = " and ".join(name for name, grades in ((base, before), (new, after)) if grades is None)
         yield f"Not judged under {missing}: the two are not compared."
-    elif not any(grade > 0 and after.get(docid, 0) <= 0 for docid, grade in before.items()):
-        yield f"Every document that is relevant under {base} still is under {new}: p-MRR has nothing that should fall."
-    elif not any(grade > 0 and after.get(docid, 0) > 0 for docid, grade in before.items()):
+        return
+    judged = {topic.qid: {**before}}, {topic.qid: {**after}}
+    if not no_longer_relevant(*judged):
+        yield f"No document that is relevant under {base} is ruled out under {new}: p-MRR has nothing that should fall."
+    elif not still_relevant(*judged):
         yield f"No document is relevant under both {base} and {new}: selectivity has nothing that should stay."
+    for docids in not_judged(*judged).values():
+        count = counted(len(docids), "document")
+        yield f"{count} relevant under {base} and not judged under {new}: neither ruled out nor kept."
 
 
 def document_view(explored: Explored, docid: str) -> DocumentView:

@@ -7,8 +7,8 @@ export function rankingOf(topic, system, condition) {
   return { ...ranking, rankOf: new Map(ranking.documents.map((place, i) => [place, ranking.ranks[i]])) };
 }
 
-/** Return a document's grade under a condition; null without a judgement. */
-export const gradeOf = (topic, condition, place) => topic.grades[condition]?.[place] ?? null;
+/** Return a document's grade under a condition; null without a judgement, as a negative grade is none. */
+export const gradeOf = (topic, condition, place) => [topic.grades[condition]?.[place]].find((grade) => grade >= 0) ?? null;
 
 const isJudged = (topic, place) => Object.values(topic.grades).some((grades) => typeof grades[place] === "number");
 
@@ -28,11 +28,18 @@ export function moved(from, to) {
   return from > to ? { verdict: "rose", by: from - to } : { verdict: "fell", by: to - from };
 }
 
+/** Return whether a document is relevant under a condition; null where that is open, as `not_judged` of heed.measures. */
+function isRelevant(topic, condition, place) {
+  const grade = gradeOf(topic, condition, place);
+  const isOpen = grade === null && topic.grades[condition].some((other) => other !== null && other <= 0);
+  return isOpen ? null : grade > 0;
+}
+
 /** Return what the grades of two conditions ask of a document: "fall", "rise", or "" where they ask for neither. */
 export function dueOf(topic, [base, next], place) {
   if (!topic.grades[base] || !topic.grades[next]) return "";
-  const [before, after] = [base, next].map((condition) => gradeOf(topic, condition, place) > 0);
-  if (before === after) return "";
+  const [before, after] = [base, next].map((condition) => isRelevant(topic, condition, place));
+  if (before === null || after === null || before === after) return "";
   return before ? "fall" : "rise";
 }
 
