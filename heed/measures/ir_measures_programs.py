@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -83,7 +82,7 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
         try:
             for metric in provider.evaluator(chosen, form(judgements)).iter_calc(form(group)):
                 if metric.query_id in group:
-                    yield qids[metric.query_id], metric.measure, 0.0 if isnan(metric.value) else metric.value
+                    yield qids[metric.query_id], metric.measure, 0.0 if np.isnan(metric.value) else metric.value
         except undefined:
             yield qids[next(iter(group))], chosen[0], None
 
