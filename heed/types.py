@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import UsageError, fail
-from heed.templates import fill
+from heed.templates import fill, paragraphs
 
 Matrix = NDArray[np.float32]  # one vector a row
 
@@ -102,14 +102,24 @@ class Query(_QueryFields):
         cls, qid: str, text: str = "", query: str = "", instruction: str = "", lang: str = "eng", condition: str = ""
     ) -> Self:
         """Fill in text, query and condition where they are not given."""
-        query = query or text
+        query, instruction = query or text, paragraphs(instruction)
         text = text or fill(JOIN, query=query, instruction=instruction)
         condition = condition or ("original" if instruction else "query")
         return super().__new__(cls, qid, text, query, instruction, lang, condition)
 
 
-class Topic(NamedTuple):
-    """A query with an instruction for each condition that the topic has.
+class _TopicFields(NamedTuple):
+    qid: str
+    lang: str
+    query: str
+    instructions: dict[str, str]
+    type: str
+    base: str
+    description: str
+
+
+class Topic(_TopicFields):
+    """A query with an instruction for each condition that the topic has, in :func:`heed.templates.paragraphs`.
 
     ``type`` is the kind of instruction: FollowTable's constraint, InfoSearch's wanted
     variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
@@ -118,13 +128,21 @@ class Topic(NamedTuple):
     reads it, assessors do.
     """
 
-    qid: str
-    lang: str
-    query: str
-    instructions: dict[str, str]
-    type: str = ""
-    base: str = ""
-    description: str = ""
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        qid: str,
+        lang: str,
+        query: str,
+        instructions: Mapping[str, str],
+        type: str = "",
+        base: str = "",
+        description: str = "",
+    ) -> Self:
+        """Join the lines of the instructions, but for paragraphs and lists."""
+        texts = {condition: paragraphs(text) for condition, text in instructions.items()}
+        return super().__new__(cls, qid, lang, query, texts, type, base, description)
 
     def under(self, condition: str, join: str = JOIN) -> Query:
         """Return the query under ``condition``; KeyError if the topic has no instruction for it."""

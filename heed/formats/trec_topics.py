@@ -113,4 +113,5 @@ def _tags(text: str) -> Iterator[Tag]:
 def _clean(name: str, text: str) -> str:
     text = ENTITY.sub(lambda match: html.unescape(match[0]), text).strip()
     label = LABELS[name].match(text)
-    return " ".join(text[label.end() if label else 0 :].split())
+    text = text[label.end() if label else 0 :]
+    return text.strip() if name == "narr" else " ".join(text.split())

@@ -16,13 +16,13 @@ so drop it".
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from heed.instructions.cues import COMMA, Mark, Sentence, sentences
+from heed.instructions.letters import fold, units
 
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 # In Chinese and Japanese a comma ends a clause, unless the next part begins with one of these.
@@ -65,40 +65,23 @@ def pieces(instruction: str, lang: str = "eng") -> tuple[Piece, ...]:
     Sentences in another script are read in Chinese, Persian, Russian or English. Of a language without cues all is
     asked for.
     """
-    text, origins = _normalised_with_origins(instruction)
+    read = units(instruction)
+    letters = [fold(unit.text) for unit in read]
+    places = [place for place, folded in enumerate(letters) for _ in folded]
     parts: list[Piece] = []
     before = 0
-    for number, (first, sentence) in enumerate(sentences(text, lang)):
+    for number, (first, sentence) in enumerate(sentences("".join(letters), lang)):
         signs = _signs(sentence, before)
         before = _last_sign(sentence, signs, len(signs))
         for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
             characters = list(group)
-            start, end = first + characters[0], first + characters[-1] + 1
-            piece = text[start:end].strip()
-            if sign and piece:
-                start += len(text[start:end]) - len(text[start:end].lstrip())
-                parts.append(Piece(piece, sign, number, origins[start], origins[start + len(piece)]))
+            inside = read[places[first + characters[0]] : places[first + characters[-1]] + 1]
+            words = [place for place, unit in enumerate(inside) if unit.text.strip()]
+            if sign and words:
+                inside = inside[words[0] : words[-1] + 1]
+                text = "".join(unit.text for unit in inside)
+                parts.append(Piece(text, sign, number, inside[0].start, inside[-1].end))
     return tuple(parts)
-
-
-def _normalised(instruction: str) -> str:
-    return unicodedata.normalize("NFKC", instruction).replace("’", "'")
-
-
-def _normalised_with_origins(instruction: str) -> tuple[str, Sequence[int]]:
-    """Return ``instruction`` normalised, and for each character of it, and its end, the index that it comes from."""
-    if unicodedata.is_normalized("NFKC", instruction):
-        return _normalised(instruction), range(len(instruction) + 1)
-    starts: list[int] = []  # of a letter with the marks after it, which become one character
-    for index, character in enumerate(instruction):
-        if index == 0 or not unicodedata.combining(unicodedata.normalize("NFKC", character)[0]):
-            starts.append(index)
-    text, origins = "", []
-    for start, end in pairwise([*starts, len(instruction)]):
-        normalised = _normalised(instruction[start:end])
-        text += normalised
-        origins += [start] * len(normalised)
-    return text, [*origins, len(instruction)]
 
 
 def _signs(sentence: Sentence, before: int) -> list[int]:
