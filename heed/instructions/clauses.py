@@ -141,7 +141,23 @@ def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
         near, far = (back, ahead) if sentence.cues.negation_last else (ahead, back)
         return near if sentence.has_content(*near) else far
     first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
-    return first if sentence.has_content(*first) or back[0] > 0 else second
+    start, end = first if sentence.has_content(*first) or back[0] > 0 else second
+    return _with_condition(sentence, min(start, mark.start), start, end)
+
+
+def _with_condition(sentence: Sentence, begin: int, start: int, end: int) -> tuple[int, int]:
+    """Return the text of a verdict that begins at ``begin``, with the condition that it stands for.
+
+    "If it is about X, leave out such reports": "such reports" are those about X.
+    """
+    text, cues = sentence.text, sentence.cues
+    commas = [comma.end() for comma in COMMA.finditer(text, 0, begin)]
+    such = cues.such.match(text, end - len(text[start:end].lstrip()))
+    if not such or not commas or sentence.has_content(commas[-1], begin):
+        return start, end
+    closing = [other.end for other in sentence.marks if other.kind in ("turn", "after") and other.end <= start]
+    conditions = [match.start() for match in cues.condition.finditer(text, max(closing, default=0), commas[-1])]
+    return conditions[-1] if conditions else start, end
 
 
 def _last_sign(sentence: Sentence, signs: Sequence[int], end: int) -> int:
@@ -154,7 +170,8 @@ def _last_sign(sentence: Sentence, signs: Sequence[int], end: int) -> int:
 
 def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     if mark.kind == "around":
-        return mark.start, mark.end
+        opening = [other.start for other in sentence.marks if other.kind == "cue" and other.end == mark.start]
+        return _with_condition(sentence, min([*opening, mark.start]), mark.start, mark.end)
     if mark.kind == "except_after":
         return _clause_start(sentence, mark), mark.start
     return mark.end, _clause_end(sentence, mark)

@@ -34,7 +34,8 @@ class Cues(NamedTuple):
     """The compiled cues of one language; :mod:`heed.instructions.clauses` says what each kind does.
 
     ``kinds`` are pairs of a kind and its pattern, in the order in which they count; ``around`` are pairs of cues
-    with an exception ``inside``; ``opening`` are cues that open a sentence; ``task`` are words about the task
+    with an exception ``inside``; ``opening`` are cues that open a sentence,
+    ``condition`` those of "if …", which ``such`` stands for in "such reports"; ``task`` are words about the task
     ("document", "relevant"), ``empty`` these and words without content ("of").
     """
 
@@ -43,6 +44,8 @@ class Cues(NamedTuple):
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
     around: tuple[re.Pattern[str], ...]
     opening: re.Pattern[str]
+    condition: re.Pattern[str]
+    such: re.Pattern[str]
     task: frozenset[str]
     empty: frozenset[str]
 
@@ -69,7 +72,7 @@ def cues_of(lang: str) -> Cues:
         data["negation_last"],
         tuple((kind, pattern(kind)) for kind in KINDS),
         tuple(map(around, data.get("around", ()))),
-        pattern("opening"),
+        *map(pattern, ("opening", "condition", "such")),
         words("task"),
         words("task") | words("small"),
     )
