@@ -1,15 +1,15 @@
-"""Templates with ``{names}``: how a query, an instruction and a document become one text, and that text's white space."""
+"""Templates with ``{names}``: how a query, an instruction and a document become one text; the white space of texts."""
 
 import re
 
 from heed.languages import HAN
 
-UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")  # soft hyphens, marks of direction
-MARK = re.compile(
-    r"(?:[-–—]|[(]?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s|[（(]?[\d一二三四五六七八九十]{1,3}[）)、．]", re.IGNORECASE
-)  # of an item of a list, at the beginning of a line
-BULLET = re.compile(r"[•‣◦▪●○■□➢]|[*]\s")
-CLOSED = ":;.!?：；。．！？…"  # what a line ends with before the first item
+UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")  # such as soft hyphens
+MARK = re.compile(  # of an item of a list, at the beginning of a line
+    r"[•‣◦▪●○■□➢]|(?:[*–—-]|[(]?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s|[（(]?[\d一二三四五六七八九十]{1,3}[）)、．]",
+    re.IGNORECASE,
+)
+CLOSED = tuple(":;.!?：；。！？…")  # what may end a line before the first item
 UNSPACED = re.compile(f"[{HAN}][“”‘’—…·]*\n[“”‘’—…·]*[{HAN}]")  # a line break within a Chinese or Japanese sentence
 
 
@@ -24,17 +24,20 @@ def placed(template: str, **parts: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Return a text with one blank for white space, line breaks included, and without characters that nobody sees.
+    """Return a text with one blank for white space, and without characters that nobody sees.
 
-    An empty line stays, and the break before an item of a list. Between Chinese or Japanese characters a break is
-    nothing.
+    A line break is white space, but not at an empty line and before an item of a list; between Chinese or Japanese
+    characters it is nothing.
     """
-    lines: list[str] = []
-    for line in UNSEEN.sub("", text).splitlines():
-        words, before = " ".join(line.split()), lines[-1] if lines else ""
-        item = BULLET.match(words) or (MARK.match(f"{words} ") and (before.endswith((*CLOSED,)) or MARK.match(before)))
-        if words and before and not item:
-            lines[-1] += words if UNSPACED.search(f"{before[-3:]}\n{words[:3]}") else f" {words}"
-        elif words or before:
-            lines.append(words)
-    return "\n".join(lines).strip()
+    parts, before, listed = list[str](), "", False  # the line before, and whether an item is being read
+    for words in (" ".join(line.split()) for line in UNSEEN.sub("", text).splitlines()):
+        item = MARK.match(f"{words} ") is not None
+        if not before:
+            gap = "\n\n"
+        elif item and (listed or before.endswith(CLOSED) or words[0] in "•‣◦▪●○■□➢*"):
+            gap = "\n"
+        else:
+            gap, item = "" if UNSPACED.search(f"{before[-3:]}\n{words[:3]}") else " ", listed
+        parts += [gap, words] if words else []
+        before, listed = words, item
+    return "".join(parts).strip()

@@ -101,25 +101,15 @@ class Query(_QueryFields):
     def __new__(
         cls, qid: str, text: str = "", query: str = "", instruction: str = "", lang: str = "eng", condition: str = ""
     ) -> Self:
-        """Fill in text, query and condition where they are not given."""
+        """Fill in text, query and condition where they are not given, and join the lines of the instruction."""
         query, instruction = query or text, paragraphs(instruction)
         text = text or fill(JOIN, query=query, instruction=instruction)
         condition = condition or ("original" if instruction else "query")
         return super().__new__(cls, qid, text, query, instruction, lang, condition)
 
 
-class _TopicFields(NamedTuple):
-    qid: str
-    lang: str
-    query: str
-    instructions: dict[str, str]
-    type: str
-    base: str
-    description: str
-
-
-class Topic(_TopicFields):
-    """A query with an instruction for each condition that the topic has, in :func:`heed.templates.paragraphs`.
+class Topic(NamedTuple):
+    """A query with an instruction for each condition that the topic has.
 
     ``type`` is the kind of instruction: FollowTable's constraint, InfoSearch's wanted
     variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
@@ -128,27 +118,19 @@ class Topic(_TopicFields):
     reads it, assessors do.
     """
 
-    __slots__ = ()
-
-    def __new__(
-        cls,
-        qid: str,
-        lang: str,
-        query: str,
-        instructions: Mapping[str, str],
-        type: str = "",
-        base: str = "",
-        description: str = "",
-    ) -> Self:
-        """Join the lines of the instructions, but for paragraphs and lists."""
-        texts = {condition: paragraphs(text) for condition, text in instructions.items()}
-        return super().__new__(cls, qid, lang, query, texts, type, base, description)
+    qid: str
+    lang: str
+    query: str
+    instructions: dict[str, str]
+    type: str = ""
+    base: str = ""
+    description: str = ""
 
     def under(self, condition: str, join: str = JOIN) -> Query:
         """Return the query under ``condition``; KeyError if the topic has no instruction for it."""
         if condition == "query":
             return Query(self.qid, self.query, self.query, "", self.lang, condition)
-        instruction = self.instructions[condition]
+        instruction = paragraphs(self.instructions[condition])
         text = fill(join, query=self.query, instruction=instruction)
         return Query(self.qid, text, self.query, instruction, self.lang, condition)
 

@@ -231,7 +231,7 @@ def read_queries(
     parsed(instruction_rows, add)
     parsed(queries if all_instructed else (), check)
     return [
-        Topic(*topic[:3], {"original": text}, *topic[4:]) if (text := instructions.get(topic.qid)) else topic
+        topic._replace(instructions={"original": text}) if (text := instructions.get(topic.qid)) else topic
         for topic in topics
     ]
 

@@ -16,13 +16,16 @@ so drop it".
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from heed.instructions.cues import COMMA, Mark, Sentence, sentences
-from heed.instructions.letters import fold, units
+from heed.instructions.cues import COMMA, Mark, Sentence, cue_file, sentences
+from heed.instructions.letters import LETTERS, units
+from heed.languages import LANGUAGES
+from heed.progress import number_of, warn
+from heed.types import Query
 
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 # In Chinese and Japanese a comma ends a clause, unless the next part begins with one of these.
@@ -66,7 +69,7 @@ def pieces(instruction: str, lang: str = "eng") -> tuple[Piece, ...]:
     asked for.
     """
     read = units(instruction)
-    letters = [fold(unit.text) for unit in read]
+    letters = [unit.lower().translate(LETTERS) for unit, *_ in read]
     places = [place for place, folded in enumerate(letters) for _ in folded]
     parts: list[Piece] = []
     before = 0
@@ -76,12 +79,19 @@ def pieces(instruction: str, lang: str = "eng") -> tuple[Piece, ...]:
         for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
             characters = list(group)
             inside = read[places[first + characters[0]] : places[first + characters[-1]] + 1]
-            words = [place for place, unit in enumerate(inside) if unit.text.strip()]
+            words = [unit for unit in inside if unit[0].strip()]
             if sign and words:
-                inside = inside[words[0] : words[-1] + 1]
-                text = "".join(unit.text for unit in inside)
-                parts.append(Piece(text, sign, number, inside[0].start, inside[-1].end))
+                text = "".join(unit for unit, *_ in inside).strip()
+                parts.append(Piece(text, sign, number, words[0][1], words[-1][2]))
     return tuple(parts)
+
+
+def warn_of_none_excluded(queries: Iterable[Query]) -> None:
+    """Warn where the language of instructions has cues, and none of them yields one: they may be in other letters."""
+    texts = {(query.instruction, query.lang) for query in queries if query.instruction and cue_file(query.lang)}
+    if texts and not any(piece.sign < 0 for text in texts for piece in pieces(*text)):
+        languages = " or ".join(sorted({LANGUAGES[lang].name for _, lang in texts}))
+        warn(f"no cue of {languages} excludes anything in {number_of(len(texts), 'instruction')}: all is asked for")
 
 
 def _signs(sentence: Sentence, before: int) -> list[int]:

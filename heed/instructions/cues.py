@@ -55,10 +55,12 @@ def cues_of(lang: str) -> Cues:
     """Return the cues of a language; of one without a file none, so that all of an instruction is asked for."""
     data = cue_file(lang) or NO_CUES
 
-    def pattern(kind: str) -> re.Pattern[str]:
-        patterns = [pattern for group in data.get(kind, ()) for pattern in group["patterns"]]
+    def whole(patterns: list[str]) -> re.Pattern[str]:
         alternatives = _any([_full(pattern, data["classes"]) for pattern in patterns] or ["(?!)"])
         return re.compile(rf"(?<!\w){alternatives}(?!\w)" if data["spaces"] else alternatives)
+
+    def pattern(kind: str) -> re.Pattern[str]:
+        return whole([pattern for group in data.get(kind, ()) for pattern in group["patterns"]])
 
     def around(group: dict[str, str]) -> re.Pattern[str]:
         first, last = (_full(group[end], data["classes"]) for end in ("first", "last"))
@@ -72,7 +74,9 @@ def cues_of(lang: str) -> Cues:
         data["negation_last"],
         tuple((kind, pattern(kind)) for kind in KINDS),
         tuple(map(around, data.get("around", ()))),
-        *map(pattern, ("opening", "condition", "such")),
+        pattern("opening"),
+        whole(data.get("condition", [])),
+        whole(data.get("such", [])),
         words("task"),
         words("task") | words("small"),
     )
@@ -129,7 +133,7 @@ class Mark(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence as :func:`fold` returns it, the cues of its language, and those in it, in order."""
+    """A sentence with its letters folded and in lower case, the cues of its language, and those in it, in order."""
 
     text: str
     cues: Cues
