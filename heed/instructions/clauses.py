@@ -88,10 +88,13 @@ def pieces(instruction: str, lang: str = "eng") -> tuple[Piece, ...]:
 
 def warn_of_none_excluded(queries: Iterable[Query]) -> None:
     """Warn where the language of instructions has cues, and none of them yields one: they may be in other letters."""
-    texts = {(query.instruction, query.lang) for query in queries if query.instruction and cue_file(query.lang)}
+    texts = [(query.instruction, query.lang) for query in queries if query.instruction and cue_file(query.lang)]
     if texts and not any(piece.sign < 0 for text in texts for piece in pieces(*text)):
         languages = " or ".join(sorted({LANGUAGES[lang].name for _, lang in texts}))
-        warn(f"no cue of {languages} excludes anything in {number_of(len(texts), 'instruction')}: all is asked for")
+        warn(
+            f"no cue of {languages} excludes anything in {number_of(len(texts), 'instruction')}: all is asked for; are "
+            "they in other letters?"
+        )
 
 
 def _signs(sentence: Sentence, before: int) -> list[int]:

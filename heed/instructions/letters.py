@@ -44,4 +44,4 @@ def _plain(unit: re.Match[str]) -> str:
     if unit["gap"]:
         spaces = re.sub(INLINE, "", unit["gap"], flags=re.IGNORECASE)
         return "\n" if "\n" in spaces else " " if spaces else ""
-    return unicodedata.normalize("NFKC", html.unescape(unit[0]).translate(APOSTROPHES))
+    return unicodedata.normalize("NFKC", UNSEEN.sub("", html.unescape(unit[0])).translate(APOSTROPHES))
