@@ -70,7 +70,7 @@ def pieces(instruction: str, lang: str = "eng") -> tuple[Piece, ...]:
     """
     read = units(instruction)
     letters = [unit.lower().translate(LETTERS) for unit, *_ in read]
-    places = [place for place, folded in enumerate(letters) for _ in folded]
+    places = [number for number, folded in enumerate(letters) for _ in folded]
     parts: list[Piece] = []
     before = 0
     for number, (first, sentence) in enumerate(sentences("".join(letters), lang)):

@@ -23,12 +23,12 @@ LETTERS: dict[int, Any] = {  # as Lucene's normalisers of the languages, and its
 
 
 def units(instruction: str) -> list[tuple[str, int, int]]:
-    """Return what is read of an instruction with start and end in it: letters with their marks, and white space.
+    """Return the letters of an instruction, with their marks, and its white space, with start and end of each in it.
 
     The texts are normalised (NFKC); entities are what they stand for, and tags are nothing or white space.
     """
     text, starts, read = paragraphs(instruction), list[int](), list[tuple[str, int, int]]()
-    seen = (place for place, letter in enumerate(instruction) if not (letter.isspace() or UNSEEN.match(letter)))
+    seen = (index for index, letter in enumerate(instruction) if not (letter.isspace() or UNSEEN.match(letter)))
     for letter in text:
         starts.append(starts[-1] + 1 if letter.isspace() else next(seen))
     for match in UNIT.finditer(text):
