@@ -61,7 +61,7 @@ class Files:
 
     def lines(self) -> Iterator[Line]:
         """Yield every document, file after file, or the problem with its line."""
-        return read_corpus(self.paths)
+        return (line for path in self.paths for line, _ in read_with_records(path))
 
 
 class Documents:
@@ -114,16 +114,16 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
             inside = [file for file in sorted(below) if file.is_file() and "/." not in f"/{file.relative_to(path)}"]
             named = [file for file in inside if file.name.endswith(suffixes)]
             usual = [file for file in named if not file.name.endswith(OTHERS)]
-            found = usual or named or [file for file in inside if is_trec_documents(file)]
-            unread = brief([str(file.relative_to(path)) for file in sorted({*inside} - {*found})])
-            if not found:
+            documents = usual or named or [file for file in inside if is_trec_documents(file)]
+            unread = brief([str(file.relative_to(path)) for file in sorted({*inside} - {*documents})])
+            if not documents:
                 raise DataError(
                     f"{path}: no {', '.join(suffixes)} file in this folder, and none that begins with TREC's <DOC> "
                     f"(found {unread or 'no file'}); documents are in such files (unpack .Z files with gunzip)"
                 )
             if unread:
-                log.info(f"{path}: {len(inside) - len(found)} files in it are not read as documents: {unread}")
-            files += found
+                log.info(f"{path}: {len(inside) - len(documents)} files in it are not read as documents: {unread}")
+            files += documents
         elif path.name.removesuffix(".gz").endswith(".csv") and not path.name.endswith(suffixes):
             raise DataError(f"{path}: documents in CSV are not read; expected JSON lines, or id<TAB>text in a .tsv")
         elif path.is_file():
@@ -131,11 +131,6 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
         else:
             raise DataError(f"{path}: no such file or folder; documents are {', '.join(suffixes)} files or folders")
     return files
-
-
-def read_corpus(files: list[Path]) -> Iterator[Line]:
-    """Yield every document of ``files``, or the problem with its line; blank lines are none."""
-    return (line for path in files for line, _ in read_with_records(path))
 
 
 def read_with_records(path: Path) -> Iterator[tuple[Line, Any]]:

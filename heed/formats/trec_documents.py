@@ -86,10 +86,9 @@ def read_trec_documents(path: Path) -> Iterator[tuple[int, Document | None, str]
 
 
 def article_text(contents: Sequence[Any]) -> str | None:
-    """Return the kicker, paragraphs, tweets and captions of a Washington Post article, without their markup.
+    """Return the parts of a Washington Post article that Anserini takes, without their markup; None for another list.
 
-    ``contents`` is what its JSON line has under this name: objects with ``type``, some of them null. None for another
-    list. With the title above it, it is the text of Anserini's WashingtonPostCollection.
+    ``contents`` is what its JSON line has under this name: objects with ``type``, and nulls.
     """
     parts = [part for part in contents if part is not None]
     if not all(isinstance(part, dict) and "type" in part for part in parts):

@@ -15,7 +15,7 @@ from conftest import write_jsonl
 from heed.errors import DataError, HeedError
 from heed.formats.docids import read_docids
 from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Documents, Files, Line, corpus_files, read_corpus
+from heed.formats.documents import Documents, Files, Line, corpus_files
 from heed.judging.annotate.pooled_documents import read_pooled
 from heed.tables.documents import Tables
 from heed.types import Document
@@ -44,7 +44,7 @@ def store_of(tmp_path: Path, records: Sequence[object]) -> DocumentStore:
 )  # fmt: skip
 def test_every_published_schema_is_read(tmp_path: Path, record: object, document: tuple[str, str, str]) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", [record])
-    assert [line.document for line in read_corpus([path])] == [Document(*document)]
+    assert [line.document for line in Files([path]).lines()] == [Document(*document)]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_arrays_and_columns_are_read(tmp_path: Path, name: str, content: str, gz
     path = tmp_path / (f"{name}.gz" if gzipped else name)
     path.write_bytes(gzip.compress(content.encode()) if gzipped else content.encode())
     expected = [Document("1", "", "x"), Document("2", "T", "y")]
-    assert [line.document for line in read_corpus([path])] == expected
+    assert [line.document for line in Files([path]).lines()] == expected
     assert list(read_docids(path)) == ["1", "2"]
     assert [document[:2] for document in read_pooled([str(path)], ["1", "2"])] == [("1", ""), ("2", "T")]
 
@@ -69,7 +69,7 @@ def test_arrays_and_columns_are_read(tmp_path: Path, name: str, content: str, gz
 def test_one_object_a_file_and_lines_without_a_title_are_read(tmp_path: Path) -> None:
     (tmp_path / "1.json").write_text('{\n "id": "1",\n "contents": "x"\n}\n')  # as Anserini's JsonCollection
     (tmp_path / "c.tsv").write_text('2\tsays "y\n3\t\n')  # as MS MARCO's collection.tsv
-    documents = [line.document for line in read_corpus([tmp_path / "1.json", tmp_path / "c.tsv"])]
+    documents = [line.document for line in Files([tmp_path / "1.json", tmp_path / "c.tsv"]).lines()]
     assert documents == [Document("1", "", "x"), Document("2", "", 'says "y'), Document("3", "", "")]
 
 
@@ -193,7 +193,7 @@ def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path, capsys: pyt
     (folder / ".git" / "x.jsonl").write_text("1")
     files = corpus_files([folder])
     assert [path.name for path in files] == ["b.jsonl.gz", "c.parquet"]
-    assert [line.document for line in read_corpus(files)] == [Document("b", "", "x"), Document("c", "T", "y")]
+    assert [line.document for line in Files(files).lines()] == [Document("b", "", "x"), Document("c", "T", "y")]
     assert f"{folder}: 2 files in it are not read as documents: ignored.txt, made.json" in capsys.readouterr().err
 
 
