@@ -10,7 +10,7 @@ from heed.errors import DataError, fail
 from heed.files import CONTROL, digest, digest_json, parse_json, read_bytes, read_lines
 from heed.formats.data_set_folders import config_files, is_data_set
 from heed.formats.trec_documents import article_text, head, is_trec_documents, read_trec_documents
-from heed.progress import brief, log
+from heed.progress import brief, counted, log
 from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id", "docno", "pid")
@@ -119,10 +119,10 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
             if not documents:
                 raise DataError(
                     f"{path}: no {', '.join(suffixes)} file in this folder, and none that begins with TREC's <DOC> "
-                    f"(found {unread or 'no file'}); documents are in such files (unpack .Z files with gunzip)"
+                    f"(found {unread or 'no file'}); unpack .Z files with gunzip, and name a .tsv file itself"
                 )
             if unread:
-                log.info(f"{path}: {len(inside) - len(documents)} files in it are not read as documents: {unread}")
+                log.info(f"{path}: {counted(len(inside) - len(documents), 'file')} not read as documents: {unread}")
             files += documents
         elif path.name.removesuffix(".gz").endswith(".csv") and not path.name.endswith(suffixes):
             raise DataError(f"{path}: documents in CSV are not read; expected JSON lines, or id<TAB>text in a .tsv")

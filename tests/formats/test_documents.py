@@ -194,7 +194,7 @@ def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path, capsys: pyt
     files = corpus_files([folder])
     assert [path.name for path in files] == ["b.jsonl.gz", "c.parquet"]
     assert [line.document for line in Files(files).lines()] == [Document("b", "", "x"), Document("c", "T", "y")]
-    assert f"{folder}: 2 files in it are not read as documents: ignored.txt, made.json" in capsys.readouterr().err
+    assert f"{folder}: 2 files are not read as documents: ignored.txt, made.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz", "part/a.jl"])

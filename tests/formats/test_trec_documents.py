@@ -133,7 +133,7 @@ def test_a_folder_is_read_whatever_its_files_are_called(tmp_path: Path, capsys: 
     (folder / "readme").write_text("About <DOC>")
     (folder / "ft" / "empty").write_text("")
     assert [line.document.docid for line in read(folder) if line.document] == ["1", "2"]
-    assert f"{folder}: 2 files in it are not read as documents: ft/empty, readme" in capsys.readouterr().err
+    assert f"{folder}: 2 files are not read as documents: ft/empty, readme" in capsys.readouterr().err
     assert [document.docid for document in read_pooled([str(folder)], ["2"])] == ["2"]
     (folder / "ft" / "ft911_1").unlink()
     (folder / "ft" / "ft911_2.gz").unlink()
