@@ -42,9 +42,9 @@ VERSIONS = {
     "lsa": 3,
     # runs, and the scores of systems
     "run": 4,
-    "polarity": 10,
+    "polarity": 11,
     "passages": 2,
-    "decompose": 1,
+    "decompose": 2,
     "similarity": 1,
     "fusion": 1,
     "cross-encoder": 2,

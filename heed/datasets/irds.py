@@ -23,7 +23,7 @@ from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
-from heed.formats.documents import Line
+from heed.formats.documents import Line, checked
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_ids import topics_with_ids, with_ids
 from heed.formats.topics import query_and_description
@@ -62,11 +62,15 @@ class IrDataset:
     @property
     def recipe(self) -> dict[str, str]:
         """The id and the version of ir_datasets, which checks the files that it fetches."""
-        return {"ir_datasets": self._id, "version": version("ir_datasets")}
+        recipe = {"ir_datasets": self._id, "version": version("ir_datasets")}
+        return {**recipe, "text": "articles"} if self._id.startswith("wapo/") else recipe
 
     def lines(self) -> Iterator[Line]:
         """Yield every document with ir_datasets' own choice of text: its ``default_text``, title included."""
         with _data_errors(self._id):
+            if articles := getattr(load(self._id), "docs_wapo_raw_iter", None):  # default_text lacks paragraphs
+                yield from (checked(Path(self._id), number, record) for number, record in enumerate(articles(), 1))
+                return
             for number, record in enumerate(load(self._id).docs_iter(), 1):
                 yield Line(Path(self._id), number, Document(record.doc_id, "", record.default_text()))
 

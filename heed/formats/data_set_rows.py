@@ -158,8 +158,8 @@ def grades_of(rows: Iterable[HubRow]) -> Qrels:
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
     """Which columns of topics' rows are what.
 
-    ``instructions`` are by condition; several columns become lines of one text. ``relevant`` is a list of docids, or of
-    objects with ``id`` and ``score``; ``excluded`` a list of docids that are taken out of runs before measuring.
+    ``instructions`` are by condition; several columns become paragraphs of one text. ``relevant`` is a list of docids,
+    or of objects with ``id`` and ``score``; ``excluded`` a list of docids that are taken out of runs before measuring.
     """
 
     qid: str = "_id"
@@ -181,7 +181,7 @@ def topics_of(rows: Iterable[HubRow], lang: str, columns: Columns) -> list[Topic
         instructions = {}
         for condition, names in columns.instructions.items():
             if condition not in ABLATIONS or names[0] in row.fields:
-                instructions[condition] = "\n".join(filter(None, map(row.string, names)))
+                instructions[condition] = "\n\n".join(filter(None, map(row.string, names)))
         texts = {condition: text for condition, text in instructions.items() if text}
         topic = Topic(row.word(columns.qid, "id"), lang, row.text(columns.query), texts)
         if topics.setdefault(topic.qid, topic) is not topic:

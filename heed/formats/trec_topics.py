@@ -11,6 +11,7 @@ from typing import NamedTuple
 from heed.errors import DataError
 from heed.files import read_bytes
 from heed.formats.topics import Row, topics_of
+from heed.templates import paragraphs
 from heed.types import Topic
 
 # (?![\w-]) ends the name: a "<" that opens no tag must not be tried with each of its beginnings.
@@ -51,9 +52,7 @@ def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     """
     rows = [(top.line_no, _row(top)) for top in _tops(_decoded(read_bytes(path)))]
     if not rows:
-        raise DataError(
-            f"{path}: no <top>; expected TREC topics: <top> <num> <title> <desc> <narr>, or --topics-format"
-        )
+        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another --topics-format")
     return topics_of(path, lang, fields, rows)
 
 
@@ -107,4 +106,5 @@ def _tags(text: str, whole: str) -> Iterator[Tag]:
 def _clean(name: str, text: str) -> str:
     text = ENTITY.sub(lambda match: html.unescape(match[0]), text).strip()
     label = LABELS[name].match(text)
-    return " ".join(text[label.end() if label else 0 :].split())
+    text = text[label.end() if label else 0 :]
+    return paragraphs(text) if name == "narr" else " ".join(text.split())

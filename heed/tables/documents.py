@@ -10,7 +10,7 @@ from pathlib import Path
 
 from heed.errors import DataError, UsageError
 from heed.files import digest, read_bytes
-from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus, shown_paths
+from heed.formats.documents import SUFFIXES, Files, Line, corpus_files, shown_paths
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
@@ -48,7 +48,7 @@ class Tables:
     def lines(self) -> Iterator[Line]:
         """Yield every table as a document, or the problem with it."""
         for path in self.paths:
-            for line in read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
+            for line in Files([path]).lines() if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
                 yield self._serialised(line.document, line) if line.document else line
 
     def _serialised(self, document: Document, line: Line) -> Line:

@@ -1,18 +1,22 @@
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import pytest
 from conftest import write_jsonl
+from ir_datasets.formats import TrecQuery
 from ir_datasets.formats.trec import TrecColonQueries
 
+from heed.datasets.irds import _topic
 from heed.errors import HeedError
 from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.user_files import read_topics, recognised
 from heed.submission.expected import expected_topics
-from heed.types import Topic, conditions_of, under
+from heed.templates import paragraphs
+from heed.types import Query, Topic, conditions_of, under
 
 SOURCES = {
     "en": ("eng", "original"),
@@ -218,7 +222,7 @@ def test_an_unknown_form_is_an_error_that_names_the_option(tmp_path: Path) -> No
         HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*--topics-form"
     ):
         read_topics(tmp_path / "qrels", "eng", "title")
-    with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or --topics-format"):
+    with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another --topics-format"):
         read_topics(tmp_path / "qrels", "eng", "title", "trec")
 
 
@@ -279,3 +283,68 @@ def test_lines_of_beir_and_mteb_have_keys_of_their_own(tmp_path: Path) -> None:
     slip = write_jsonl(tmp_path / "t.jsonl", [beir | {"instruction_changed": "c"}])
     with pytest.raises(HeedError, match="key 'instruction_changed' of the topic is not known; did you mean 'instruct"):
         read_jsonl_topics(slip, "eng", "title")
+
+
+def trec(path: Path, narrative: str) -> list[Topic]:
+    path.write_text(f"<top>\n<num> Number: 1\n<title> T\n<narr> Narrative:\n{narrative}\n\n</top>\n", encoding="utf-8")
+    return read_topics(path, "eng", "title")
+
+
+def beir(path: Path, narrative: str) -> list[Topic]:
+    write_jsonl(path / "queries.jsonl", [{"_id": "1", "text": "T", "instruction": narrative}])
+    write_jsonl(path / "corpus.jsonl", [{"_id": "d", "text": "T"}])
+    return read_topics(path, "eng", "title")
+
+
+def jsonl(path: Path, narrative: str) -> list[Topic]:
+    return read_topics(
+        write_jsonl(path, [{"qid": "1", "query": "T", "instructions": {"original": narrative}}]), "eng", "title"
+    )
+
+
+def neuclir_or_hc4(path: Path, narrative: str) -> list[Topic]:
+    texts = {"lang": "eng", "source": "original", "topic_title": "T", "topic_narrative": narrative}
+    return read_topics(write_jsonl(path, [{"topic_id": "1", "topics": [texts]}]), "eng", "title")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        trec,
+        beir,
+        jsonl,
+        neuclir_or_hc4,
+        lambda _, narrative: [_topic(TrecQuery("1", "T", "", narrative), "eng", "title")],
+        lambda _, narrative: [Topic("1", "eng", "T", {"original": narrative})],
+    ],
+    ids=["trec", "beir", "jsonl", "neuclir", "ir_datasets", "python"],
+)
+def test_a_wrapped_narrative_is_put_to_systems_as_the_plain_one(
+    tmp_path: Path, read: Callable[[Path, str], list[Topic]]
+) -> None:
+    """White space is one blank, but for empty lines and lists."""
+    plain = "Cargo ships that sank in port are not relevant, nor are ferries that were late by less than an hour."
+    wrapped = "\r\n  ".join(textwrap.wrap(plain, 30)).replace("sank in", "sank  in\u200b")
+    [topic] = read(tmp_path / "topics", wrapped + "\n \n\nRelevant are:\n- tugs\n- rafts")
+    query = topic.under("original")
+    assert query.instruction == f"{plain}\n\nRelevant are:\n- tugs\n- rafts"
+    assert query.text == f"T {query.instruction}"
+    assert Query("1", query="T", instruction=wrapped) == Query("1", query="T", instruction=plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ships:\n1. tugs\nand boats\n2. rafts", "Ships:\n1. tugs and boats\n2. rafts"),
+        ("Ships older than\n50. Rafts", "Ships older than 50. Rafts"),  # a number that a line happens to begin with
+        ("Суда,\n— без людей,\n— не нужны.", "Суда, — без людей, — не нужны."),  # a dash within a sentence
+        ("• tugs\n• rafts\nof wood", "• tugs\n• rafts of wood"),
+        ("不相\n关的船，\n“大”\n船 GPS\n船", "不相关的船，“大”船 GPS 船"),
+        ("（一）\n船\n（二）筏", "（一）船\n（二）筏"),
+        ("\u2028 \x0bA\u00ad\tb\u3000c\u00a0\ufeff", "A b c"),
+        ("می\u200cخواهم", "می\u200cخواهم"),  # a half space is a letter's
+        ("", ""),
+    ],
+)
+def test_line_breaks_are_blanks_but_at_empty_lines_and_items(text: str, expected: str) -> None:
+    assert paragraphs(text) == paragraphs(paragraphs(text)) == expected
