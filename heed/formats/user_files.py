@@ -148,7 +148,7 @@ def read_own(
         unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in read)
         if unread:
             (log.info if read else warn)(
-                f"{folder}: found and not read: {', '.join(unread)}; --qrels reads one of them"
+                f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels"
             )
     if folder and not files.qrels and (paths := test_qrels(folder)):
         grades, split = read_judgements(folder), paths[0].relative_to(folder)

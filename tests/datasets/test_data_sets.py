@@ -108,7 +108,7 @@ def test_judgements_in_csv_are_read_and_what_is_not_read_is_named(
     folder = beir(tmp_path / "sea", test="1")
     (folder / "qrels" / "test.csv").write_text("query-id,corpus-id,score\n2,d2,1\n")
     assert library.load_files(folder).judging.qrels == {"original": {"1": {"d1": 2}}}
-    assert "found and not read: qrels/test.csv; --qrels reads one of them\n" in capsys.readouterr().err
+    assert "found and not read: qrels/test.csv; name judgements with --qrels\n" in capsys.readouterr().err
     (folder / "qrels" / "test.tsv").unlink()
     assert library.load_files(folder).judging.qrels == {"original": {"2": {"d2": 1}}}
     assert "not read" not in capsys.readouterr().err
