@@ -10,8 +10,7 @@ from heed.datasets.irds import read_queries
 from heed.errors import DataError, UsageError, fail
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import Pool
-from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import read_topics, recognised
+from heed.formats.user_files import read_judgements, read_topics, recognised
 from heed.judging.annotate.task import Task, parse_scale
 from heed.languages import LANGUAGES, language
 from heed.progress import brief, log
@@ -98,7 +97,7 @@ def make_task(sources: Sources, pool: Pool) -> Task:
 
 def judgements_of_pool(path: Path, lang: str, pool: Pool) -> Qrels:
     """Return the judgements of the pool's topics; :class:`DataError` if there are none."""
-    qrels = read_qrels(path, only_language=lang)
+    qrels = read_judgements(path, only_language=lang)
     judged = {qid: qrels[qid] for qid in pool if qid in qrels}
     if not judged:
         raise DataError(f"{path}: no judgement of a topic of the pool ({brief([*pool])})")

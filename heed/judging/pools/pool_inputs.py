@@ -10,7 +10,7 @@ from heed.formats.docids import read_docids
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
 from heed.formats.topic_ids import number_hint
-from heed.formats.trec_files import read_qrels
+from heed.formats.user_files import read_judgements
 from heed.measures.comparison_warnings import warn_of_same_runs
 from heed.progress import bar, brief, log
 from heed.ranking import in_order, ranked
@@ -139,7 +139,7 @@ def read_judged(option: str, paths: Sequence[Path]) -> Qrels:
     """
     judged = merge_qrels(
         {qid: {docid: grade for docid, grade in grades.items() if grade >= 0} for qid, grades in qrels.items()}
-        for qrels in map(read_qrels, paths)
+        for qrels in map(read_judgements, paths)
     )
     if paths and not any(judged.values()):
         raise DataError(f"{option} {paths[0]}: every grade is negative, so nothing is judged; give judgements")
