@@ -40,11 +40,8 @@ HUB, MIRROR = "https://huggingface.co", "https://mirror.ir-datasets.com"
 NIST_2023 = "qrels.final.gains.{}"  # the gains 0, 1, 3; qrels.final has the four raw levels
 # of a topic's title, description and narrative; in the data sets of TREC in Chinese and Spanish a language follows
 NAMES = ("title", "text", "query"), ("description", "desc"), ("narrative", "narr", "guidelines")
-TEXTS = {  # the fields of documents without a default text; ArgsMeProcessedDoc has those of ArgsMeDoc's
-    "ArgsMeProcessedDoc": ("premises_texts", "conclusion"),
-    "ClinicalTrialsDoc": ("title", "condition", "summary", "detailed_description", "eligibility"),
-    "CodeSearchNetDoc": ("func_name", "code"),
-}
+# of documents without a default text: clinical trials, arguments, code
+TEXTS = "title condition summary detailed_description eligibility premises_texts conclusion func_name code"
 
 
 class IrDataset:
@@ -57,9 +54,9 @@ class IrDataset:
         if not has_documents(dataset_id):
             raise DataError(f"{dataset_id}: has no documents; expected an ir_datasets id that has, or files")
         kind = dataset.docs_cls()
-        self._texts = TEXTS.get(kind.__name__, ())
+        self._texts = [] if hasattr(kind, "default_text") else [name for name in kind._fields if name in TEXTS.split()]
         if not self._texts and not hasattr(kind, "default_text"):
-            raise DataError(f"{dataset_id}: its documents have {_fields(kind)}, no text; expected another id, or files")
+            raise DataError(f"{dataset_id}: its documents have {', '.join(kind._fields)}, no text; expected another id")
 
     def __str__(self) -> str:
         """Return the id as shown to the user."""
@@ -122,20 +119,18 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     kind, short = dataset.queries_cls(), language(lang).short
     usable = [[name + end for name in names for end in ("", f"_{short}", f"_{short}1")] for names in NAMES]
     names = [next((name for name in names if name in kind._fields), "") for names in usable]
-    default = "text" if fields == "title" and hasattr(kind, "default_text") else ""
-    if not (query_and_description(names[0], names[1], fields)[0] or default):
-        raise DataError(
-            f"{dataset_id}: its topics have {_fields(kind)}, no {FIELDS[fields]}; choose other fields, or name topics "
-            "with --topics"
-        )
+    has_query = query_and_description(names[0], names[1], fields)[0]
+    if not has_query and not (fields == "title" and hasattr(kind, "default_text")):
+        listed = ", ".join(kind._fields[1:])
+        raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or --topics")
     if (spoken := dataset.queries_lang()) and spoken != short:
         raise DataError(
             f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give topics in the documents' "
             "language with --topics and --qrels, or --lang where this is not it"
         )
     topics = [_topic(query, lang, fields, names) for query in _counted(dataset_id, "topic", dataset.queries_iter)]
-    blank = [topic.qid for topic in topics if not topic.query and fields != "title"]
-    fail(f"{dataset_id}: topic {qid} has no {FIELDS[fields]}" for qid in blank)
+    blank = [topic for topic in topics if not topic.query and fields != "title"]
+    fail(f"{dataset_id}: topic {topic.qid} has no {FIELDS[fields]}" for topic in blank)
     return topics
 
 
@@ -143,10 +138,6 @@ def find_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
     """Return the topics of a file or folder, see :func:`heed.formats.user_files.read_topics`, else of an id."""
     is_id = not path.exists() and find_spec("ir_datasets")
     return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form)
-
-
-def _fields(kind: Any) -> str:
-    return ", ".join(kind._fields[1:])
 
 
 def read_judgements(dataset_id: str) -> Qrels:
@@ -186,7 +177,8 @@ def _topic(query: Any, lang: str, fields: str, names: Sequence[str]) -> Topic:
     text, description = query_and_description(title, description, fields)
     narrative = (narrative or "").strip()
     instructions = {"original": narrative} if narrative else {}
-    text = text or (query.default_text().strip() if fields == "title" else "")
+    if not text and fields == "title":
+        text = query.default_text().strip()
     return Topic(query.query_id, lang, text, instructions, description=description)
 
 

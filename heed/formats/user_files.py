@@ -16,6 +16,7 @@ from heed.progress import log
 from heed.types import Qrels, Topic
 
 HEAD = 1 << 16
+Reader = Callable[[Path, str, str, str | None], list[Topic]]
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 ROWS = (".jsonl", ".jsonl.gz", ".parquet")
 
@@ -115,11 +116,7 @@ NO_FILES = OwnFiles()
 
 
 def read_own(
-    files: OwnFiles,
-    lang: str,
-    fields: str = "title",
-    only_language: str | None = None,
-    read: Callable[[Path, str, str, str | None], list[Topic]] = read_topics,
+    files: OwnFiles, lang: str, fields: str = "title", only_language: str | None = None, read: Reader = read_topics
 ) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return topics and judgements by condition; what ``files`` do not name is taken from their data set.
 
