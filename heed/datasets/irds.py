@@ -124,10 +124,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
         listed = ", ".join(kind._fields[1:])
         raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or --topics")
     if (spoken := dataset.queries_lang()) and spoken != short:
-        raise DataError(
-            f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give topics in the documents' "
-            "language with --topics and --qrels, or --lang where this is not it"
-        )
+        raise DataError(f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give other --topics or --lang")
     topics = [_topic(query, lang, fields, names) for query in _counted(dataset_id, "topic", dataset.queries_iter)]
     blank = [topic for topic in topics if not topic.query and fields != "title"]
     fail(f"{dataset_id}: topic {topic.qid} has no {FIELDS[fields]}" for topic in blank)

@@ -212,7 +212,7 @@ def test_documents_of_every_id_have_a_text_or_are_refused_by_name(monkeypatch: p
         assert line.document and line.document.text.strip(), kind
     assert len(kinds) > 50
     [(kind, said)] = refused.items()
-    assert kind == "ToucheImageDoc" and "its documents have png, webp, url, phash, pages, no text" in said
+    assert kind == "ToucheImageDoc" and "its documents have doc_id, png, webp, url, phash, pages, no text" in said
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,8 @@ def test_ragged_rows_and_texts_without_a_table_are_counted_in_one_line(
     source = Tables([tmp_path / "tables"], "raw")
     assert len(list(source.lines())) == len(list(source.lines())) == 5
     assert capsys.readouterr().err.splitlines() == [
-        f"warning: {source}: no table found in 2 texts, read as captions; 3 rows in 2 tables longer or shorter than the "
-        "first: a, b, c, d"
+        f"warning: {source}: no table found in 2 texts, read as captions; 3 rows in 2 tables longer or shorter than "
+        "the first: a, b, c, d"
     ]
 
 
