@@ -160,7 +160,7 @@ READERS = (
     *_named("topics", (".jsonl", ".tsv", ".trec", ".txt.gz"), _topics),
     Reader("neuclir", ".jsonl", _neuclir),
     *_named("expected", (".txt", ".jsonl"), _expected),
-    *_named("documents", (".jsonl", ".jsonl.gz"), _documents),
+    *_named("documents", (".jsonl", ".jsonl.gz", ".json", ".tsv"), _documents),
     *_named("tables", (".html", ".md", ".csv", ".tsv"), partial(_tables, "markdown")),
     Reader("tables-rows", ".jsonl", partial(_tables, "rows")),
     Reader("pairs", ".tsv", _pairs),

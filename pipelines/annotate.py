@@ -8,6 +8,7 @@ from pathlib import Path
 
 from heed.judging.annotate.store import Store
 from heed.judging.annotate.task import Task
+from heed.judging.exchange.judgements import RULES
 from heed.languages import language
 from heed.progress import log, number_of
 from pipelines import as_started
@@ -92,6 +93,12 @@ def parser() -> argparse.ArgumentParser:
         choices=("leave", "-1", "0", "error"),
         help="what --export does with documents without a grade: leave them out (default), write -1 or 0, or stop",
     )
+    judging.add_argument(
+        "--resolve",
+        choices=RULES,
+        help="where assessors differ and nobody has decided, --export leaves the document out (default), stops, takes "
+        "the grade of most assessors (in a tie the highest), or the highest",
+    )
     log_options(command)
     return command
 
@@ -113,7 +120,7 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
     if not options.export:
-        refuse(options, ["unjudged"], "it says what --export writes")
+        refuse(options, ["unjudged", "resolve"], "it says what --export writes")
     task, store = open_given(options)
     try:
         if options.export:
@@ -127,7 +134,9 @@ def _run(options: argparse.Namespace) -> None:
 def _export(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.judging.annotate.export import export
 
-    for line in export(task, store, options.export, options.assessor, options.unjudged or "leave"):
+    for line in export(
+        task, store, options.export, options.assessor, options.unjudged or "leave", options.resolve or ""
+    ):
         print(line)
 
 

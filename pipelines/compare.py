@@ -26,7 +26,7 @@ from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import run_command
-from pipelines.options.data import subset_option
+from pipelines.options.data import run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, in the form of --qrel-diff")
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
-    subset_option(parser)
+    run_reading_options(parser)
     parser.add_argument(
         "--measure",
         action="append",
@@ -130,7 +130,7 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
         work.did(len(options.run), "runs")
     with timed("measures") as work:
         values = compare(inputs, measures)
-        work.did(len(inputs.new), "pairs")
+        work.did(len(inputs.query_of), "pairs")
     if not values:
         raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
     _warn_of_missing_judgements(options)
@@ -139,7 +139,7 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
     compared = {measure: power_of(values[measure]) for measure in filter(is_compared_with_zero, values)}
     powers = {measure: power for measure, power in compared.items() if power}
-    print(f"{' → '.join(map(str, options.run))}: {len(inputs.new)} pairs, values ×100")
+    print(f"{' → '.join(map(str, options.run))}: {len(inputs.query_of)} pairs, values ×100")
     print(_measure_table(by_measure, powers))
     _print_powers(options, "mean that n topics tell from 0", powers)
     if options.per_topic:
@@ -167,9 +167,9 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     roles = ("base", "new", "reversed")
     runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
     warn_of_tags(options.run)
-    pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs)
-    reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs))) if len(runs) == 3 else None
     qrels, new_qrels = _judgements(options)
+    pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs, (qrels, new_qrels))
+    reverse = renamed(runs[2], pair(runs[2].keys(), runs[1].keys() & pairs)) if len(runs) == 3 else None
     if not options.pairs:
         _check_unknown(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
     return replace(
@@ -257,7 +257,7 @@ def _compare_systems(options: argparse.Namespace) -> dict[str, Any]:
     )
     conditions = " → ".join(compared.conditions)
     print(f"{options.runs}: {conditions}, values ×100; **best**, _not significantly below it (p > {ALPHA})_")
-    with_power = {name: each.power() for name, each in compared.measures.items() if not name.startswith("Judged@")}
+    with_power = {name: each.power() for name, each in compared.measures.items() if not name.startswith("Judged")}
     powers = {measure: power for measure, power in with_power.items() if power}
     print(_system_table(compared, powers))
     _print_powers(options, "difference between two systems that these topics show", powers)
@@ -292,7 +292,7 @@ def _marked(measure: str, comparison: Comparison, system: str) -> str:
     if system not in comparison.means:
         return ABSENT
     text = format_value(measure, comparison.means[system])
-    if measure.startswith("Judged@"):  # no merit of a system
+    if measure.startswith("Judged"):  # no merit of a system
         return text
     if system == comparison.best:
         return f"**{text}**"

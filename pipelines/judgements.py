@@ -8,7 +8,8 @@ from pathlib import Path
 from heed.errors import fail
 from heed.formats.pools import read_pool
 from heed.formats.trec_files import write_qrels
-from heed.judging.exchange.judgements import agreements, count_votes, parse_grades, read_judgements, resolve
+from heed.judging.exchange.judgements import RULES, agreements, count_votes, parse_grades, read_judgements, resolve
+from heed.measures.agreement import same_grades
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import run_command
@@ -20,7 +21,6 @@ EXAMPLES = (
     "ann.csv bob.csv --resolve majority --out judged.qrels",
     "doccano.jsonl --grades no=0,partly=1,yes=3 --out judged.qrels",
 )
-RULES = ("error", "majority", "highest")  # where assessors differ
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,8 +75,10 @@ def _run(options: argparse.Namespace) -> None:
         judgements = read_judgements(options.file, options.map, options.condition)
         work.did(len(judgements), "records")
     votes = count_votes(judgements, grades, read_pool(options.pool) if options.pool else None)
-    for (first, second), pair in agreements(votes, grades.values()).items():
+    pairs = agreements(votes, grades.values())
+    for (first, second), pair in pairs.items():
         print(f"{first} and {second}: {counted(pair.n, 'document')} judged by both, {pair.line()}")
+    same_grades(pairs.items())
     qrels = resolve(votes, options.resolve)
     fail([] if qrels else [f"none of {len(votes)} documents is judged; expected a grade in the field grade or label"])
     summary = f"{sum(map(len, qrels.values()))} judgements of {len(qrels)} topics"

@@ -11,6 +11,7 @@ from heed.datasets.hub import Repository, snapshot
 from heed.datasets.irds import find_topics
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.own_files import ir_dataset, own_collection, source_of
+from heed.datasets.own_ids import ignores_own_ids
 from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
 from heed.formats.data_set_folders import is_data_set, split_files
@@ -60,6 +61,7 @@ def _read_entry(named: Named, settings: Settings) -> Collection:
         judging=collection.judging._replace(measures=entry.measures, robust=entry.robust, pairs=entry.pairs),
         reranked=entry.reranked and not files.docs,
         join=entry.join,
+        own_ids=ignores_own_ids(entry.hub or entry.id) and not files.docs,
     )
 
 

@@ -23,8 +23,9 @@ from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
-from heed.formats.documents import Line
+from heed.formats.documents import Line, checked
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
+from heed.formats.topic_ids import topics_with_ids, with_ids
 from heed.formats.topics import FIELDS, query_and_description
 from heed.formats.trec_files import parse_qrels, read_qrels
 from heed.formats.user_files import read_topics
@@ -70,11 +71,15 @@ class IrDataset:
     @property
     def recipe(self) -> dict[str, str]:
         """The id and the version of ir_datasets, which checks the files that it fetches."""
-        return {"ir_datasets": self._id, "version": version("ir_datasets")}
+        recipe = {"ir_datasets": self._id, "version": version("ir_datasets")}
+        return {**recipe, "text": "articles"} if self._id.startswith("wapo/") else recipe
 
     def lines(self) -> Iterator[Line]:
         """Yield every document with ir_datasets' own choice of text, title included, else with that of ``TEXTS``."""
         with _data_errors(self._id):
+            if articles := getattr(load(self._id), "docs_wapo_raw_iter", None):  # default_text lacks paragraphs
+                yield from (checked(Path(self._id), number, record) for number, record in enumerate(articles(), 1))
+                return
             for number, record in enumerate(load(self._id).docs_iter(), 1):
                 text = " ".join(getattr(record, name) or "" for name in self._texts) or record.default_text()
                 yield Line(Path(self._id), number, Document(record.doc_id, "", text))
@@ -128,7 +133,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     topics = [_topic(query, lang, fields, names) for query in _counted(dataset_id, "topic", dataset.queries_iter)]
     blank = [topic for topic in topics if not topic.query and fields != "title"]
     fail(f"{dataset_id}: topic {topic.qid} has no {FIELDS[fields]}" for topic in blank)
-    return topics
+    return topics_with_ids(topics, dataset_id)
 
 
 def find_topics(path: Path, lang: str, fields: str, form: str | None = None) -> list[Topic]:
@@ -147,7 +152,7 @@ def read_judgements(dataset_id: str) -> Qrels:
         subtopics = topics.setdefault(judgement.query_id, {})
         subtopic = getattr(judgement, "subtopic_id", None) or getattr(judgement, "iteration", None) or "0"
         subtopics.setdefault(subtopic, {})[judgement.doc_id] = int(judgement.relevance)  # codesearchnet's are texts
-    return by_subtopic(topics)
+    return with_ids(by_subtopic(topics), dataset_id)
 
 
 def _judgements_file(dataset: Any, dataset_id: str) -> str:

@@ -8,11 +8,13 @@ from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, warn_of_letters, warn_of_unchanged, with_warnings
 from heed.datasets.irds import CODES, IrDataset, find_topics, language_of, read_judgements, read_queries
 from heed.datasets.layout import Layout, Settings
+from heed.datasets.own_ids import ignores_own_ids
 from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError
 from heed.formats.data_set_folders import collection_name, config_files
 from heed.formats.data_set_rows import read_candidates
 from heed.formats.documents import Files, Source
+from heed.formats.topic_ids import number_hint
 from heed.formats.user_files import read_own
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
@@ -33,9 +35,11 @@ def ir_dataset(dataset: str, settings: Settings) -> Collection:
     if any(topic.qid in published for topic in topics):
         qrels["original"] = published
     elif published:
-        log.info(f"{dataset}: its judgements are of none of the {len(topics)} topics given, and not used")
+        hint = number_hint(published, [topic.qid for topic in topics])
+        log.info(f"{dataset}: its judgements are of none of the {len(topics)} topics given, and not used{hint}")
     source = source_of(files.docs) if files.docs else IrDataset(dataset)
-    return plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
+    collection = plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
+    return replace(collection, own_ids=ignores_own_ids(dataset) and not files.docs)
 
 
 @with_warnings

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from heed.errors import DataError, UsageError
 from heed.extras import require
+from heed.formats.topic_ids import numbered
 from heed.formats.trec_files import as_tag, read_given_run, read_qrels, write_qrels, write_run
 from heed.notebook import html_table
 from heed.ranking import in_order, ranked
@@ -41,9 +42,10 @@ class Run(dict[str, dict[str, float]]):
         return html_table(self.tag, [("topic", "documents", "first document"), *lines], numbers=(1,))
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
+    def read(cls, path: str | Path, topic_ids: str | None = None) -> Self:
         """Read a TREC run file, .gz by suffix; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
-        return cls(read_given_run(Path(path)), Path(path).name.partition(".")[0])
+        with numbered(topic_ids):  # as load_files takes them
+            return cls(read_given_run(Path(path)), Path(path).name.partition(".")[0])
 
     def write(self, path: str | Path, tag: str | None = None) -> None:
         """Write a TREC run file: score descending, then docid descending, ranks from 1; gzipped by suffix."""

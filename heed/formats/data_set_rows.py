@@ -10,6 +10,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import read_parquet
+from heed.formats.topic_ids import topics_with_ids, with_ids
 from heed.formats.trec_files import parse_score
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, Qrels, Topic
@@ -151,14 +152,14 @@ def grades_of(rows: Iterable[HubRow]) -> Qrels:
             raise row.problem(f"document {docid} of topic {qid} has grade {grade}, and {before} further up; keep one")
 
     parsed(rows, add)
-    return qrels
+    return with_ids(qrels, "judgements")
 
 
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
     """Which columns of topics' rows are what.
 
-    ``instructions`` are by condition; several columns become lines of one text. ``relevant`` is a list of docids, or of
-    objects with ``id`` and ``score``; ``excluded`` a list of docids that are taken out of runs before measuring.
+    ``instructions`` are by condition; several columns become paragraphs of one text. ``relevant`` is a list of docids,
+    or of objects with ``id`` and ``score``; ``excluded`` a list of docids that are taken out of runs before measuring.
     """
 
     qid: str = "_id"
@@ -180,14 +181,14 @@ def topics_of(rows: Iterable[HubRow], lang: str, columns: Columns) -> list[Topic
         instructions = {}
         for condition, names in columns.instructions.items():
             if condition not in ABLATIONS or names[0] in row.fields:
-                instructions[condition] = "\n".join(filter(None, map(row.string, names)))
+                instructions[condition] = "\n\n".join(filter(None, map(row.string, names)))
         texts = {condition: text for condition, text in instructions.items() if text}
         topic = Topic(row.word(columns.qid, "id"), lang, row.text(columns.query), texts)
         if topics.setdefault(topic.qid, topic) is not topic:
             raise row.problem(f"topic {topic.qid} comes twice; keep one")
 
     parsed(rows, add)
-    return list(topics.values())
+    return topics_with_ids([*topics.values()], "queries")
 
 
 def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
@@ -245,7 +246,7 @@ def read_candidates(folder: Path, config: str = "top_ranked") -> dict[str, list[
         for full, docids in parsed(rows(folder, config), _listed):
             qid = full.removesuffix("-og").removesuffix("-changed")
             candidates.setdefault(qid, {}).update(dict.fromkeys(docids))
-    return {qid: list(docids) for qid, docids in candidates.items()}
+    return with_ids({qid: list(docids) for qid, docids in candidates.items()}, config)
 
 
 def _listed(row: HubRow) -> tuple[str, list[str]]:

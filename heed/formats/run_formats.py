@@ -8,6 +8,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_bytes, read_lines
 from heed.formats.pairs import ENDINGS
 from heed.formats.run_warnings import warn_of_order, warn_of_tags
+from heed.formats.topic_ids import number_hint, with_ids
 from heed.formats.trec_files import parse_score, read_given_run
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
@@ -32,9 +33,9 @@ def read_any_run(path: Path, subset: str | None = None) -> Run:
         return read_given_run(path)
     content = _load(path)
     if isinstance(content, list):
-        return _rank_llm(path, content)
+        return with_ids(_rank_llm(path, content), path)
     if isinstance(content, dict):
-        return _mteb(path, content, subset)
+        return with_ids(_mteb(path, content, subset), path)
     raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
 
 
@@ -191,10 +192,10 @@ def _by_endings(text: str, run: Run) -> dict[str, Run]:
 
 def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
     qids = [topic.qid for topic in under(topics, condition)]
-    known = {qid: run[qid] for qid in qids if qid in run}
+    known, hint = {qid: run[qid] for qid in qids if qid in run}, number_hint(run, qids)
     if not known:
-        raise DataError(f"--run {text}: none of its topics ({', '.join(list(run)[:3])} …) is asked under {condition}")
+        raise DataError(f"--run {text}: none of its topics ({brief([*run])}) is asked under {condition}{hint}")
     missing = [qid for qid in qids if qid not in known]
     if missing:
-        warn(f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}")
+        warn(f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
     return known

@@ -7,7 +7,7 @@ from typing import Any
 
 from heed.errors import UsageError, fail
 from heed.files import read_lines, read_objects
-from heed.languages import known_language
+from heed.languages import code_of
 from heed.types import INSTRUCTED, Topic
 
 FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
@@ -25,7 +25,7 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     problems = []
     for line_no, record in read_objects(path):
         problems += [f"{path}, line {line_no}: {slip}" for slip in _slips(record)]
-        if not _is_language(record.get("lang", lang), lang):
+        if code_of(str(record.get("lang", lang))) != lang:
             continue
         qid, title = record.get("qid", record.get("_id")), record.get("query", record.get("text"))
         query, description = query_and_description(title, record.get("description"), fields)
@@ -77,12 +77,6 @@ def with_bases(topics: Collection[Topic]) -> list[Topic]:
         has_base = topic.instructions and bare.get(stem) == topic.query
         linked.append(topic._replace(base=stem) if has_base else topic)
     return linked
-
-
-def _is_language(code: object, lang: str) -> bool:
-    """Return whether a topic's ``lang``, an ISO 639-3 or 639-1 code, is the language ``lang``."""
-    known = known_language(code) if isinstance(code, str) else None
-    return (known.code if known else code) == lang
 
 
 def read_tsv_topics(path: Path, lang: str) -> list[Topic]:

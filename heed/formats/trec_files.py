@@ -2,13 +2,14 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import DataError, fail
 from heed.files import CONTROL, read_lines, write_packed
 from heed.formats.run_warnings import warn_of_order
-from heed.progress import log, warn
+from heed.formats.topic_ids import with_ids
+from heed.progress import log, number_of, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
@@ -50,7 +51,7 @@ def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) ->
         if not _is_field(qid):
             problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
         elif qid.startswith("#"):
-            problems.append(f"{path}: qid {qid!r} begins a comment, which trec_eval passes over; rename the topic")
+            problems.append(f"{path}: qid {qid!r} begins a comment, which readers skip; rename the topic")
         if " ".join(scores).split() == list(scores) and all(map(math.isfinite, scores.values())):
             continue  # as in nearly every topic, known without looking at its documents one by one
         for docid, score in scores.items():
@@ -71,7 +72,7 @@ def read_run(path: Path) -> Run:
     Raises :class:`DataError` naming every bad line: not six columns, a score that is not a
     finite number, a document listed twice for a topic; and for an empty file.
     """
-    return _parse_run(path, {})
+    return with_ids(_parse_run(path, {}), path)
 
 
 def read_given_run(path: Path) -> Run:
@@ -79,7 +80,7 @@ def read_given_run(path: Path) -> Run:
     ranks: dict[str, list[str]] = {}
     run = _parse_run(path, ranks)
     warn_of_order(path, run, ranks)
-    return run
+    return with_ids(run, path)
 
 
 def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
@@ -89,7 +90,7 @@ def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
     qid = ""
     scores: dict[str, float] = {}
     line_ranks: list[str] = []
-    for line_no, line in read_lines(path):
+    for line_no, line in without_comments(read_lines(path), path):
         fields = line.split()
         if not fields:
             continue
@@ -135,8 +136,8 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     left_out = set(NEUCLIR) - {only_language} if only_language else set()
     languages = set()
     beir = False
-    for line_no, line in lines:
-        if line_no == 1 and line.split("\t")[0] == "query-id":
+    for line_no, line in without_comments(lines, path):
+        if not (beir or lines_read) and line.split("\t")[0] == "query-id":
             beir = True
             continue
         fields = line.split("\t") if beir else line.split()
@@ -174,7 +175,7 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     qrels = by_subtopic(topics)
     if negative := {grade for grades in qrels.values() for grade in grades.values() if grade < 0}:
         log.info(f"{path}: negative grades ({', '.join(map(str, sorted(negative)))}) are not judged, as in trec_eval")
-    return qrels
+    return with_ids(qrels, path)
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
@@ -184,10 +185,10 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     an id that holds white space or is empty, and without any judgement, since readers refuse an empty file.
     """
     fail(
-        f"{path}: {kind} {name!r} holds white space or is empty; a qrels file cannot carry it"
+        f"{path}: {kind} {name!r} holds white space, is empty or begins a comment; a qrels file cannot carry it"
         for qid, grades in qrels.items()
         for kind, name in (("qid", qid), *(("docid", docid) for docid in grades))
-        if not _is_field(name)
+        if not _is_field(name) or (kind == "qid" and name.startswith("#"))
     )
     lines = [
         f"{qid} {subtopic} {docid} {grade}\n"
@@ -197,6 +198,18 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     ]
     fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
     write_packed(path, "".join(lines).encode())
+
+
+def without_comments(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a run or qrels but comments, which begin with ``#`` as in trec_eval 10; log their number."""
+    skipped = 0
+    for line_no, line in lines:
+        if line.lstrip().startswith("#"):
+            skipped += 1
+        else:
+            yield line_no, line
+    if skipped:
+        log.info(f"{path}: skipped {number_of(skipped, 'comment')}, lines that begin with #")
 
 
 def parse_score(text: str) -> float | None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from heed.errors import DataError, fail
 from heed.files import read_bytes
 from heed.formats.topics import FIELDS, query_and_description
+from heed.templates import paragraphs
 from heed.types import Topic
 
 # (?![\w-]) ends the name: a "<" that opens no tag must not be tried with each of its beginnings.
@@ -113,4 +114,5 @@ def _tags(text: str) -> Iterator[Tag]:
 def _clean(name: str, text: str) -> str:
     text = ENTITY.sub(lambda match: html.unescape(match[0]), text).strip()
     label = LABELS[name].match(text)
-    return " ".join(text[label.end() if label else 0 :].split())
+    text = text[label.end() if label else 0 :]
+    return paragraphs(text) if name == "narr" else " ".join(text.split())

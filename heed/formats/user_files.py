@@ -9,10 +9,12 @@ from heed.files import UNREADABLE, open_packed, read_objects, unreadable
 from heed.formats.data_set_folders import is_data_set, test_qrels
 from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
+from heed.formats.topic_ids import number_hint, topics_with_ids, with_ids
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.trec_files import read_qrels
 from heed.formats.trec_topics import read_trec_topics
-from heed.progress import log
+from heed.languages import code_of
+from heed.progress import counted, log
 from heed.types import Qrels, Topic
 
 HEAD = 1 << 16
@@ -42,12 +44,14 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
         topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
+    languages = [str(record.get("lang", lang)) for _, record in (read_objects(path) if form == "heed" else ())]
+    others = [other for other in languages if code_of(other) != lang]
+    reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        records = read_objects(path) if form == "heed" else ()
-        languages = dict.fromkeys(str(record["lang"]) for _, record in records if "lang" in record)
-        others = f"found topics in {', '.join(languages)}" if languages else "found none"
-        raise DataError(f"{path}: no topic in {lang}; {others}; name their language with --lang")
-    return topics
+        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language with --lang")
+    if others:
+        log.info(f"{path}: {reason}, not in {lang}, and left out")
+    return topics_with_ids(topics, path)
 
 
 def recognised(path: Path) -> str:
@@ -133,7 +137,8 @@ def read_own(
             qrels["original"] = grades
             log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {split}")
         else:
-            log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used")
+            hint = number_hint(grades, [topic.qid for topic in topics])
+            log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used{hint}")
     if files.topics:
         return topics, qrels
     judged = judged_topics(topics, qrels)
@@ -153,4 +158,4 @@ def read_listed(path: Path) -> dict[str, set[str]]:
     listed: dict[str, set[str]] = {}
     for qid, docids in parsed(read_rows([path]), lambda row: (row.word("query-id"), row.words("corpus-ids"))):
         listed.setdefault(qid, set()).update(docids)
-    return listed
+    return with_ids(listed, path)

@@ -1,17 +1,19 @@
 """Agreement of two who judge: Cohen's κ of their grades, and Kendall's τ of the orders of systems by each."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 from heed.errors import DataError
 from heed.measures.per_topic import mean
 from heed.measures.standard import standard
+from heed.progress import warn
 from heed.types import Qrels, Run
 
 # NeuCLIR's main measure, and that of Zobel's and Voorhees's studies of pools
 ORDER_MEASURES = ("nDCG@20", "AP")
+SEVERAL = 3  # documents in common, with more than one grade, from which equal grades throughout are remarkable
 
 
 class Agreement(NamedTuple):
@@ -55,6 +57,20 @@ def agreement(grades: Sequence[tuple[int, int]], scale: Sequence[int]) -> Agreem
         weighted=_kappa(matrix, weighted=True),
         matrix=matrix,
     )
+
+
+def same_grades(agreements: Iterable[tuple[tuple[str, str], Agreement]]) -> list[tuple[str, str]]:
+    """Return each two assessors who agree in everything, perhaps one person twice, after a warning of them."""
+    by_pair: dict[tuple[str, str], list[Agreement]] = {}
+    for names, of_both in agreements:
+        by_pair.setdefault(names, []).append(of_both)
+    same = []
+    for (first, second), results in by_pair.items():
+        n = sum(result.n for result in results)
+        if n >= SEVERAL and {1} <= {result.kappa for result in results} <= {1, None}:
+            same.append((first, second))
+            warn(f"{first} and {second} agree on all {n} documents that both judged: are they one person?")
+    return same
 
 
 def _kappa(matrix: list[list[int]], weighted: bool) -> float | None:

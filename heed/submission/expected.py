@@ -15,7 +15,7 @@ from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.user_files import read_topics, recognised
-from heed.languages import known_language
+from heed.languages import code_of, known_language
 from heed.progress import bar
 from heed.submission.tracks import Track
 
@@ -33,7 +33,7 @@ def expected_topics(path: Path, condition: str | None = None) -> set[str]:
     if form == "neuclir":
         qids = _neuclir(path)
     elif form == "heed":
-        languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path)})
+        languages = sorted({code_of(str(record.get("lang", ""))) for _, record in read_objects(path)})
         topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title")]
         qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
     elif form != "list":

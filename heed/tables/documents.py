@@ -10,14 +10,15 @@ from pathlib import Path
 
 from heed.errors import DataError, UsageError
 from heed.files import digest, read_bytes
-from heed.formats.documents import COLUMNS, SUFFIXES, Line, corpus_files, read_corpus, shown_paths
+from heed.formats.documents import SUFFIXES, Files, Line, corpus_files, shown_paths
 from heed.progress import brief, log, number_of
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_csv, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
-ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
+COLUMNS = (".csv", ".tsv")
+ONE_TABLE = (".txt", ".md", ".html", ".htm", *COLUMNS)  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 
 
@@ -50,7 +51,7 @@ class Tables:
     def lines(self) -> Iterator[Line]:
         """Yield every table as a document, or the problem with it."""
         for path in self.paths:
-            for line in read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
+            for line in Files([path]).lines() if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
                 yield self._serialised(line.document, line) if line.document else line
         none, rows = [*self._odd.values()].count(0), sum(self._odd.values())
         if self._odd and not self._said:  # not heed.progress.warn: results would have it only where this was just read

@@ -259,7 +259,7 @@ def test_of_the_tracks_each_language_has_its_topics_documents_and_judgements(tmp
 def test_a_ragtime_request_is_title_and_then_background_with_problem(tmp_path: Path) -> None:
     [topic] = read("ragtime2025/eng", tmp_path).topics  # the longer report of the same request is not judged
     assert (topic.qid, topic.query) == ("1", "Storm")
-    assert topic.instructions == {"original": "I am a sailor.\nWhich storms came?"}
+    assert topic.instructions == {"original": "I am a sailor.\n\nWhich storms came?"}
 
 
 def test_mairs_grades_come_with_its_queries(tmp_path: Path) -> None:

@@ -168,6 +168,6 @@ def test_a_subset_of_followtable_is_no_plain_data_set(tmp_path: Path, heed: Heed
 
 
 def test_columns_are_refused_in_one_line(tmp_path: Path, heed: Heed) -> None:
-    (tmp_path / "docs.tsv").write_text("1\tone\n2\ttwo\n")
-    with pytest.raises(HeedError, match="docs.tsv: documents in columns are not read; expected one JSON object"):
-        library.load_files(tmp_path / "docs.tsv", write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "one"}]))
+    (tmp_path / "docs.csv").write_text("1,one\n2,two\n")
+    with pytest.raises(HeedError, match="docs.csv: documents in CSV are not read; expected JSON lines"):
+        library.load_files(tmp_path / "docs.csv", write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "one"}]))

@@ -1,13 +1,19 @@
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import write_jsonl
+from ir_datasets.formats import TrecQuery
 
+from heed.datasets.irds import _topic
 from heed.errors import HeedError
 from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.user_files import read_topics
-from heed.types import Topic, conditions_of, under
+from heed.submission.expected import expected_topics
+from heed.templates import paragraphs
+from heed.types import Query, Topic, conditions_of, under
 
 SOURCES = {
     "en": ("eng", "original"),
@@ -97,12 +103,28 @@ def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
     assert read_jsonl_topics(path, "rus", "title") == [Topic("NA", "rus", "x", {})]
 
 
+def test_topics_are_chosen_by_their_language_whatever_its_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = ["zho", "zh", "zh-CN", "cmn", "zho-Hans", "rus", "de-AT"]
+    path = write_jsonl(tmp_path / "t.jsonl", [{"qid": code, "lang": code, "query": "q"} for code in codes])
+    assert [topic.qid for topic in read_topics(path, "zho", "title")] == codes[:5]
+    assert f"{path}: 2 topics are in rus, de-AT, not in zho, and left out" in capsys.readouterr().err
+    assert expected_topics(path) == {*codes}, "heed check"
+
+
+def test_translations_of_neuclir_are_chosen_by_their_language_whatever_its_code(tmp_path: Path) -> None:
+    entries = [{"lang": "zh-CN", "source": "human translation", "topic_title": "一", "topic_narrative": "二"}]
+    record = {"topic_id": "3", "languages_with_qrels": ["zho"], "topics": entries, "narratives": None}
+    assert neuclir(tmp_path, record) == [Topic("3", "zho", "一", {"original": "二"})]
+
+
 def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
-    with pytest.raises(HeedError, match="no topic in eng; found topics in zho, fas; name their language with --lang"):
+    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language with --lang"):
         read_topics(path, "eng", "title")
     (tmp_path / "t.tsv").write_text("")
-    with pytest.raises(HeedError, match="no topic in eng; found none"):
+    with pytest.raises(HeedError, match="no topic in eng; there is none"):
         read_topics(tmp_path / "t.tsv", "eng", "title")
 
 
@@ -169,3 +191,68 @@ def test_lines_of_beir_and_mteb_have_keys_of_their_own(tmp_path: Path) -> None:
     slip = write_jsonl(tmp_path / "t.jsonl", [beir | {"instruction_changed": "c"}])
     with pytest.raises(HeedError, match="key 'instruction_changed' of the topic is not known; did you mean 'instruct"):
         read_jsonl_topics(slip, "eng", "title")
+
+
+def trec(path: Path, narrative: str) -> list[Topic]:
+    path.write_text(f"<top>\n<num> Number: 1\n<title> T\n<narr> Narrative:\n{narrative}\n\n</top>\n", encoding="utf-8")
+    return read_topics(path, "eng", "title")
+
+
+def beir(path: Path, narrative: str) -> list[Topic]:
+    write_jsonl(path / "queries.jsonl", [{"_id": "1", "text": "T", "instruction": narrative}])
+    write_jsonl(path / "corpus.jsonl", [{"_id": "d", "text": "T"}])
+    return read_topics(path, "eng", "title")
+
+
+def jsonl(path: Path, narrative: str) -> list[Topic]:
+    return read_topics(
+        write_jsonl(path, [{"qid": "1", "query": "T", "instructions": {"original": narrative}}]), "eng", "title"
+    )
+
+
+def neuclir_or_hc4(path: Path, narrative: str) -> list[Topic]:
+    texts = {"lang": "eng", "source": "original", "topic_title": "T", "topic_narrative": narrative}
+    return read_topics(write_jsonl(path, [{"topic_id": "1", "topics": [texts]}]), "eng", "title")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        trec,
+        beir,
+        jsonl,
+        neuclir_or_hc4,
+        lambda _, narrative: [_topic(TrecQuery("1", "T", "", narrative), "eng", "title", TrecQuery._fields[1:])],
+        lambda _, narrative: [Topic("1", "eng", "T", {"original": narrative})],
+    ],
+    ids=["trec", "beir", "jsonl", "neuclir", "ir_datasets", "python"],
+)
+def test_a_wrapped_narrative_is_put_to_systems_as_the_plain_one(
+    tmp_path: Path, read: Callable[[Path, str], list[Topic]]
+) -> None:
+    """White space is one blank, but for empty lines and lists."""
+    plain = "Cargo ships that sank in port are not relevant, nor are ferries that were late by less than an hour."
+    wrapped = "\r\n  ".join(textwrap.wrap(plain, 30)).replace("sank in", "sank  in\u200b")
+    [topic] = read(tmp_path / "topics", wrapped + "\n \n\nRelevant are:\n- tugs\n- rafts")
+    query = topic.under("original")
+    assert query.instruction == f"{plain}\n\nRelevant are:\n- tugs\n- rafts"
+    assert query.text == f"T {query.instruction}"
+    assert Query("1", query="T", instruction=wrapped) == Query("1", query="T", instruction=plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ships:\n1. tugs\nand boats\n2. rafts", "Ships:\n1. tugs and boats\n2. rafts"),
+        ("Ships older than\n50. Rafts", "Ships older than 50. Rafts"),  # a number that a line happens to begin with
+        ("Суда,\n— без людей,\n— не нужны.", "Суда, — без людей, — не нужны."),  # a dash within a sentence
+        ("• tugs\n• rafts\nof wood", "• tugs\n• rafts of wood"),
+        ("不相\n关的船，\n“大”\n船 GPS\n船", "不相关的船，“大”船 GPS 船"),
+        ("（一）\n船\n（二）筏", "（一）船\n（二）筏"),
+        ("\u2028 \x0bA\u00ad\tb\u3000c\u00a0\ufeff", "A b c"),
+        ("می\u200cخواهم", "می\u200cخواهم"),  # a half space is a letter's
+        ("", ""),
+    ],
+)
+def test_line_breaks_are_blanks_but_at_empty_lines_and_items(text: str, expected: str) -> None:
+    assert paragraphs(text) == paragraphs(paragraphs(text)) == expected

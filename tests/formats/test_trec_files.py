@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.formats.pools import read_pool, write_pool
+from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import as_tag, read_qrels, read_run, write_qrels, write_run
+from heed.judging.exchange.judgements import read_judgements as read_labels
 from heed.types import Qrels
 
 IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
@@ -89,6 +91,29 @@ def test_wrong_encoding_is_told_with_its_line(tmp_path: Path) -> None:
         read_run(tmp_path / "latin.run")
 
 
+COMMENTED = {  # each reader, and what it makes of two comments, one of which has the columns of a line
+    "run": (read_run, "# a run\n1 Q0 d#0 1 3.0 t\n #1 Q0 c 2 2.9 t\n1 Q0 #b 3 2.0 t\n", {"1": {"d#0": 3.0, "#b": 2.0}}),
+    "any run": (read_any_run, "#301 Q0 c 1 2.9 x\n# NIST\n1 Q0 a 1 2.0 t\n", {"1": {"a": 2.0}}),
+    "qrels": (read_qrels, "#1 0 c 1\n# of NIST's own files\n1 0 d#0 2\n", {"1": {"d#0": 2}}),
+    "BEIR": (read_qrels, "# of\n# BEIR\nquery-id\tcorpus-id\tscore\n1\ta\t1\n", {"1": {"a": 1}}),
+    "judgements": (
+        lambda path: {label.qid: {label.docid: int(label.text)} for label in read_labels([path])},
+        "#1 0 c 1\n# judged\n1 0 a#1 1\n",
+        {"1": {"a#1": 1}},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", COMMENTED)
+def test_a_line_that_begins_with_a_hash_is_a_comment(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read, content, expected = COMMENTED[form]  # trec_eval 10 skips such lines; docids may hold the character
+    (tmp_path / "file").write_text(content)
+    assert read(tmp_path / "file") == expected
+    assert capsys.readouterr().err == f"{tmp_path / 'file'}: skipped 2 comments, lines that begin with #\n"
+
+
 def test_a_tag_is_made_of_any_name() -> None:
     assert [as_tag(name) for name in ("bm25+rm3.query", "-x", "模型", "--")] == ["bm25-rm3-query", "x", "run", "run"]
 
@@ -156,7 +181,8 @@ def test_qrels_are_written_with_their_topics_in_order_and_read_back(tmp_path: Pa
     ("qrels", "said"),
     [
         ({"1 2": {"a": 1}}, "qid '1 2' holds white space"),
-        ({"1": {"": 1}}, "docid '' holds white space or is empty"),
+        ({"1": {"": 1}}, "docid '' holds white space, is empty"),
+        ({"#1": {"a": 1}}, "qid '#1' .* begins a comment"),
         ({}, "there is no judgement to write"),
         ({"1": {}}, "there is no judgement to write"),
     ],

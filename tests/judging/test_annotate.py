@@ -79,6 +79,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         (("pool.jsonl", "--grades", "0=off,1=off"), "--grades '0=off,1=off': grades with the same label"),
         (("pool.jsonl", "--lang", "chi"), "found 'chi', expected one of eng, zho, fas, rus,"),
         (("pool.jsonl", "--export", "out"), "pool.db: no judgements yet; judge first"),
+        (("pool.jsonl", "--resolve", "majority"), "--resolve: not used here; it says what --export writes"),
         (("pool.jsonl", "--unjudged", "0"), "--unjudged: not used here; it says what --export writes"),
         (("pool.jsonl", "--assign", "a.tsv"), "a.tsv, line 2: topic q9 is not in the pool, expected a topic of the"),
         (("pool.jsonl", "--assign", "a.tsv"), "a.tsv, line 3: assessor Adjudicated: this name is reserved"),

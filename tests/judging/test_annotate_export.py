@@ -1,7 +1,7 @@
 """Agreement of assessors, and judgements as files that the collection commands read as they are."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +11,17 @@ from conftest import ROOT
 
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
+from heed.judging.annotate.assessor_progress import missing_for_export, progress_by_topic
 from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.export import export
-from heed.judging.annotate.grades import disagreements, final_grade, grade_before_edit, pair_agreements
+from heed.judging.annotate.grades import (
+    disagreements,
+    final_grades,
+    grade_before_edit,
+    majority_grade,
+    pair_agreements,
+)
+from heed.judging.annotate.payloads import agreement_data
 from heed.judging.annotate.store import Change, Judgement, wording_of
 from heed.judging.annotate.task import Task
 from heed.measures import no_longer_relevant
@@ -52,12 +60,12 @@ def test_disagreements_tell_all_grades_and_the_decision() -> None:
 
 
 def test_the_grade_that_stands_for_several() -> None:
-    assert final_grade({"ann": 1}) == 1
-    assert final_grade({"ann": 1, "bela": 1, "carl": 0}) == 1
-    assert final_grade({"ann": 1, "bela": 0}) is None
-    assert final_grade({"ann": 1, "bela": 0, "carl": 3}) is None
-    assert final_grade({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
-    assert final_grade({}) is None
+    assert majority_grade({"ann": 1}) == 1
+    assert majority_grade({"ann": 1, "bela": 1, "carl": 0}) == 1
+    assert majority_grade({"ann": 1, "bela": 0}) is None
+    assert majority_grade({"ann": 1, "bela": 0, "carl": 3}) is None
+    assert majority_grade({"ann": 1, "bela": 1, "carl": 1, ADJUDICATED: 0}) == 0
+    assert majority_grade({}) is None
 
 
 def test_what_is_read_again_comes_from_decision_then_majority_then_ones_own_grade() -> None:
@@ -84,7 +92,7 @@ class Annotation(Judging):
         super().__init__(store)
         self.out = folder / "out"
 
-    def grade_topic(self, who: str, qid: str, condition: str, values: list[int]) -> dict[str, int]:
+    def grade_topic(self, who: str, qid: str, condition: str, values: Sequence[int | None]) -> dict[str, int]:
         grades = dict(zip(self.task.to_judge(qid), values, strict=False))
         for docid, value in grades.items():
             self.grade(who, qid, docid, value, condition)
@@ -134,15 +142,30 @@ def test_a_topic_that_was_not_edited_has_no_changed_judgements(annotation: Annot
     assert list(first["instructions"]) == ["original"]
 
 
-def test_assessors_are_settled_by_decision_then_majority(annotation: Annotation) -> None:
+# one: all agree, four: decided; two: 1, 3, 3; three: 0, 3, 1, each once, so that a majority is a tie, for the highest
+@pytest.mark.parametrize(
+    ("rule", "by_rule"),
+    [("", {}), ("majority", {"two": 3, "three": 3}), ("highest", {"two": 3, "three": 3})],
+)
+def test_where_assessors_differ_a_decision_counts_and_a_rule_only_if_it_is_asked_for(
+    annotation: Annotation, rule: str, by_rule: dict[str, int], caplog: pytest.LogCaptureFixture
+) -> None:
     one, two, three, four = annotation.pool["01"][:4]
     for who, values in {"ann": (1, 1, 0, 2), "bela": (1, 3, 3, 2), "carl": (1, 3, 1, 0)}.items():
         for docid, value in zip((one, two, three, four), values, strict=True):
             annotation.grade(who, "01", docid, value)
     annotation.grade(ADJUDICATED, "01", four, 3)
-    lines = annotation.export()
-    assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, four: 3}}
-    assert any("1 judgement left out: assessors differ" in line for line in lines)
+    lines = export(annotation.task, annotation.store, annotation.out, resolve=rule)
+    ruled = {{"two": two, "three": three}[name]: grade for name, grade in by_rule.items()}
+    assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, four: 3, **ruled}}
+    assert any("2 judgements left out: assessors differ" in line for line in lines) is not bool(rule)
+    written = json.loads((annotation.out / "agreement.json").read_text())
+    assert (written["rule"], written["decided_by_rule"]) == (rule or None, len(ruled))
+    assert {item["docid"]: item["by_rule"] for item in written["disagreements"] if "by_rule" in item} == ruled
+    assert (f"2 documents are judged differently; the grade by {rule} is taken" in caplog.text) is bool(rule)
+    with pytest.raises(HeedError) as refused:
+        export(annotation.task, annotation.store, annotation.out, resolve="error")
+    assert str(refused.value).count("; correct one, or choose a rule with --resolve") == 2
     annotation.export("bela")
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, three: 3, four: 2}}
     agreement = json.loads((annotation.out / "agreement.json").read_text())
@@ -152,6 +175,109 @@ def test_assessors_are_settled_by_decision_then_majority(annotation: Annotation)
         ("bela", "carl", 4),
     ]
     assert [item["docid"] for item in agreement["disagreements"]] == sorted([two, three, four])
+
+
+def test_what_assessors_differ_on_gets_no_other_grade_and_alone_is_no_error(annotation: Annotation) -> None:
+    one, two = annotation.pool["01"][:2]
+    task = replace(annotation.task, qrels={"01": {one: 3, two: 0}})
+    for who, value in (("ann", 1), ("bela", 0)):
+        annotation.grade(who, "01", one, value)
+        annotation.grade(who, "01", two, value, "changed")
+    export(annotation.task, annotation.store, annotation.out)
+    assert not [*annotation.out.glob("*.qrels")] and (annotation.out / "judgements.jsonl").exists()
+    export(task, annotation.store, annotation.out)
+    assert read_qrels(annotation.out / "original.qrels") == {"01": {two: 0}}, "the grade given before is in question"
+    assert not (annotation.out / "changed.qrels").exists(), "two was not relevant, and now it is open whether it is"
+
+
+def test_changed_grades_older_than_the_narrative_are_left_out_and_named(annotation: Annotation) -> None:
+    for who in ("ann", "bela"):
+        for qid in ("01", "02"):
+            annotation.grade_topic(who, qid, "original", [3, 0, 1, 2])
+            annotation.grade_topic(who, qid, "changed", [3, 0, 1, 0])
+    one, two, three, four = annotation.pool["01"][:4]
+    annotation.export()
+    assert [*read_qrels(annotation.out / "changed.qrels")] == ["01", "02"]
+    annotation.grade("carl", "01", one, 0, "changed")
+    assert agreement_data(annotation.task, annotation.store, "chair")["open"] == 1
+    history = len(annotation.store.judgements())
+    annotation.edit("ann", "01", "another narrative")
+    assert agreement_data(annotation.task, annotation.store, "chair")["open"] == 0, "to be read again, not decided"
+    narratives = {qid: text for qid, (text, _) in annotation.store.narratives().items()}
+    progress = progress_by_topic(annotation.task, annotation.store.judgements(), narratives, "ann")["01"]
+    assert (progress["again"], progress["read"]) == (4, 0), "the page says that all are to be read again"
+    lines = annotation.export()
+    assert [*read_qrels(annotation.out / "changed.qrels")] == ["02"]
+    named = "; judge them, or decide"
+    assert any(line.startswith("topic 01: left out") and f"{one}, {three}, {four}{named}" in line for line in lines)
+    older = ", ".join(f"01 {docid}" for docid in sorted((one, two, three, four)))
+    assert any("4 judgements made before the narrative's last edit" in line and older in line for line in lines)
+    for docid, value in ((one, 0), (three, 1), (four, 2)):
+        annotation.grade("bela", "01", docid, value, "changed")  # one who has read it again suffices
+    annotation.export()
+    assert read_qrels(annotation.out / "changed.qrels")["01"] == {one: 0, two: 0, three: 1, four: 2}
+    assert len(annotation.store.judgements()) == history
+
+
+def test_a_document_that_only_an_older_grade_calls_relevant_keeps_its_topic_open(annotation: Annotation) -> None:
+    annotation.grade_topic("ann", "01", "original", [0, 1])
+    one, two = annotation.grade_topic("ann", "01", "changed", [1, 1])
+    annotation.edit("ann", "01", "another narrative")
+    annotation.grade("ann", "01", two, 1, "changed")
+    assert any(
+        line.endswith(f"narrative: {one}; judge them, or decide where assessors differ") for line in annotation.export()
+    )
+    assert not (annotation.out / "changed.qrels").exists()
+
+
+def test_a_topic_of_two_assessors_is_finished_when_both_have_judged_and_read_again(annotation: Annotation) -> None:
+    values = [1] + [0] * (len(annotation.pool["01"]) - 1)
+    task = replace(annotation.task, pool={"01": annotation.pool["01"]}, assigned={"01": ["ann", "bela"]})
+
+    def missing() -> str:
+        narratives = {qid: text for qid, (text, _) in annotation.store.narratives().items()}
+        return missing_for_export(task, final_grades(task, annotation.store.judgements(), narratives))
+
+    def exported(condition: str) -> dict[str, int]:
+        export(task, annotation.store, annotation.out)
+        path = annotation.out / f"{condition}.qrels"
+        return read_qrels(path)["01"] if path.exists() else {}
+
+    grades = annotation.grade_topic("ann", "01", "original", values)
+    assert missing() == f"{len(values)} documents are not judged by all to whom their topic is assigned."
+    assert exported("original") == {}
+    with pytest.raises(HeedError, match=f"{len(values)} documents are not judged by all to whom their topic is"):
+        export(task, annotation.store, annotation.out, unjudged="error")
+    annotation.grade_topic("ann", "01", "changed", [1])
+    annotation.grade_topic("bela", "01", "original", values[:-1])
+    assert [*exported("original")] == [*grades][:-1] and exported("changed") == {}
+    annotation.grade_topic("ann", "01", "changed", [None])
+    annotation.grade_topic("bela", "01", "original", values)
+    assert missing() == "" and exported("original") == grades
+    annotation.grade_topic("bela", "01", "changed", [1])
+    assert "topics 01 lack grades under the changed narrative" in missing() and exported("changed") == {}
+    annotation.grade_topic("ann", "01", "changed", [1])
+    assert missing() == "" and exported("changed") == grades
+    export(task, annotation.store, annotation.out, unjudged="error")  # everything is judged
+    assert read_qrels(annotation.out / "original.qrels") == {"01": grades}
+
+
+def test_two_assessors_who_agree_in_everything_are_named(
+    annotation: Annotation, caplog: pytest.LogCaptureFixture
+) -> None:
+    for who, values in {"ann": [1, 0, 3], "ann 2": [1, 0, 3], "bela": [1, 0, 0], "carl": [1, 0]}.items():
+        annotation.grade_topic(who, "01", "original", values)
+    for who in ("ann", "ann 2"):
+        annotation.grade_topic(who, "01", "changed", [0])
+    annotation.export()
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+        "ann and ann 2 agree on all 4 documents that both judged: are they one person?"
+    ]
+    assert json.loads((annotation.out / "agreement.json").read_text())["same_grades"] == [["ann", "ann 2"]]
+    annotation.grade("ann", "01", annotation.pool["01"][1], 1, "changed")
+    annotation.grade("ann 2", "01", annotation.pool["01"][1], 0, "changed")
+    annotation.export()
+    assert json.loads((annotation.out / "agreement.json").read_text())["same_grades"] == []
 
 
 def test_pooled_documents_without_a_grade_are_counted_and_filled_where_differing_ones_are_not(

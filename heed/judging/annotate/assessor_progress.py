@@ -1,16 +1,15 @@
 """Progress of an annotation: what each assessor has judged and has to read again, and what the export would lack."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
 from heed.judging.annotate.assessors import ADJUDICATED
 from heed.judging.annotate.grades import (
-    DocumentKey,
     FinalGrades,
     Narratives,
-    grade_before_edit,
     grades_by_document,
     is_changed,
+    was_relevant,
 )
 from heed.judging.annotate.store import Judgement, wording_of
 from heed.judging.annotate.task import Task
@@ -50,7 +49,8 @@ def progress_by_topic(
         by_topic[qid] = TopicProgress(edited=is_edited, original=original, again=0, read=0)
         if is_edited:
             graded = {docid: changed[qid, docid] for docid in docids if (qid, docid) in changed}
-            by_topic[qid]["again"] = len({*graded, *_relevant_before(task, grades, qid, assessor)})
+            relevant = {docid for docid in docids if was_relevant(task, grades, qid, docid, assessor)}
+            by_topic[qid]["again"] = len({*graded, *relevant})
             by_topic[qid]["read"] = sum(not judgement.is_stale(wording) for judgement in graded.values())
     return by_topic
 
@@ -59,16 +59,6 @@ def is_open(task: Task, qid: str, progress: TopicProgress) -> bool:
     """Whether documents of a topic are left to judge or to read again."""
     judges = "original" in task.conditions()
     return progress["read"] < progress["again"] or (judges and progress["original"] < len(task.to_judge(qid)))
-
-
-def _relevant_before(task: Task, grades: Mapping[DocumentKey, Mapping[str, int]], qid: str, assessor: str) -> set[str]:
-    """Return the documents of a topic that were relevant before an edit, as far as ``assessor`` may know."""
-    earlier = task.qrels.get(qid, {})
-    before = {
-        docid: grade_before_edit(task, qid, grades.get((qid, "original", docid), {}), assessor)
-        for docid in task.to_judge(qid)
-    }
-    return {docid for docid, grade in before.items() if (earlier.get(docid, 0) if grade is None else grade) > 0}
 
 
 def progress_lines(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> list[str]:
@@ -92,6 +82,7 @@ def missing_for_export(task: Task, final: FinalGrades) -> str:
     unjudged = sum(map(len, final.unjudged(task).values()))
     reasons = {
         f"{unjudged} documents are not judged by anybody": unjudged,
+        f"{len(final.waiting)} documents are not judged by all to whom their topic is assigned": final.waiting,
         f"{len(final.undecided)} grades differ and are to be decided on the agreement page": final.undecided,
         f"topics {brief([*final.incomplete])} lack grades under the changed narrative": final.incomplete,
     }

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
+from heed.formats.topics import KEYS
 from heed.formats.trec_files import write_qrels
 from heed.judging.annotate.assessor_progress import progress_lines
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
@@ -14,6 +16,7 @@ from heed.judging.annotate.grades import (
     FinalGrades,
     Narratives,
     PairAgreement,
+    current,
     disagreements,
     final_grades,
     in_pool_order,
@@ -22,40 +25,49 @@ from heed.judging.annotate.grades import (
 )
 from heed.judging.annotate.store import Judgement, Store, wording_of
 from heed.judging.annotate.task import Task
-from heed.measures.agreement import Agreement
+from heed.measures.agreement import Agreement, same_grades
 from heed.progress import brief, number_of
 from heed.types import Qrels
 
 
-def export(task: Task, store: Store, folder: Path, assessor: str | None = None, unjudged: str = "leave") -> list[str]:
+def export(
+    task: Task, store: Store, folder: Path, assessor: str | None = None, unjudged: str = "leave", resolve: str = ""
+) -> list[str]:
     """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
 
-    Of one assessor the grades are exported as they are. Of several together a document has the adjudicated grade, else
-    the grade that more than half of those who graded it gave; without either it is left out. Of which topics the
-    changed grades are written, :func:`heed.judging.annotate.grades.final_grades` says. Pooled documents that
-    nobody has graded are left out, an error, or written with the grade -1 (unknown) or 0 in topics that have grades:
-    ``unjudged`` is leave, error, -1 or 0. Returns lines that say what was written and what
-    was not.
+    Of one assessor the grades are exported as they are. Of several together
+    :func:`heed.judging.annotate.grades.final_grades` says which grade a document has, with ``resolve`` as rule, and of
+    which topics the changed grades are written. Pooled documents that nobody has graded are left out, an error, or
+    written with the grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0. Returns
+    lines that say what was written and what was not.
 
     Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
     """
     judgements = store.judgements()
     chosen = _chosen(judgements, assessor)
     narratives = {qid: text for qid, (text, _) in store.narratives().items()}
-    final = final_grades(task, chosen, narratives)
-    if not any(final.original.values()) and not final.changed:
+    final = final_grades(replace(task, assigned={}) if assessor else task, chosen, narratives, resolve)
+    if not chosen and not final.original:
         raise DataError(f"{store.path}: no document is judged; there is nothing to export")
     gaps = [*_unjudged_lines(task, final, unjudged), *_gaps(task, final, chosen, narratives)]
-    lines = _write(task, final if unjudged == "leave" else _filled(task, final, int(unjudged)), narratives, folder)
+    lines = _write(task, _filled(task, final, int(unjudged)) if unjudged in ("-1", "0") else final, narratives, folder)
     _write_judgements(folder / "judgements.jsonl", store, narratives)
-    pairs, differing = pair_agreements(judgements, task.grades()), disagreements(judgements, store.deciders())
-    write_json(folder / "agreement.json", {"scale": task.grades(), "pairs": pairs, "disagreements": differing})
+    pairs = pair_agreements(judgements, task.grades())
+    same = same_grades(((pair["first"], pair["second"]), Agreement(**pair["agreement"])) for pair in pairs)
+    differing = disagreements(current(judgements, narratives), store.deciders())
+    for item in differing:
+        if (key := (item["qid"], item["condition"], item["docid"])) in final.by_rule:
+            item["by_rule"] = final.by_rule[key]
+    ruled = {"rule": resolve or None, "decided_by_rule": len(final.by_rule), "same_grades": same}
+    write_json(folder / "agreement.json", {"scale": task.grades(), **ruled, "pairs": pairs, "disagreements": differing})
     progress = progress_lines(task, judgements, narratives) if task.assigned else []
     return [*lines, *gaps, *progress, *map(_agreement_line, pairs)]
 
 
 def _unjudged_lines(task: Task, final: FinalGrades, unjudged: str) -> list[str]:
     """Return a line about pooled documents without a grade; :class:`DataError` with it if they are an error."""
+    if unjudged == "error" and final.waiting:
+        raise DataError(f"{len(final.waiting)} documents are not judged by all to whom their topic is assigned")
     without = final.unjudged(task)
     if not without:
         return []
@@ -121,12 +133,8 @@ def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
         instructions.pop("changed", None)
         if is_changed(task, qid, narratives[qid]):
             instructions["changed"] = narratives[qid].strip()
-    record: dict[str, Any] = {"qid": qid, "lang": topic.lang, "query": topic.query}
-    if topic.description:
-        record["description"] = topic.description
-    if instructions:
-        record["instructions"] = instructions
-    return {**record, "type": topic.type} if topic.type else record
+    record = topic._replace(instructions=instructions)._asdict()
+    return {key: record[key] for key in KEYS if record[key]}
 
 
 def _write_judgements(path: Path, store: Store, narratives: Narratives) -> None:
@@ -170,13 +178,19 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     if same:
         count = number_of(len(same), "topic")
         lines.append(f"{count} judged as changed, though the narrative is the original one, left out: {brief(same)}")
-    reworded = sum(judgement.is_stale(wording_of(narratives[judgement.qid])) for judgement in chosen)
-    if reworded:
-        count = number_of(reworded, "judgement")
-        lines.append(f"{count} made before the narrative's last edit; N on the page leads there")
-    if final.undecided:
-        count = number_of(len(final.undecided), "judgement")
-        lines.append(f"{count} left out: assessors differ; decide on the agreement page")
+    older = sorted({judgement[1:4:2] for judgement in {*chosen} - {*current(chosen, narratives)}})
+    if older:
+        names = ", ".join(" ".join(key) for key in older)
+        count = number_of(len(older), "judgement")
+        lines.append(
+            f"{count} made before the narrative's last edit, left out (topic, document; N leads there): {names}"
+        )
+    for keys, reason in (
+        (final.waiting, "not all to whom the topic is assigned have judged; it is not in changed.qrels"),
+        (final.undecided, "assessors differ; decide on the agreement page, or choose a rule with --resolve"),
+    ):
+        count, names = number_of(len(keys), "judgement"), brief([" ".join(key) for key in sorted(keys)])
+        lines += [f"{count} left out: {reason} (topic, condition, document): {names}"] if keys else []
     return lines
 
 

@@ -14,6 +14,7 @@ from heed.judging.annotate.assessor_progress import is_open, missing_for_export,
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.judging.annotate.change_log import NARRATIVE
 from heed.judging.annotate.grades import (
+    current,
     disagreements,
     final_grades,
     grade_before_edit,
@@ -240,7 +241,8 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Data:
         if judgement.note:
             notes.setdefault(key, {})[judgement.assessor] = judgement.note
     differing = {
-        (item["qid"], item["condition"], item["docid"]): item for item in disagreements(judgements, store.deciders())
+        (item["qid"], item["condition"], item["docid"]): item
+        for item in disagreements(current(judgements, texts), store.deciders())
     }
     differing = {
         key: item
