@@ -161,7 +161,7 @@ READERS = (
     Reader("neuclir", ".jsonl", _neuclir),
     *_named("expected", (".txt", ".jsonl"), _expected),
     *_named("documents", (".jsonl", ".jsonl.gz", ".json", ".tsv"), _documents),
-    *_named("tables", (".html", ".md", ".csv"), partial(_tables, "markdown")),
+    *_named("tables", (".html", ".md", ".csv", ".tsv"), partial(_tables, "markdown")),
     Reader("tables-rows", ".jsonl", partial(_tables, "rows")),
     Reader("pairs", ".tsv", _pairs),
     Reader("pool", ".jsonl", _pool),

@@ -32,7 +32,7 @@ DIGEST = re.compile(r'"([0-9a-f]{32}|[0-9a-f]{64})"')  # a SHA-256, or the rando
 VERSIONS = {
     # documents, indexes and vectors
     "store": 4,
-    "tables": 2,
+    "tables": 3,
     "index": 2,
     "postings": 2,
     "index made elsewhere": 2,

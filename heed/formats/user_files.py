@@ -1,6 +1,6 @@
 """Topics, judgements and lists of documents in the user's files, in any form that Heed reads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from heed.progress import counted, log, warn
 from heed.types import Qrels, Topic
 
 HEAD = 1 << 16
+Reader = Callable[[Path, str, str, str | None], list[Topic]]
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 ROWS = (".jsonl", ".jsonl.gz", ".parquet")
 
@@ -132,17 +133,17 @@ NO_FILES = OwnFiles()
 
 
 def read_own(
-    files: OwnFiles, lang: str, fields: str = "title", only_language: str | None = None
+    files: OwnFiles, lang: str, fields: str = "title", only_language: str | None = None, read: Reader = read_topics
 ) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return topics and judgements by condition; what ``files`` do not name is taken from their data set.
 
-    Of a data set's topics those that are judged are taken, as BEIR does: its queries are those of all splits. Raises
-    :class:`UsageError` where there are no topics, and for a data set of several splits without ``test``.
+    ``read`` reads topics. Of a data set's topics those that are judged are taken, as BEIR does: its queries are those
+    of all splits. Raises :class:`UsageError` without topics, and for a data set of several splits without ``test``.
     """
     qrels, folder = files.judgements(only_language), files.data_set
     if not files.topics and not folder:
         raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
-    topics = read_topics(Path(files.topics or files.docs[0]), lang, fields, files.topics_format)
+    topics = read(Path(files.topics or files.docs[0]), lang, fields, files.topics_format)
     if folder and not files.qrels:
         read = [*chain(*qrels_files(folder).values())]
         unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in read)

@@ -314,7 +314,7 @@ def neuclir_or_hc4(path: Path, narrative: str) -> list[Topic]:
         beir,
         jsonl,
         neuclir_or_hc4,
-        lambda _, narrative: [_topic(TrecQuery("1", "T", "", narrative), "eng", "title")],
+        lambda _, narrative: [_topic(TrecQuery("1", "T", "", narrative), "eng", "title", TrecQuery._fields[1:])],
         lambda _, narrative: [Topic("1", "eng", "T", {"original": narrative})],
     ],
     ids=["trec", "beir", "jsonl", "neuclir", "ir_datasets", "python"],

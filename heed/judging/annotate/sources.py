@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heed.datasets import irds, sample_root
 from heed.datasets.followir import is_mfollowir, read_mfollowir
-from heed.datasets.irds import read_queries
+from heed.datasets.irds import find_topics
 from heed.errors import DataError, UsageError, fail
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import Pool
@@ -123,16 +123,13 @@ def _read_topics(sources: Sources) -> list[Topic]:
     path, known = Path(sources.topics), irds.parse_id(sources.topics)
     lang = "eng" if sources.query_lang == "eng" else sources.lang
     fields = TopicTexts(lang, sources.lang, sources.translation, sources.fields)
-    if not path.exists() and known is None:
-        return read_queries(sources.topics, lang, sources.fields)
-    if not path.exists() and known is not None:
+    if known and not path.exists():
         return irds.judged(known.source, [known.part], fields)[0]
     if is_mfollowir(path, sources.lang):
         return read_mfollowir(path, sources.lang, lang).topics
-    form = sources.topics_format or recognised(path)
-    if form == "neuclir":
+    if path.exists() and (sources.topics_format or recognised(path)) == "neuclir":
         return read_neuclir_topics(path, fields)
-    return read_topics(path, lang, sources.fields, form)
+    return find_topics(path, lang, sources.fields, sources.topics_format)
 
 
 def corpus_of(sources: Sources) -> Sequence[str]:
