@@ -145,10 +145,10 @@ def read_own(
         raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
     topics = read(Path(files.topics or files.docs[0]), lang, fields, files.topics_format)
     if folder and not files.qrels:
-        read = [*chain(*qrels_files(folder).values())]
-        unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in read)
+        known = [*chain(*qrels_files(folder).values())]
+        unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in known)
         if unread:
-            (log.info if read else warn)(
+            (log.info if known else warn)(
                 f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels"
             )
     if folder and not files.qrels and (paths := test_qrels(folder)):
