@@ -32,7 +32,7 @@ DIGEST = re.compile(r'"([0-9a-f]{32}|[0-9a-f]{64})"')  # a SHA-256, or the rando
 VERSIONS = {
     # documents, indexes and vectors
     "store": 4,
-    "tables": 2,
+    "tables": 3,
     "index": 2,
     "postings": 2,
     "index made elsewhere": 2,
@@ -42,9 +42,9 @@ VERSIONS = {
     "lsa": 3,
     # runs, and the scores of systems
     "run": 4,
-    "polarity": 10,
+    "polarity": 11,
     "passages": 2,
-    "decompose": 1,
+    "decompose": 2,
     "similarity": 1,
     "fusion": 1,
     "cross-encoder": 2,

@@ -12,7 +12,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
 from heed.formats.pairs import pair, renamed, select, stem
 from heed.formats.run_warnings import warn_of_tags
-from heed.formats.trec_files import read_qrels
+from heed.formats.user_files import read_judgements
 from heed.measures import PerTopic, mean
 from heed.measures.absence import Absence, absent
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
@@ -181,8 +181,8 @@ def _judgements(options: argparse.Namespace) -> tuple[Qrels, Qrels]:
     from heed.languages import language
 
     lang = language(options.lang).code if options.lang else None
-    qrels = read_qrels(options.qrels, lang) if options.qrels else {}
-    return qrels, read_qrels(options.new_qrels, lang) if options.new_qrels else {}
+    qrels = read_judgements(options.qrels, lang) if options.qrels else {}
+    return qrels, read_judgements(options.new_qrels, lang) if options.new_qrels else {}
 
 
 def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]) -> None:

@@ -153,13 +153,13 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
 
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
-    from heed.formats.trec_files import read_qrels
+    from heed.formats.user_files import read_judgements
     from heed.judging.pools.pool_inputs import read_runs
     from heed.measures.agreement import compare_judgements
 
     if not options.qrels:
         return None
-    return compare_judgements(read_qrels(options.qrels), judged.grades, read_runs(options.run), GRADES)
+    return compare_judgements(read_judgements(options.qrels), judged.grades, read_runs(options.run), GRADES)
 
 
 def _write(

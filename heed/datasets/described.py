@@ -8,6 +8,7 @@ from heed.datasets.catalogue import Named, Part
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.fetchable import page_files, repository_of
 from heed.datasets.hub import Repository, snapshot
+from heed.datasets.irds import find_topics
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.own_files import ir_dataset, own_collection, source_of
 from heed.datasets.own_ids import ignores_own_ids
@@ -16,7 +17,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.formats.data_set_folders import is_data_set, split_files
 from heed.formats.data_set_rows import grades_of, listed_of, read_rows, topics_of, warn_blank
 from heed.formats.documents import Files
-from heed.formats.user_files import ROWS, judged_topics, read_judgements, read_topics
+from heed.formats.user_files import ROWS, judged_topics, read_judgements
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -113,7 +114,7 @@ def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels
     lang = language(entry.query_lang or entry.lang).code
     paths = [Path(files.topics)] if files.topics else _paths(named, entry.topics, settings.data)
     if files.topics_format or not entry.columns:
-        topics = [topic for path in paths for topic in read_topics(path, lang, fields, files.topics_format)]
+        topics = [topic for path in paths for topic in find_topics(path, lang, fields, files.topics_format)]
         return topics, {}, {}
     if fields != "title":
         raise UsageError(f"{named.name}: its topics have one text, no {fields}; expected fields title")

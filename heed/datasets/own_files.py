@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, warn_of_letters, warn_of_unchanged, with_warnings
-from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
+from heed.datasets.irds import CODES, IrDataset, find_topics, language_of, read_judgements, read_queries
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.own_ids import ignores_own_ids
 from heed.datasets.paired import is_paired, read_pairs
@@ -15,7 +15,7 @@ from heed.formats.data_set_folders import collection_name, config_files
 from heed.formats.data_set_rows import read_candidates
 from heed.formats.documents import Files, Source
 from heed.formats.topic_ids import number_hint
-from heed.formats.user_files import read_own, read_topics
+from heed.formats.user_files import read_own
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -27,11 +27,11 @@ def ir_dataset(dataset: str, settings: Settings) -> Collection:
     """Return a collection of ir_datasets; files of ``settings`` replace its documents, topics or judgements."""
     code, files, fields = _language([dataset], settings.lang), settings.files, settings.fields
     qrels = files.judgements()
-    published = {} if "original" in qrels else read_judgements(dataset)
     if files.topics:
-        topics = read_topics(Path(files.topics), code, fields, files.topics_format)
+        topics = find_topics(Path(files.topics), code, fields, files.topics_format)
     else:
         topics = read_queries(dataset, code, fields)
+    published = {} if "original" in qrels else read_judgements(dataset)
     if any(topic.qid in published for topic in topics):
         qrels["original"] = published
     elif published:
@@ -60,7 +60,7 @@ def own_collection(settings: Settings) -> Collection:
         qrels = {condition: grades for condition, grades in paired.qrels.items() if grades} | files.judgements()
         log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
     else:
-        topics, qrels = read_own(files, code, fields)
+        topics, qrels = read_own(files, code, fields, read=find_topics)
         candidates = read_candidates(folder) if folder else {}
     return replace(plain_collection(name, code, source_of(files.docs), topics, qrels), candidates=candidates)
 
@@ -75,11 +75,11 @@ def given_files(
 ) -> tuple[str, str, Source, list[Topic]]:
     """Return a name for ``docs``, their language, the documents and the topics.
 
-    ``docs`` are files and folders, or one id of ir_datasets. ``lang`` defaults to the language that ir_datasets
-    names, else to English. Raises :class:`UsageError` for an unknown language.
+    ``docs`` and ``topics`` are files and folders, or one id of ir_datasets. ``lang`` defaults to the language that
+    ir_datasets names, else to English. Raises :class:`UsageError` for an unknown language.
     """
     code = _language([path for path in docs if not Path(path).exists()], lang)
-    read = read_topics(Path(topics), code, fields, topics_format)
+    read = find_topics(Path(topics), code, fields, topics_format)
     source = source_of(docs)
     warn_of_unchanged(read)
     warn_of_letters(source, language(code))

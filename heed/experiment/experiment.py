@@ -1,5 +1,6 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
@@ -22,6 +23,7 @@ from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import as_tag
+from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.own_measures import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
@@ -33,7 +35,7 @@ from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
-from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
+from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of, config_of
 from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
@@ -253,6 +255,8 @@ class Experiment:
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
+            if '"cues"' in json.dumps(config_of(reranker)):  # it reads instructions by them
+                warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             return self._runs_of(reranker, lambda path, queries: rescore_to_file(path, reranker, queries, documents))
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:

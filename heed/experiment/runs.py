@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from heed.errors import DataError, UsageError
 from heed.extras import require
 from heed.formats.topic_ids import numbered
-from heed.formats.trec_files import as_tag, read_given_run, read_qrels, write_qrels, write_run
+from heed.formats.trec_files import as_tag, read_given_run, write_qrels, write_run
+from heed.formats.user_files import read_judgements
 from heed.notebook import html_table
 from heed.ranking import in_order, ranked
 
@@ -102,8 +103,8 @@ class Qrels(dict[str, dict[str, int]]):
 
     @classmethod
     def read(cls, path: str | Path, language: str | None = None) -> Self:
-        """Read TREC or BEIR qrels; raises as :func:`heed.formats.trec_files.read_qrels` does."""
-        return cls(read_qrels(Path(path), language))
+        """Read qrels of any form; raises as :func:`heed.formats.user_files.read_judgements` does."""
+        return cls(read_judgements(Path(path), language))
 
     def write(self, path: str | Path) -> None:
         """Write TREC qrels; gzipped by suffix."""

@@ -110,7 +110,7 @@ def _narrative(record: dict[str, Any], texts: TopicTexts) -> tuple[str, str]:
     """Return the kind of narrative and the instruction: the entry's own narrative first, then the nearest other."""
     for lang, translation in ((texts.lang, texts.translation), (texts.lang, "machine"), ("eng", "any")):
         form, entry = _text(record, lang, translation)
-        if entry.get("topic_narrative"):
+        if (entry.get("topic_narrative") or "").strip():
             return form, entry["topic_narrative"].strip()
     levels = (record.get("narratives") or {}).get(texts.collection)
     return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("none", "")

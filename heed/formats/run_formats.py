@@ -21,7 +21,7 @@ FORMS = (
 
 
 def read_any_run(path: Path, subset: str | None = None) -> Run:
-    """Read a run from a TREC file, a rank_llm JSON or JSONL file, or an MTEB ``…_predictions.json``; ``.gz`` too.
+    """Read a run from a TREC file, a rank_llm file, JSON of scores by docid by qid, or MTEB predictions; ``.gz`` too.
 
     Warns where the order of a file is not that of its scores.
 
@@ -32,11 +32,11 @@ def read_any_run(path: Path, subset: str | None = None) -> Run:
     if not name.endswith((".json", ".jsonl")):
         return read_given_run(path)
     content = _load(path)
-    if isinstance(content, list):
-        return with_ids(_rank_llm(path, content), path)
-    if isinstance(content, dict):
-        return with_ids(_mteb(path, content, subset), path)
-    raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
+    if not isinstance(content, list | dict):
+        raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
+    run = _rank_llm(path, content) if isinstance(content, list) else _mteb(path, content, subset)
+    fail([] if any(run.values()) else [f"{path}: holds no scores"])
+    return with_ids(run, path)
 
 
 def place_of(path: Path, qid: str) -> str:
@@ -74,7 +74,7 @@ def _rank_llm(path: Path, results: list[Any]) -> Run:
         run[qid] = _checked(where, scored, problems)
     fail(problems)
     warn_of_order(path, run, {qid: [str(rank) for rank in range(1, len(run[qid]) + 1)] for qid in run})
-    return _not_empty(path, run)
+    return run
 
 
 def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
@@ -85,6 +85,9 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
         for split, queries in splits.items()
         if isinstance(queries, dict)
     }
+    by_topic = [scores for scores in predictions.values() if isinstance(scores, dict)]
+    if any(isinstance(score, float | int) for scores in by_topic for score in scores.values()):
+        choices = {path.name: predictions}  # as pytrec_eval, ranx and BEIR have a run, and MTEB 1 a split
     chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
     if len(chosen) != 1:
         option = f"--subset {subset}: " if subset else ""
@@ -100,7 +103,7 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
         run[qid] = _checked(f"{path}, topic {qid}", list(scores.items()), problems)
     fail(problems)
     warn_of_order(path, run, {})  # their order is no ranking
-    return _not_empty(path, run)
+    return run
 
 
 def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> dict[str, float]:
@@ -115,12 +118,6 @@ def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> 
         else:
             scores[docid] = score
     return scores
-
-
-def _not_empty(path: Path, run: Run) -> Run:
-    if not any(run.values()):
-        raise DataError(f"{path}: holds no scores")
-    return run
 
 
 def read_external_runs(

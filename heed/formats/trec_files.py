@@ -14,6 +14,13 @@ from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
 NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
+COLUMNS = (  # what qid, docid and grade of judgements are called, in rows and in the first line of a table
+    ("query-id", "query_id", "qid", "q_id", "topic", "topic_id"),
+    ("corpus-id", "corpus_id", "docid", "doc_id", "did", "docno", "pid"),
+    ("score", "grade", "relevance", "rel", "label"),
+)
+JUDGED = "topic 0 docid grade"
+QUOTED = re.compile(r'^"(.*)"$')
 
 
 def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> Run:
@@ -117,7 +124,7 @@ def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
 
 
 def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
-    """Read qrels: TREC's four columns, or BEIR's three tab-separated with a header line.
+    """Read qrels: TREC's four columns, or a table (tabs; commas in ``.csv``) of three, or of ``COLUMNS``.
 
     Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
     whose second column names another of NeuCLIR's languages are left out (the official files hold
@@ -135,47 +142,62 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     lines_read = 0
     left_out = set(NEUCLIR) - {only_language} if only_language else set()
     languages = set()
-    beir = False
-    for line_no, line in without_comments(lines, path):
-        if not (beir or lines_read) and line.split("\t")[0] == "query-id":
-            beir = True
+    for line_no, fields in _columns(without_comments(lines, path), path):
+        if isinstance(fields, str):
+            problems.append(f"{path}, line {line_no}: {fields}")
             continue
-        fields = line.split("\t") if beir else line.split()
-        if not line.strip():
-            continue
-        if len(fields) != (3 if beir else 4):
-            form = "3 (query-id corpus-id score)" if beir else "4 (topic 0 docid grade)"
-            problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected {form}")
-            continue
-        if CONTROL.search(line):
-            problems.append(f"{path}, line {line_no}: holds a control character ({line[:60]!r}); remove it")
-            continue
-        if fields[1] in left_out and not beir:
+        if fields[1] in left_out:
             continue
         languages.add(fields[1])
-        qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
+        qid, docid, grade = fields[0], fields[2], parse_score(fields[3])
         if grade is None or not grade.is_integer():
-            problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
+            problems.append(f"{path}, line {line_no}: grade {fields[3]!r}, expected a whole number; round it first")
             continue
-        subtopic = "0" if beir or fields[1] == "Q0" else fields[1]
+        subtopic = "0" if fields[1] == "Q0" else fields[1]
         before = topics.setdefault(qid, {}).setdefault(subtopic, {}).setdefault(docid, int(grade))
         if before != grade:
             again = f"document {docid} of topic {qid} has grade {grade:g}, and {before} further up"
             problems.append(f"{path}, line {line_no}: {again}; keep one")
         lines_read += 1
     fail(problems)
-    several = [lang for lang in NEUCLIR if lang in languages and not beir]
+    several = [lang for lang in NEUCLIR if lang in languages]
     if len(several) > 1:
         warn(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
     repeated = lines_read - sum(len(grades) for subtopics in topics.values() for grades in subtopics.values())
     if repeated:
         warn(f"{path}: {repeated} judgements are repeated with the same grade and count once")
     if not topics:
-        raise DataError(f"{path}: holds no judgements; expected topic 0 docid grade")
+        raise DataError(f"{path}: holds no judgements; expected {JUDGED}")
     qrels = by_subtopic(topics)
     if negative := {grade for grades in qrels.values() for grade in grades.values() if grade < 0}:
         log.info(f"{path}: negative grades ({', '.join(map(str, sorted(negative)))}) are not judged, as in trec_eval")
     return with_ids(qrels, path)
+
+
+def _columns(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str] | str]]:
+    """Yield TREC's four columns of each line, in which 0 stands for a table's missing one, or the problem with them."""
+    separator = "," if ".csv" in path.suffixes else "\t"
+    expected: list[str] = []
+    places = [-1]  # of qid, docid and grade in a table; empty in TREC's lines
+    for line_no, line in lines:
+        fields, cells = line.split(), line.split(separator) if places else []
+        cells = [QUOTED.sub(r"\1", cell.strip()) for cell in cells]
+        if fields and not expected:
+            places = [index for names in COLUMNS for index, cell in enumerate(cells) if cell.lower() in names]
+            if len(places) == len(COLUMNS):
+                expected = cells
+                continue
+            if len(fields) == 6:
+                raise DataError(f"{path}, line {line_no}: 6 columns, as a run has; expected judgements: {JUDGED}")
+            places = [0, 1, 2] if len(cells) == 3 and parse_score(cells[2]) is not None else []
+            expected = [names[0] for names in COLUMNS] if places else JUDGED.split()
+        columns = cells if places and fields else fields
+        if columns and len(columns) != len(expected):
+            yield line_no, f"{len(columns)} columns, expected {len(expected)} ({' '.join(expected)})"
+        elif CONTROL.search(line):
+            yield line_no, f"holds a control character ({line[:60]!r}); remove it"
+        elif columns:
+            yield line_no, [cells[places[0]], "0", *(cells[index] for index in places[1:])] if places else fields
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:

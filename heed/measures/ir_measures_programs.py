@@ -72,7 +72,7 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
     else:  # scores without ties, since each breaks them in its own way, and numbers as qids, which gdeval wants
         qids = {str(number): qid for number, qid in enumerate(qrels, 1)}
         lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if run.get(qid)}
-        judgements = _judgements({number: qrels[qid] for number, qid in qids.items()}, provider.NAME == "pyndeval")
+        judgements = _judgements({number: qrels[qids[number]] for number in lists}, provider.NAME == "pyndeval")
     if provider.NAME == "gdeval" and any(grade > 4 for grades in qrels.values() for grade in grades.values()):
         raise UsageError(f"measure {measures[0]}: takes grades to 4 alone; some are above")
     form = _for_ranx if provider.NAME == "ranx" else lambda group: group
@@ -82,7 +82,7 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
         try:
             for metric in provider.evaluator(chosen, form(judgements)).iter_calc(form(group)):
                 if metric.query_id in group:
-                    yield qids[metric.query_id], metric.measure, metric.value
+                    yield qids[metric.query_id], metric.measure, 0.0 if np.isnan(metric.value) else metric.value
         except undefined:
             yield qids[next(iter(group))], chosen[0], None
 

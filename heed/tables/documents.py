@@ -10,13 +10,15 @@ from pathlib import Path
 
 from heed.errors import DataError, UsageError
 from heed.files import digest, read_bytes
-from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus, shown_paths
+from heed.formats.documents import SUFFIXES, Files, Line, corpus_files, shown_paths
+from heed.progress import brief, log, number_of
 from heed.reuse import recipe_version
-from heed.tables.markup import Table, parse_table
+from heed.tables.markup import Table, parse_csv, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
-ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
+COLUMNS = (".csv", ".tsv")
+ONE_TABLE = (".txt", ".md", ".html", ".htm", *COLUMNS)  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 
 
@@ -31,7 +33,8 @@ class Tables:
         if form not in FORMS:
             raise UsageError(f"table form is {form!r}, expected one of {', '.join(FORMS)}")
         self.paths, self.places = corpus_files(paths, TABLE_SUFFIXES), list(map(str, paths))
-        self._form, self._titles = form, titles
+        self._form, self._titles, self._said = form, titles, False
+        self._odd: dict[str, int] = {}  # by docid the rows of other lengths than the first, 0 where there is no table
 
     def __str__(self) -> str:
         """Return the paths as shown to the user."""
@@ -48,15 +51,24 @@ class Tables:
     def lines(self) -> Iterator[Line]:
         """Yield every table as a document, or the problem with it."""
         for path in self.paths:
-            for line in read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
+            for line in Files([path]).lines() if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
                 yield self._serialised(line.document, line) if line.document else line
+        none, rows = [*self._odd.values()].count(0), sum(self._odd.values())
+        if self._odd and not self._said:  # not heed.progress.warn: results would have it only where this was just read
+            self._said = True
+            log.warning(
+                f"{self}: no table found in {number_of(none, 'text')}, read as captions; {number_of(rows, 'row')} in "
+                f"{number_of(len(self._odd) - none, 'table')} longer or shorter than the first: {brief([*self._odd])}"
+            )
 
     def _serialised(self, document: Document, line: Line) -> Line:
         docid, title, text = document[:3]
         try:
-            table = parse_table(text)
+            table = parse_csv(text, line.path.suffix == ".tsv") if line.path.suffix in COLUMNS else parse_table(text)
         except DataError as error:
             return line._replace(document=None, problem=str(error))
+        if table.ragged or not (table.header or table.body):
+            self._odd[docid] = table.ragged
         if not self._titles:
             table = table if table.caption else table._replace(caption=title)
         elif title.strip() and not _holds(table, title):
@@ -84,5 +96,5 @@ def _whole_file(path: Path) -> Line:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return Line(path, 1, None, f"not UTF-8 (byte {error.start}); convert it")
-    title = path.stem if path.suffix in (".csv", ".tsv") else ""
+    title = path.stem if path.suffix in COLUMNS else ""
     return Line(path, 1, Document(path.stem, title, text))

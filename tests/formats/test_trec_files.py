@@ -1,7 +1,9 @@
 import gzip
+import json
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 from conftest import write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from heed.errors import HeedError
 from heed.formats.pools import read_pool, write_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import as_tag, read_qrels, read_run, write_qrels, write_run
+from heed.formats.user_files import read_judgements
 from heed.judging.exchange.judgements import read_judgements as read_labels
 from heed.types import Qrels
 
@@ -134,11 +137,60 @@ def test_a_damaged_or_cut_gzip_stream_is_told(tmp_path: Path) -> None:
         ("1 0 a 2.0\n1 0 b -1\n1 0 c 0\n007 Q0 NA 3\n", None, {"1": {"a": 2, "b": -1, "c": 0}, "007": {"NA": 3}}),
         ("query-id\tcorpus-id\tscore\n0_0\t8930\t1\n", None, {"0_0": {"8930": 1}}),  # BEIR's
         ("1 zho a 3\n1 rus b 1\n2 fas c 1\n", "zho", {"1": {"a": 3}}),  # NeuCLIR's official ones
+        ("query_id\tcorpus_id\tscore\n1\ta b\t2\n\n", None, {"1": {"a b": 2}}),
+        ('"qid"\t"did"\t"label"\r\n"007"\t"zho"\t"1"\r\n8\tb\t0\r\n', "rus", {"007": {"zho": 1}, "8": {"b": 0}}),
+        ("relevance\tdocid\tnote\tqid\n2\ta\tof x y\t1\n", None, {"1": {"a": 2}}),  # by name
+        ("1\ta\t2\n1\tb\t0\n", None, {"1": {"a": 2, "b": 0}}),  # headless
+        ("1\t0\ta\t2\n", None, {"1": {"a": 2}}),
     ],
 )
 def test_each_form_of_qrels_is_read(tmp_path: Path, content: str, lang: str | None, qrels: Qrels) -> None:
     (tmp_path / "q").write_text(content)
     assert read_qrels(tmp_path / "q", only_language=lang) == qrels
+
+
+@pytest.mark.parametrize("header", ["query-id,corpus-id,score\n", ""])
+def test_qrels_in_csv_are_read(tmp_path: Path, header: str) -> None:
+    (tmp_path / "q.csv").write_text(f'{header}1,d1,2\n1,"d 2",0\n')
+    assert read_qrels(tmp_path / "q.csv") == {"1": {"d1": 2, "d 2": 0}}
+
+
+def test_qrels_in_json_are_those_of_pytrec_eval(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 2\n1 0 b 0\n007 0 NA -1\n")
+    with (tmp_path / "q").open() as lines:
+        theirs = pytrec_eval.parse_qrel(lines)
+    (tmp_path / "q.json").write_text(json.dumps(theirs))
+    (tmp_path / "q.json.gz").write_bytes(gzip.compress(json.dumps(theirs, indent=1).encode()))
+    for name in ("q", "q.json", "q.json.gz"):
+        assert read_judgements(tmp_path / name) == theirs
+    for wrong in ("[1]", '{"\xff": {}}', '{"1": 2}', '{"1": {"a": 0.5}}', '{"1": {"a": true}}', "{"):
+        (tmp_path / "q.json").write_bytes(wrong.encode("latin-1"))
+        with pytest.raises(HeedError, match=r'q.json: .*; expected grades by docid by qid, as {"1": {"d1": 2}}'):
+            read_judgements(tmp_path / "q.json")
+
+
+def test_a_run_as_qrels_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 Q0 a 1 2.0 t\n" * 3)
+    with pytest.raises(HeedError) as caught:
+        read_qrels(tmp_path / "q")
+    expected = "line 1: 6 columns, as a run has; expected judgements: topic 0 docid grade"
+    assert str(caught.value) == f"{tmp_path}/q, {expected}"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("qid\tdocid\tscore\n1\ta\n", "line 2: 2 columns, expected 3 (qid docid score)"),
+        ("qid\tdocid\tscore\textra words\n1\ta\t1\n", "line 2: 3 columns, expected 4 (qid docid score extra words)"),
+        ("1\ta\t1\n1\tb\tx\n", "line 2: grade 'x', expected a whole number; round it first"),
+        ("qid\tsomething\tscore\n", "line 1: 3 columns, expected 4 (topic 0 docid grade)"),
+    ],
+)
+def test_bad_lines_of_tables_of_qrels_are_told(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "q").write_text(content)
+    with pytest.raises(HeedError) as caught:
+        read_qrels(tmp_path / "q")
+    assert str(caught.value) == f"{tmp_path}/q, {said}"
 
 
 def test_every_bad_line_of_qrels_is_told(tmp_path: Path) -> None:

@@ -85,6 +85,16 @@ def test_the_program_that_heed_asks_gives_the_same(program: str) -> None:
         pytest.skip("no program is installed for its measures")
 
 
+@pytest.mark.filterwarnings("ignore:unsafe cast")  # inside ranx
+@pytest.mark.parametrize(("program", "name"), [("pyndeval", "nNRBP"), ("ranx", "nDCG(dcg='exp-log2')")])
+def test_a_topic_without_results_or_without_relevant_documents_is_0(program: str, name: str) -> None:
+    """Where the program has no number for it (pyndeval), or refuses a run that lacks a topic (ranx)."""
+    if not ir_measures.providers.registry[program].is_available():
+        pytest.skip(f"not installed: {program}")
+    qrels = by_subtopic({qid: {"1": {"a": grade}, "2": {"a": grade}} for qid, grade in (("1", 1), ("2", 0), ("3", 1))})
+    assert standard({"1": {"a": 1.0}, "2": {"a": 1.0}}, qrels, [name])[name] == {"1": 1.0, "2": 0.0, "3": 0.0}
+
+
 @pytest.mark.golden(program="ir-measures 0.4.3", compared="Compat, with the values of Clarke's program", systems=())
 @pytest.mark.parametrize(
     ("name", "value"), [("Compat(p=0.95)", 0.517795), ("Compat(p=0.9)", 0.376133), ("Compat(p=0.8)", 0.167230)]

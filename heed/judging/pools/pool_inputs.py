@@ -10,7 +10,7 @@ from heed.formats.docids import read_docids
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
 from heed.formats.topic_ids import number_hint
-from heed.formats.trec_files import read_qrels
+from heed.formats.user_files import read_judgements
 from heed.measures.comparison_warnings import warn_of_same_runs
 from heed.measures.per_topic import judged as without_negative
 from heed.progress import bar, brief, log
@@ -138,7 +138,7 @@ def read_judged(option: str, paths: Sequence[Path]) -> Qrels:
     A negative grade is trec_eval's mark of a document that is pooled and not judged: it is no judgement.
     ``option`` is the option that named the files. Raises :class:`DataError` if nothing is judged.
     """
-    merged = merge_qrels(without_negative(read_qrels(path)) for path in paths)
+    merged = merge_qrels(without_negative(read_judgements(path)) for path in paths)
     if paths and not any(merged.values()):
         raise DataError(f"{option} {paths[0]}: every grade is negative, so nothing is judged; give judgements")
     return merged
