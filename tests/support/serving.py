@@ -25,7 +25,8 @@ class Running:
         self.port = int(parts.port or 0)
         self.token = parse_qs(parts.query)["token"][0]
         self.messages: list[str] = []
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def _listen(self) -> None:
         assert self.process.stderr
@@ -90,14 +91,18 @@ def serving(command: str, *arguments: object, kind: type[R]) -> Iterator[R]:
         preexec_fn=hear_interrupts,
     )
     assert process.stdout and process.stderr
+    running: R | None = None
     try:
         address = process.stdout.readline().strip()
         assert address, process.stderr.read()
-        yield kind(process, address)
+        running = kind(process, address)
+        yield running
     finally:
         if process.poll() is None:
             process.kill()
         process.wait()
+        if running:
+            running.listener.join()  # or the thread would read a file that is closed
         process.stdout.close()
         process.stderr.close()
 

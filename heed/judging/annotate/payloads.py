@@ -222,7 +222,8 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Data:
 def document_data(document: PooledDocument) -> Data:
     """Return a document; ``table`` is None unless it is displayed as one."""
     table = as_table(document.text, known=True) if document.tabular else None
-    return {**document._asdict(), "table": table._asdict() if table else None}
+    shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
+    return {**document._asdict(), "table": shown}
 
 
 def agreement_data(task: Task, store: Store, assessor: str) -> Data:
