@@ -233,7 +233,7 @@ def test_a_topic_is_drawn_whatever_becomes_of_its_address(tab: "Page") -> None:
     for key in "jk" * 55:
         tab.keyboard.press(key)
         tab.wait_for_timeout(5)  # each is drawn
-    tab.wait_for_selector(f".document[data-docid='{order[0]}'] .facts")
+    assert shown(tab) in order[:2], "a key that comes before the last is drawn may move from the same document"
     assert texts(tab, ".topic .query") != [], "the topic is there, not an error"
     tab.fill(".topics input", "1")
     tab.wait_for_url(re.compile("find=1"))
