@@ -26,7 +26,7 @@ from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import run_command
-from pipelines.options.data import subset_option
+from pipelines.options.data import encoding_option, subset_option
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
     subset_option(parser)
+    encoding_option(parser)
     parser.add_argument(
         "--measure",
         action="append",
@@ -165,7 +166,11 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     from heed.formats.run_formats import read_any_run
 
     roles = ("base", "new", "reversed")
-    runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
+    encoding = options.encoding or options.lang or ""
+    runs = [
+        select(read_any_run(path, options.subset, encoding), role)
+        for path, role in zip(options.run, roles, strict=False)
+    ]
     warn_of_tags(options.run)
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs)
     reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs))) if len(runs) == 3 else None
@@ -186,8 +191,9 @@ def _judgements(options: argparse.Namespace) -> tuple[Qrels, Qrels]:
     from heed.languages import language
 
     lang = language(options.lang).code if options.lang else None
-    qrels = read_qrels(options.qrels, lang) if options.qrels else {}
-    return qrels, read_qrels(options.new_qrels, lang) if options.new_qrels else {}
+    encoding = options.encoding or lang or ""
+    qrels = read_qrels(options.qrels, lang, encoding) if options.qrels else {}
+    return qrels, read_qrels(options.new_qrels, lang, encoding) if options.new_qrels else {}
 
 
 def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]) -> None:

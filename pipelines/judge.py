@@ -164,7 +164,10 @@ def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | 
 
     if not options.qrels:
         return None
-    return compare_judgements(read_qrels(options.qrels), judged.grades, read_runs(options.run), GRADES)
+    encoding = options.encoding or options.lang or ""
+    return compare_judgements(
+        read_qrels(options.qrels, None, encoding), judged.grades, read_runs(options.run, None, encoding), GRADES
+    )
 
 
 def _write(

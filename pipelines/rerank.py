@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import locked
+from heed.files import locked, unpacked_name
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool, read_pool
 from heed.progress import brief, log, timed
@@ -107,12 +107,13 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     """Return the docids to be rescored by qid: each topic's best, all of them among the documents."""
     from heed.formats.run_formats import read_any_run
 
-    is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
+    is_pool = unpacked_name(options.run).endswith(".jsonl")
     if is_pool:
         fail(["--subset: names a part of MTEB predictions, RUN is a pool"] if options.subset else [], UsageError)
         lists = read_pool(options.run)
     else:
-        lists = {qid: ranked(scores) for qid, scores in read_any_run(options.run, options.subset).items()}
+        run = read_any_run(options.run, options.subset, options.encoding or options.lang or "")
+        lists = {qid: ranked(scores) for qid, scores in run.items()}
     # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
     pooled = {
         topic.qid: lists[topic.qid if topic.qid in lists else topic.base][: options.depth]

@@ -88,12 +88,14 @@ def _of_parts(named: Named, settings: Settings) -> Collection:
         for condition, part in entry.qrels.items()
         if not (files.qrels and condition == "original")
     }
-    qrels = ({"original": listed} if listed else {}) | qrels | files.judgements()
+    qrels = ({"original": listed} if listed else {}) | qrels | files.judgements(known.code)
     return Collection(
         name="",
         subset=known.code,
         language=known,
-        source=source_of(files.docs) if files.docs else Files(_paths(named, entry.corpus, data)),
+        source=source_of(files.docs, files.encoding or known.code)
+        if files.docs
+        else Files(_paths(named, entry.corpus, data)),
         topics=judged_topics(topics, qrels),
         judging=Judging(qrels, excluded={qid: set(grades) for qid, grades in excluded.items() if grades}),
     )
@@ -111,7 +113,9 @@ def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels
     lang = language(entry.query_lang or entry.lang).code
     paths = [Path(files.topics)] if files.topics else _paths(named, entry.topics, settings.data)
     if files.topics_format or not entry.columns:
-        topics = [topic for path in paths for topic in read_topics(path, lang, fields, files.topics_format)]
+        topics = [
+            topic for path in paths for topic in read_topics(path, lang, fields, files.topics_format, files.encoding)
+        ]
         return topics, {}, {}
     if fields != "title":
         raise UsageError(f"{named.name}: its topics have one text, no {fields}; expected fields title")

@@ -81,18 +81,20 @@ def load_files(
     fields: str = "title",
     topics_format: str | None = None,
     name: str | None = None,
+    encoding: str | None = None,
 ) -> Collection:
     """Return the collection of the user's own files, as ``heed trec`` reads them.
 
     ``docs`` are files, folders or one id of ir_datasets; ``lang`` defaults to English. A folder in BEIR's or MTEB's
     layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels/test.tsv``) needs neither ``topics`` nor ``qrels``: they are
     taken from it, the judgements of the split ``test``, or of the only one. Results and indexes go to folders called
-    ``name``, by default after the first of ``docs``. Raises :class:`UsageError` without topics.
+    ``name``, by default after the first of ``docs``. ``encoding`` is that of all files that are not UTF-8, by
+    default one of the language's that fits clearly. Raises :class:`UsageError` without topics.
     """
     paths = [docs] if isinstance(docs, str | Path) else docs
     original, changed, reverse = (Path(path) if path else None for path in (qrels, changed_qrels, reversed_qrels))
     topics_path = str(topics) if topics else None
-    files = OwnFiles(tuple(map(str, paths)), topics_path, topics_format, original, changed, reverse, name)
+    files = OwnFiles(tuple(map(str, paths)), topics_path, topics_format, original, changed, reverse, name, encoding)
     [collection] = find_collections(None, Settings(files, lang=lang or "", fields=fields))
     return collection
 

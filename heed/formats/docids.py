@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heed.errors import SHOWN, fail
-from heed.files import read_lines
+from heed.files import read_lines, unpacked_name
 from heed.formats.document_store import FILE as STORE
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, Files, Line
@@ -33,7 +33,7 @@ def read_docids(path: Path) -> Iterator[str]:
 
 def _is_list(path: Path) -> bool:
     """Whether a file holds neither TREC's documents nor JSON, which documents may be whatever the file's suffix."""
-    if not path.is_file() or path.name.endswith(SUFFIXES) or is_trec_documents(path):
+    if not path.is_file() or unpacked_name(path).endswith(SUFFIXES) or is_trec_documents(path):
         return False
     return not next((text for _, text in read_lines(path) if text.strip()), "").lstrip().startswith("{")
 

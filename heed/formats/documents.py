@@ -5,8 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from heed.encodings import named
 from heed.errors import DataError, fail
-from heed.files import CONTROL, digest, digest_json, parse_json, read_lines
+from heed.files import CONTROL, digest, digest_json, parse_json, read_lines, unpacked_name
 from heed.formats.data_set_folders import config_files, is_data_set
 from heed.formats.trec_documents import article_text, is_trec_documents, read_trec_documents
 from heed.progress import brief, log
@@ -14,7 +15,7 @@ from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id")
 TEXT_FIELDS = ("text", "contents", "body", "content", "doc", "abstract")  # BRIGHT, MAIR, CSL
-SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+SUFFIXES = (".jsonl", ".parquet")
 COLUMNS = (".csv", ".tsv")
 ONE_A_LINE = 'one JSON object a line, such as {"id": "d1", "title": "…", "text": "…"}, in a .jsonl file'
 ROWS = 1000  # of a Parquet file, in memory at once
@@ -42,11 +43,12 @@ class Source(Protocol):
 
 
 class Files:
-    """Documents in ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files, TREC's SGML, or folders of them."""
+    """Documents in ``.jsonl`` and ``.parquet`` files, TREC's SGML, or folders of them; see :func:`read_lines`."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], encoding: str | None = None) -> None:
         """Find the files; raises :class:`DataError` for a missing path or a folder without such a file."""
         self.paths, self.places = corpus_files(paths), list(map(str, paths))
+        self._encoding = encoding
 
     def __str__(self) -> str:
         """Return the paths as shown to the user."""
@@ -54,12 +56,12 @@ class Files:
 
     @property
     def recipe(self) -> list[str]:
-        """The files' digests, whatever their names and order."""
-        return sorted(digest(path) for path in self.paths)
+        """The files' digests, whatever their names and order, and a named encoding."""
+        return [*sorted(digest(path) for path in self.paths), *named(self._encoding)]
 
     def lines(self) -> Iterator[Line]:
         """Yield every document, file after file, or the problem with its line."""
-        return read_corpus(self.paths)
+        return read_corpus(self.paths, self._encoding)
 
 
 class Documents:
@@ -110,8 +112,10 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
         if path.is_dir():
             below = config_files(path, "corpus") if is_data_set(path) else path.rglob("*")
             inside = sorted(file for file in below if file.is_file())
-            files += [file for file in inside if file.name.endswith(suffixes)] or _trec_files(path, inside, suffixes)
-        elif path.name.removesuffix(".gz").endswith(COLUMNS) and not path.name.endswith(suffixes):
+            files += [file for file in inside if unpacked_name(file).endswith(suffixes)] or _trec_files(
+                path, inside, suffixes
+            )
+        elif unpacked_name(path).endswith(COLUMNS) and not unpacked_name(path).endswith(suffixes):
             raise DataError(f"{path}: documents in columns are not read; expected {ONE_A_LINE}")
         elif path.is_file():
             files.append(path)
@@ -134,16 +138,16 @@ def _trec_files(folder: Path, files: Sequence[Path], suffixes: tuple[str, ...]) 
     return trec
 
 
-def read_corpus(files: list[Path]) -> Iterator[Line]:
+def read_corpus(files: list[Path], encoding: str | None = None) -> Iterator[Line]:
     """Yield every document of ``files``, or the problem with its line; blank lines are none."""
     for path in files:
         if path.suffix == ".parquet":
             for number, record in enumerate(read_parquet(path), 1):
                 yield _checked(path, number, record)
         elif is_trec_documents(path):
-            yield from (Line(path, *document) for document in read_trec_documents(path))
+            yield from (Line(path, *document) for document in read_trec_documents(path, encoding))
         else:
-            for line_no, text in read_lines(path):
+            for line_no, text in read_lines(path, encoding):
                 if text.strip():
                     yield parse_line(path, line_no, text)
 

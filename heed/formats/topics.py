@@ -15,7 +15,7 @@ KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", 
 BEIR_KEYS: tuple[str, ...] = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
 
 
-def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
+def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
     """Return topics in Heed's own form or BEIR's (``_id``, ``text``); of lines with a ``lang``, those in ``lang``.
 
     Raises :class:`DataError` naming each line that lacks ``qid`` or the text that ``fields`` names,
@@ -23,7 +23,7 @@ def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     """
     topics: dict[str, Topic] = {}
     problems = []
-    for line_no, record in read_objects(path):
+    for line_no, record in read_objects(path, encoding or lang):
         problems += [f"{path}, line {line_no}: {slip}" for slip in _slips(record)]
         if not _is_language(record.get("lang", lang), lang):
             continue
@@ -85,11 +85,11 @@ def _is_language(code: object, lang: str) -> bool:
     return (known.code if known else code) == lang
 
 
-def read_tsv_topics(path: Path, lang: str) -> list[Topic]:
+def read_tsv_topics(path: Path, lang: str, encoding: str | None = None) -> list[Topic]:
     """Return topics from ``qid<TAB>query`` lines; they carry no instruction."""
     topics: dict[str, Topic] = {}
     problems = []
-    for line_no, line in read_lines(path):
+    for line_no, line in read_lines(path, encoding or lang):
         if not line.strip():
             continue
         qid, _, query = (part.strip() for part in line.partition("\t"))

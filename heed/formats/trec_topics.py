@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError, fail
-from heed.files import read_bytes
+from heed.files import read_text
 from heed.formats.topics import FIELDS, query_and_description
 from heed.types import Topic
 
@@ -40,8 +40,8 @@ class Top(NamedTuple):
     repeated: list[str]
 
 
-def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
-    """Return the topics of a file in UTF-8 or else Latin-1; the narrative, if any, is the original instruction.
+def read_trec_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
+    """Return the topics of a file; the narrative, if any, is the original instruction.
 
     The query is the title, the description or both, as ``fields`` says. Raises :class:`DataError`
     for a file without ``<top>``, and naming each topic that lacks its number or the text of the
@@ -49,7 +49,7 @@ def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     """
     topics: dict[str, Topic] = {}
     problems = []
-    tops = _tops(_decoded(read_bytes(path)))
+    tops = _tops(read_text(path, encoding or lang))
     for top in tops:
         qid = top.fields.get("num", "")
         query, description = query_and_description(top.fields.get("title"), top.fields.get("desc"), fields)
@@ -72,13 +72,6 @@ def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
     if not tops:
         raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> <desc> <narr> </top>")
     return list(topics.values())
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
 
 
 def _tops(text: str) -> list[Top]:

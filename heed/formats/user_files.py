@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import UNREADABLE, open_packed, read_objects, unreadable
+from heed.files import read_objects, read_pieces, unpacked_name
 from heed.formats.data_set_folders import is_data_set, test_qrels
 from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
@@ -15,62 +15,57 @@ from heed.formats.trec_topics import read_trec_topics
 from heed.progress import log
 from heed.types import Qrels, Topic
 
-HEAD = 1 << 16
-JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
-ROWS = (".jsonl", ".jsonl.gz", ".parquet")
+JSON = (".json", ".jsonl")
+ROWS = (".jsonl", ".parquet")
 
 
-def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> list[Topic]:
+def read_topics(
+    path: Path, lang: str, fields: str, form: str | None = None, encoding: str | None = None
+) -> list[Topic]:
     """Return the topics of ``path`` in language ``lang``; their form is recognised unless ``form`` names it.
 
-    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. Raises :class:`DataError` for bad lines
-    and a file without topics, :class:`UsageError` for another form.
+    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. A file that is not UTF-8 is in
+    ``encoding`` or, without one, in one of the language's. Raises :class:`DataError` for bad lines and a file without
+    topics, :class:`UsageError` for another form.
     """
     if form is None and is_data_set(path):
         if fields != "title":
             raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
         return read_queries(path, lang)
-    form = form or recognised(path)
+    encoding = encoding or lang
+    form = form or recognised(path, encoding)
     if form == "tsv":
-        topics = read_tsv_topics(path, lang)
+        topics = read_tsv_topics(path, lang, encoding)
     elif form == "trec":
-        topics = read_trec_topics(path, lang, fields)
+        topics = read_trec_topics(path, lang, fields, encoding)
     elif form == "heed":
-        topics = read_jsonl_topics(path, lang, fields)
+        topics = read_jsonl_topics(path, lang, fields, encoding)
     elif form == "neuclir":
-        topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
+        topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields), encoding)
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
     if not topics:
-        records = read_objects(path) if form == "heed" else ()
+        records = read_objects(path, encoding) if form == "heed" else ()
         languages = dict.fromkeys(str(record["lang"]) for _, record in records if "lang" in record)
         others = f"found topics in {', '.join(languages)}" if languages else "found none"
         raise DataError(f"{path}: no topic in {lang}; {others}; name their language with --lang")
     return topics
 
 
-def recognised(path: Path) -> str:
+def recognised(path: Path, encoding: str | None = None) -> str:
     """Return the form of a topics file: by its suffix and first lines, else by the fields of its first object."""
-    if b"<top" in _head(path).lower() and not path.name.endswith(JSON):  # TREC's own names have no suffix
+    name, head = unpacked_name(path), next(read_pieces(path), (1, b""))[1]
+    if b"<top" in head.lower() and not name.endswith(JSON):  # TREC's own names have no suffix
         return "trec"
-    if path.name.removesuffix(".gz").endswith((".tsv", ".txt")):
+    if name.endswith((".tsv", ".txt")):
         return "tsv"
-    first = next(iter(read_objects(path)), None)
+    first = next(iter(read_objects(path, encoding)), None)
     if first is None:
         raise DataError(f"{path}: empty; expected one topic a line")
     return "neuclir" if "topic_id" in first[1] else "heed"
 
 
-def _head(path: Path) -> bytes:
-    """Return the first bytes, whatever their encoding: TREC's own files are older than UTF-8."""
-    try:
-        with open_packed(path) as stream:
-            return stream.read(HEAD)
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error
-
-
-def read_judgements(path: Path, only_language: str | None = None) -> Qrels:
+def read_judgements(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
     """Return the qrels of a file in TREC's, BEIR's or MTEB's form, or of the test split of a data set's folder.
 
     Raises :class:`DataError` as the readers of these forms do; see :func:`heed.formats.trec_files.read_qrels` for
@@ -78,9 +73,9 @@ def read_judgements(path: Path, only_language: str | None = None) -> Qrels:
     """
     files = test_qrels(path) if is_data_set(path) else [path]
     fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
-    if len(files) == 1 and not files[0].name.endswith(ROWS):
-        return read_qrels(files[0], only_language)
-    return grades_of(read_rows(files))
+    if len(files) == 1 and not unpacked_name(files[0]).endswith(ROWS):
+        return read_qrels(files[0], only_language, encoding)
+    return grades_of(read_rows(files, encoding))
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,7 @@ class OwnFiles:
     """Documents, topics and judgements of the user's own, and what their collection is called.
 
     ``docs`` and ``topics`` may also be ids of ir_datasets; a single folder of ``docs`` may be a data set in BEIR's or
-    MTEB's layout.
+    MTEB's layout. ``encoding`` is that of all files that are not UTF-8; without one it is looked for.
     """
 
     docs: tuple[str, ...] = ()
@@ -98,6 +93,7 @@ class OwnFiles:
     changed_qrels: Path | None = None
     reversed_qrels: Path | None = None
     name: str | None = None
+    encoding: str | None = None
 
     @property
     def data_set(self) -> Path | None:
@@ -105,10 +101,11 @@ class OwnFiles:
         folder = Path(self.docs[0]) if len(self.docs) == 1 else None
         return folder if folder and is_data_set(folder) else None
 
-    def judgements(self, only_language: str | None = None) -> dict[str, Qrels]:
+    def judgements(self, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
         """Read the judgements by condition; see :func:`read_judgements`."""
+        encoding = self.encoding or lang
         paths = {"original": self.qrels, "changed": self.changed_qrels, "reversed": self.reversed_qrels}
-        return {condition: read_judgements(path, only_language) for condition, path in paths.items() if path}
+        return {condition: read_judgements(path, only_language, encoding) for condition, path in paths.items() if path}
 
 
 NO_FILES = OwnFiles()
@@ -122,10 +119,10 @@ def read_own(
     Of a data set's topics those that are judged are taken, as BEIR does: its queries are those of all splits. Raises
     :class:`UsageError` where there are no topics, and for a data set of several splits without ``test``.
     """
-    qrels, folder = files.judgements(only_language), files.data_set
+    qrels, folder = files.judgements(lang, only_language), files.data_set
     if not files.topics and not folder:
         raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
-    topics = read_topics(Path(files.topics or files.docs[0]), lang, fields, files.topics_format)
+    topics = read_topics(Path(files.topics or files.docs[0]), lang, fields, files.topics_format, files.encoding)
     if folder and not files.qrels and (paths := test_qrels(folder)):
         grades, split = read_judgements(folder), paths[0].relative_to(folder)
         if not files.topics or any(topic.qid in grades for topic in topics):

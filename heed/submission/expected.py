@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines, read_objects
+from heed.files import read_lines, read_objects, unpacked_name
 from heed.formats.docids import read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
@@ -45,7 +45,7 @@ def expected_topics(path: Path, condition: str | None = None) -> set[str]:
 
 def _plain_list(path: Path) -> set[str]:
     """Return the ids of a file with one word a line; nothing for another file."""
-    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+    if unpacked_name(path).endswith((".json", ".jsonl")):
         return set()
     words = [line.split() for _, line in read_lines(path)]
     if any(len(of_line) > 1 or of_line == ["<top>"] for of_line in words):
@@ -65,7 +65,7 @@ def _neuclir(path: Path) -> set[str]:
 
 def read_candidates(path: Path) -> dict[str, set[str]]:
     """Read the documents that may be reranked, by topic, from a run or a pool (.jsonl)."""
-    is_pool = path.name.endswith((".jsonl", ".jsonl.gz"))
+    is_pool = unpacked_name(path).endswith(".jsonl")
     lists = read_pool(path) if is_pool else read_any_run(path)
     return {qid: set(docids) for qid, docids in lists.items()}
 

@@ -5,12 +5,15 @@ hold it. FollowTable's published texts are used alone: they hold their titles al
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from heed.encodings import encoding_of, named
 from heed.errors import DataError, UsageError
-from heed.files import digest, read_bytes
+from heed.files import digest, read_bytes, unpacked_name
 from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus, shown_paths
+from heed.progress import counted, log
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
@@ -23,7 +26,7 @@ TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 class Tables:
     """Tables in JSONL or Parquet records (HTML or Markdown in their text), or a file each, in ``form``."""
 
-    def __init__(self, paths: Sequence[Path], form: str, titles: bool = True) -> None:
+    def __init__(self, paths: Sequence[Path], form: str, titles: bool = True, encoding: str | None = None) -> None:
         """Find the files; without ``titles`` a title is only the caption of a table without one, and never in the text.
 
         Raises :class:`UsageError` for another form and :class:`DataError` for a missing path or an empty folder.
@@ -31,7 +34,7 @@ class Tables:
         if form not in FORMS:
             raise UsageError(f"table form is {form!r}, expected one of {', '.join(FORMS)}")
         self.paths, self.places = corpus_files(paths, TABLE_SUFFIXES), list(map(str, paths))
-        self._form, self._titles = form, titles
+        self._form, self._titles, self._encoding = form, titles, encoding
 
     def __str__(self) -> str:
         """Return the paths as shown to the user."""
@@ -40,16 +43,37 @@ class Tables:
     @property
     def recipe(self) -> dict[str, object]:
         """The files' digests (with their names where a file is a table) and the form."""
-        records = [path for path in self.paths if path.name.endswith(SUFFIXES)]
-        single = sorted([path.name, digest(path)] for path in self.paths if not path.name.endswith(SUFFIXES))
+        records = [path for path in self.paths if unpacked_name(path).endswith(SUFFIXES)]
+        single = sorted([path.name, digest(path)] for path in self.paths if path not in records)
         settings = {"tables": recipe_version("tables"), "form": self._form, "titles": self._titles}
-        return {**settings, "files": sorted(map(digest, records)), "single": single}
+        return {**settings, "files": [*sorted(map(digest, records)), *named(self._encoding)], "single": single}
 
     def lines(self) -> Iterator[Line]:
         """Yield every table as a document, or the problem with it."""
+        others: Counter[str] = Counter()  # files by their encoding
         for path in self.paths:
-            for line in read_corpus([path]) if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
+            records = unpacked_name(path).endswith(SUFFIXES)
+            for line in read_corpus([path], self._encoding) if records else [self._whole_file(path, others)]:
                 yield self._serialised(line.document, line) if line.document else line
+        for known, count in others.items():
+            log.info(f"{self}: {counted(count, 'file')} not UTF-8, read as {known}")
+
+    def _whole_file(self, path: Path, others: Counter[str]) -> Line:
+        """Return the only table of a file; the caption of a CSV file is its name. Counts its encoding."""
+        name = Path(unpacked_name(path))
+        if name.stem.split() != [name.stem]:
+            return Line(path, 1, None, "the file's name is the docid and holds white space; rename the file")
+        content = read_bytes(path)
+        try:
+            known = encoding_of(content, self._encoding)
+            text = content.decode(known)
+        except UnicodeDecodeError as error:
+            return Line(
+                path, 1, None, f"not UTF-8 ({error.reason}); convert it, or name its encoding with --encoding NAME"
+            )
+        others.update([known] if known != "utf-8" else [])
+        title = name.stem if name.suffix in (".csv", ".tsv") else ""
+        return Line(path, 1, Document(name.stem, title, text.removeprefix("\ufeff")))
 
     def _serialised(self, document: Document, line: Line) -> Line:
         docid, title, text = document[:3]
@@ -74,15 +98,3 @@ def _holds(table: Table, title: str) -> bool:
 def _words(text: str) -> str:
     words = " ".join(re.findall(r"\w+", text.lower()))
     return f" {words} "
-
-
-def _whole_file(path: Path) -> Line:
-    """Return the only table of a file; the caption of a CSV file is its name."""
-    if path.stem.split() != [path.stem]:
-        return Line(path, 1, None, "the file's name is the docid and holds white space; rename the file")
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return Line(path, 1, None, f"not UTF-8 (byte {error.start}); convert it")
-    title = path.stem if path.suffix in (".csv", ".tsv") else ""
-    return Line(path, 1, Document(path.stem, title, text))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from heed.datasets import irds
 from heed.datasets.irds import IrDataset
 from heed.errors import DataError, fail
-from heed.files import read_lines
+from heed.files import read_lines, unpacked_name
 from heed.formats.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
 from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
@@ -31,7 +31,7 @@ class PooledDocument(NamedTuple):
     tabular: bool
 
 
-def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[PooledDocument]:
+def read_pooled(docs: Sequence[str], docids: Collection[str], encoding: str | None = None) -> Iterator[PooledDocument]:
     """Yield the documents ``docids`` of ``docs`` (files, folders or ir_datasets ids), each once, in reading order.
 
     Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, and the lines that
@@ -39,7 +39,7 @@ def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[Pooled
     """
     missing = dict.fromkeys(docids)
     problems = []
-    for line, record in bar(_lines(docs), 0, "documents", "documents"):
+    for line, record in bar(_lines(docs, encoding), 0, "documents", "documents"):
         if not missing:
             break
         if line.document is None:
@@ -54,7 +54,7 @@ def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[Pooled
     fail([*lost, *problems] if lost else [])
 
 
-def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, str]]:
+def _lines(docs: Sequence[str], encoding: str | None) -> Iterator[tuple[Line, str]]:
     """Yield every document with the JSON it was read from, empty if it was read from something else."""
     for name in docs:
         path, known = Path(name), irds.parse_id(name)
@@ -66,15 +66,17 @@ def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, str]]:
             if not path.exists():
                 raise DataError(f"{path}: no documents of {name}; heed fetch says how to get them")
         files = corpus_files([path], TABLE_SUFFIXES)
-        records = [file for file in files if file.name.endswith(SUFFIXES) or is_trec_documents(file)]
+        records = [file for file in files if unpacked_name(file).endswith(SUFFIXES) or is_trec_documents(file)]
         for file in records or files:  # a text file beside records is a note on them, not a document
             if file.suffix == ".parquet" or is_trec_documents(file):  # the hub's mirrors have no column for a date
-                yield from ((line, "") for line in read_corpus([file]))
-            elif file.name.endswith(ONE_TABLE):
-                yield from ((line, "") for line in Tables([file], "raw").lines())
+                yield from ((line, "") for line in read_corpus([file], encoding))
+            elif unpacked_name(file).endswith(ONE_TABLE):
+                yield from ((line, "") for line in Tables([file], "raw", encoding=encoding).lines())
             else:
                 yield from (
-                    (parse_line(file, line_no, text), text) for line_no, text in read_lines(file) if text.strip()
+                    (parse_line(file, line_no, text), text)
+                    for line_no, text in read_lines(file, encoding)
+                    if text.strip()
                 )
 
 

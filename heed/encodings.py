@@ -1,0 +1,83 @@
+"""The encoding of an input file's text: UTF-8, or else one that fits its language clearly."""
+
+import codecs
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from heed.errors import UsageError
+from heed.languages import known_language
+
+MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
+MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # after UTF-32's, one of which begins with it
+INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\xad]")  # of Persian and Arabic, which charset-normalizer minds
+# a sign, or a capital with an accent, within a word is a letter of another encoding
+MISREAD = re.compile(r"[^\W\d_][¡-©¬-¶¸-º¼-¿×÷‚„†‡ˆ‰‹›•˜™€][^\W\d_]|[a-z][À-Þ][a-z]")
+SEVERAL = 0.01  # of the characters: more misread ones, and an encoding does not fit
+MESS, LETTERS = 0.01, 0.05  # by how much the best must be less messy, or else have letters more usual in a language
+SAMPLE = 1 << 14  # characters of a text that decide
+
+
+def in_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a file, those of a text in UTF-16 or UTF-32 as UTF-8; raises OSError where they are not."""
+    first = next(pieces, b"")
+    name = next((name for mark, name in MARKS.items() if first.startswith(mark)), "")
+    decoder = codecs.getincrementaldecoder(name or "utf-8")()
+    try:
+        for piece in chain([first], pieces):
+            yield decoder.decode(piece).encode() if name else piece
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise OSError(f"not {name.upper()}, as its byte-order mark says: {error.reason}") from error
+
+
+def named(encoding: str | None) -> list[str]:
+    """Return ``encoding`` alone if it is the name of one, not a language, for the recipe of what was read in it."""
+    return [encoding] if encoding and not known_language(encoding) else []
+
+
+def encoding_of(content: bytes, encoding: str | None, likely: Sequence[str] = ()) -> str:
+    """Return the encoding of bytes that are the text of a file, or its first lines.
+
+    It is UTF-8 where they are UTF-8. Otherwise it is ``encoding``, or of those of the language with this code the one
+    that is clearly the best by its letters; ``likely`` decides between near ones. Raises UnicodeDecodeError where none
+    is, and :class:`UsageError` for an unknown one.
+    """
+    try:
+        content.decode()
+        return "utf-8"
+    except UnicodeDecodeError as error:
+        problem = error
+    lang = known_language(encoding or "")
+    if not encoding or lang:
+        names = lang.encodings if lang else ()
+        if best := _best(content, names, likely):
+            return best
+        problem.reason += f", and none of {', '.join(names)} fits clearly" if names else ""
+        raise problem
+    try:
+        content.decode(encoding)
+    except LookupError as error:
+        raise UsageError(f"encoding: found {encoding!r}, expected one such as gb18030 or cp1251") from error
+    return encoding
+
+
+def _best(content: bytes, names: Sequence[str], likely: Sequence[str]) -> str:
+    """Return that of ``names`` in which the text is clearly the best; empty where none is, or two are near."""
+    from charset_normalizer import from_bytes
+
+    fitting = []
+    for name in names:
+        try:
+            text = INVISIBLE.sub("", content.decode(name))
+        except UnicodeDecodeError:
+            continue
+        if len(text) > SAMPLE:
+            text = "\n".join(line for line in text.split("\n") if not line.isascii())[:SAMPLE]
+        match = from_bytes(text.encode(name), cp_isolation=[name]).best()
+        if match and len(MISREAD.findall(text)) <= SEVERAL * len(text):
+            fitting.append((match.chaos, -match.coherence, name, text))
+    fitting.sort()
+    near = [one for one in fitting if one[0] <= fitting[0][0] + MESS and one[1] <= fitting[0][1] + LETTERS]
+    several = len({text for *_, text in near}) > 1
+    return next((name for _, _, name, _ in near if name in likely or not several), "")
