@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from heed.errors import UsageError
-from heed.languages import known_language
+from heed.languages import SYLLABIC, Language, known_language
 
 MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
 MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # after UTF-32's, one of which begins with it
+NAMES = {"Persian": "Farsi"}  # of languages, in charset-normalizer
 INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\xad]")  # of Persian and Arabic, which charset-normalizer minds
 # a sign, or a capital with an accent, within a word is a letter of another encoding
-MISREAD = re.compile(r"[^\W\d_][¡-©¬-¶¸-º¼-¿×÷‚„†‡ˆ‰‹›•˜™€][^\W\d_]|[a-z][À-Þ][a-z]")
+MISREAD = re.compile(r"[^\W\d_][¡-©¬-¶¸-º¼-¿×÷‚„†‡ˆ‰‹›•˜™€][^\W\d_]|[a-z][À-Þ][a-z]|[Ά-Ώ]’[Ά-Ώ]")
 SEVERAL = 0.01  # of the characters: more misread ones, and an encoding does not fit
-MESS, LETTERS = 0.01, 0.05  # by how much the best must be less messy, or else have letters more usual in a language
+NEAR = 0.1  # of the letters that are usual in the language, less those that are unlikely
+USUAL = 12  # letters of an alphabet
 SAMPLE = 1 << 14  # characters of a text that decide
 
 
@@ -50,10 +52,12 @@ def encoding_of(content: bytes, encoding: str | None, likely: Sequence[str] = ()
         problem = error
     lang = known_language(encoding or "")
     if not encoding or lang:
-        names = lang.encodings if lang else ()
-        if best := _best(content, names, likely):
+        text = content.decode(errors="replace")
+        is_damaged = sum(not letter.isascii() for letter in text) >= 2 * text.count("\ufffd")  # and UTF-8 otherwise
+        if lang and not is_damaged and (best := _best(content, lang, likely)):
             return best
-        problem.reason += f", and none of {', '.join(names)} fits clearly" if names else ""
+        if lang and not is_damaged:
+            problem.reason += f", and none of {', '.join(lang.encodings)} fits clearly"
         raise problem
     try:
         content.decode(encoding)
@@ -62,12 +66,19 @@ def encoding_of(content: bytes, encoding: str | None, likely: Sequence[str] = ()
     return encoding
 
 
-def _best(content: bytes, names: Sequence[str], likely: Sequence[str]) -> str:
-    """Return that of ``names`` in which the text is clearly the best; empty where none is, or two are near."""
+def _best(content: bytes, lang: Language, likely: Sequence[str]) -> str:
+    """Return the encoding of a language in which the text is clearly the best; empty where none is, or two are near."""
     from charset_normalizer import from_bytes
+    from charset_normalizer.constant import FREQUENCIES
 
+    lists = (
+        [letter for letter in letters if not letter.isascii()]
+        for name, letters in FREQUENCIES.items()
+        if name.rstrip("—") == NAMES.get(lang.name, lang.name)
+    )
+    usual = {letter for letters in lists for letter in letters[: None if lang.code in SYLLABIC else USUAL]}
     fitting = []
-    for name in names:
+    for name in lang.encodings:
         try:
             text = INVISIBLE.sub("", content.decode(name))
         except UnicodeDecodeError:
@@ -76,8 +87,10 @@ def _best(content: bytes, names: Sequence[str], likely: Sequence[str]) -> str:
             text = "\n".join(line for line in text.split("\n") if not line.isascii())[:SAMPLE]
         match = from_bytes(text.encode(name), cp_isolation=[name]).best()
         if match and len(MISREAD.findall(text)) <= SEVERAL * len(text):
-            fitting.append((match.chaos, -match.coherence, name, text))
+            letters = [letter for letter in text.lower() if not letter.isascii()]
+            share = sum(letter in usual for letter in letters) / max(len(letters), 1)
+            fitting.append((match.chaos - share, name, text))
     fitting.sort()
-    near = [one for one in fitting if one[0] <= fitting[0][0] + MESS and one[1] <= fitting[0][1] + LETTERS]
-    several = len({text for *_, text in near}) > 1
-    return next((name for _, _, name, _ in near if name in likely or not several), "")
+    near = [(name, text) for cost, name, text in fitting if cost <= fitting[0][0] + NEAR]
+    several = len({text for _, text in near}) > 1
+    return next((name for name, _ in near if name in likely or not several), "")

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import zstandard
 
-from heed.encodings import encoding_of, in_utf8
+from heed.encodings import encoding_of, in_utf8, named
 from heed.errors import DataError
 from heed.progress import log
 
@@ -235,9 +235,8 @@ def read_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         for piece in in_utf8(unpacked(path)):
             lines, newline, rest = (rest + piece).rpartition(b"\n")
-            for number, line in enumerate(
-                [*lines.split(b"\n"), rest] if len(lines) + len(rest) > LONGEST_LINE else (), line_no
-            ):
+            too_long = len(lines) + len(rest) > LONGEST_LINE  # or nearly so
+            for number, line in enumerate((lines + newline + rest).split(b"\n") if too_long else (), line_no):
                 if len(line) > LONGEST_LINE:
                     raise DataError(f"{path}, line {number}: longer than {LONGEST_LINE} bytes; is it a text file?")
             if newline:
@@ -278,12 +277,12 @@ def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]
         except UnicodeDecodeError as error:
             line_no += piece.count(b"\n", 0, error.start)
             name = "" if encoding is None else ", or name its encoding with --encoding NAME"
-            form = known.upper() or "UTF-8"
+            form = (known or (named(encoding) or ["UTF-8"])[0]).upper()
             raise DataError(
                 f"{path}, line {line_no}: not {form} ({error.reason}); convert the file to UTF-8{name}"
             ) from error
     if known and not known.startswith("utf"):
-        log.info(f"{path}: not UTF-8, read as {known}; --encoding names another")
+        log.info(f"{path}: not UTF-8, read as {known}")
 
 
 def read_objects(path: Path, encoding: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -166,11 +166,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     from heed.formats.run_formats import read_any_run
 
     roles = ("base", "new", "reversed")
-    encoding = options.encoding or options.lang or ""
-    runs = [
-        select(read_any_run(path, options.subset, encoding), role)
-        for path, role in zip(options.run, roles, strict=False)
-    ]
+    read = [read_any_run(path, options.subset, options.encoding or options.lang or "") for path in options.run]
+    runs = [select(run, role) for run, role in zip(read, roles, strict=False)]
     warn_of_tags(options.run)
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs)
     reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs))) if len(runs) == 3 else None

@@ -58,10 +58,8 @@ def own_collection(settings: Settings) -> Collection:
     else:
         topics, qrels = read_own(files, code, fields)
         candidates = read_candidates(folder) if folder else {}
-    return replace(
-        plain_collection(name, code, source_of(files.docs, files.encoding or code), topics, qrels),
-        candidates=candidates,
-    )
+    source = source_of(files.docs, files.encoding or code)
+    return replace(plain_collection(name, code, source, topics, qrels), candidates=candidates)
 
 
 def given_files(

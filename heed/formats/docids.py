@@ -11,6 +11,8 @@ from heed.formats.documents import SUFFIXES, Files, Line
 from heed.formats.trec_documents import is_trec_documents
 from heed.types import Document
 
+ANY = "latin-1"  # an encoding of files that are not UTF-8 and of which only the ids count, which are ASCII
+
 
 def read_docids(path: Path) -> Iterator[str]:
     """Yield the ids of ``path``: documents, a folder of them, ``indexes/…/documents``, or a list of one docid a line.
@@ -21,7 +23,7 @@ def read_docids(path: Path) -> Iterator[str]:
         yield from DocumentStore(path, "").docids()
         return
     problems = []
-    for line in _listed(path) if _is_list(path) else Files([path]).lines():
+    for line in _listed(path) if _is_list(path) else Files([path], ANY).lines():
         if line.document:
             yield line.document.docid
         else:

@@ -112,9 +112,8 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
         if path.is_dir():
             below = config_files(path, "corpus") if is_data_set(path) else path.rglob("*")
             inside = sorted(file for file in below if file.is_file())
-            files += [file for file in inside if unpacked_name(file).endswith(suffixes)] or _trec_files(
-                path, inside, suffixes
-            )
+            named_so = [file for file in inside if unpacked_name(file).endswith(suffixes)]
+            files += named_so or _trec_files(path, inside, suffixes)
         elif unpacked_name(path).endswith(COLUMNS) and not unpacked_name(path).endswith(suffixes):
             raise DataError(f"{path}: documents in columns are not read; expected {ONE_A_LINE}")
         elif path.is_file():

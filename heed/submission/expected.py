@@ -10,7 +10,7 @@ import numpy as np
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, unpacked_name
-from heed.formats.docids import read_docids
+from heed.formats.docids import ANY, read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_jsonl_topics
@@ -26,18 +26,18 @@ def expected_topics(path: Path, condition: str | None = None) -> set[str]:
     With ``condition``, only those that have it. Raises :class:`DataError` for bad lines, and if
     there is no topic.
     """
-    qids = _plain_list(path)
-    form = "list" if qids else recognised(path)
+    qids = _plain_list(path)  # of topics that are not UTF-8 the ids are the same in any encoding
+    form = "list" if qids else recognised(path, ANY)
     if form in ("list", "tsv", "trec") and condition not in (None, "query"):
         raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
     if form == "neuclir":
         qids = _neuclir(path)
     elif form == "heed":
-        languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path)})
-        topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title")]
+        languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path, ANY)})
+        topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title", ANY)]
         qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
     elif form != "list":
-        qids = {topic.qid for topic in read_topics(path, "", "title", form)}
+        qids = {topic.qid for topic in read_topics(path, "", "title", form, ANY)}
     if not qids:
         raise DataError(f"{path}: no topic{f' under condition {condition}' if condition else ''} in it")
     return qids
@@ -47,14 +47,14 @@ def _plain_list(path: Path) -> set[str]:
     """Return the ids of a file with one word a line; nothing for another file."""
     if unpacked_name(path).endswith((".json", ".jsonl")):
         return set()
-    words = [line.split() for _, line in read_lines(path)]
+    words = [line.split() for _, line in read_lines(path, ANY)]
     if any(len(of_line) > 1 or of_line == ["<top>"] for of_line in words):
         return set()
     return {word for of_line in words for word in of_line}
 
 
 def _neuclir(path: Path) -> set[str]:
-    qids = {line_no: record.get("topic_id") for line_no, record in read_objects(path)}
+    qids = {line_no: record.get("topic_id") for line_no, record in read_objects(path, ANY)}
     fail(
         f"{path}, line {line_no}: topic_id is {qid!r}, expected an id"
         for line_no, qid in qids.items()

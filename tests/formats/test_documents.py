@@ -133,9 +133,9 @@ def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path) -> None:
 
 
 def test_missing_paths_and_folders_without_files_say_what_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(HeedError, match="documents are .jsonl, .jsonl.gz, .parquet files or folders"):
+    with pytest.raises(HeedError, match="documents are .jsonl, .parquet files or folders"):
         corpus_files([tmp_path / "absent.jsonl"])
-    with pytest.raises(HeedError, match="no .jsonl, .jsonl.gz, .parquet file in this folder"):
+    with pytest.raises(HeedError, match="no .jsonl, .parquet file in this folder"):
         corpus_files([tmp_path])
 
 

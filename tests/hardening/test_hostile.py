@@ -199,13 +199,14 @@ def test_label_studio_values_of_another_form_are_told(tmp_path: Path) -> None:
 
 
 def test_a_cell_and_a_line_of_csv_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 100)
     monkeypatch.setattr(table_files, "LONGEST_LINE", 100)
     path = tmp_path / "a.csv"
     path.write_text("qid,docid,grade\n1,d,2\n1,e," + "x" * 100 + "\n")
-    with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 characters"):
+    with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 bytes"):
         read_judgements([path])
     path.write_text("x" * 101)
-    with pytest.raises(HeedError, match="a.csv, line 1: longer than 100 characters"):
+    with pytest.raises(HeedError, match="a.csv, line 1: longer than 100 bytes"):
         read_judgements([path])
 
 

@@ -55,11 +55,8 @@ def _create(sources: Sources, path: Path, pool: Pool, must_exist: bool) -> Task 
         raise DataError(f"{path}: no judgements yet; judge first, or name their file with --database")
     sources = complete(sources, pool)
     task = make_task(sources, pool)
-    return (
-        task
-        if create(path, task, read_pooled(corpus_of(sources), task.docids(), sources.encoding or sources.lang))
-        else None
-    )
+    documents = read_pooled(corpus_of(sources), task.docids(), sources.encoding or sources.lang)
+    return task if create(path, task, documents) else None
 
 
 def path_beside(pool: Path) -> Path:
@@ -86,7 +83,7 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
     known = {*task.docids()}
     missing = [docid for docid in chain.from_iterable(new.values()) if docid not in known]
     docs = sources.docs or (corpus_of(complete(replace(sources, lang=task.lang), pool)) if missing else ())
-    store.add_pool(new, [*read_pooled(docs, missing)])
+    store.add_pool(new, [*read_pooled(docs, missing, sources.encoding or task.lang)])
     judged = {(judgement.qid, judgement.docid) for judgement in store.judgements() if judgement.grade is not None}
     count = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
     log.info(f"{sources.pool}: {sum(map(len, new.values()))} documents new in this pool, {count} already judged")

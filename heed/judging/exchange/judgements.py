@@ -38,11 +38,11 @@ def read_judgements(
     id_map: Path | None = None,
     condition: str = "",
     together: Collection[str] = (),
-    encoding: str | None = None,
+    encoding: str = "",
 ) -> list[Label]:
     """Read every judgement of ``files``, those without a label too; ``id_map`` is the map of Relevation's ids.
 
-    With a ``condition``, what was judged under another one is left out. Raises :class:`DataError` naming every bad
+    ``encoding`` is that of files that are not UTF-8. With a ``condition``, what was judged under another one is left out. Raises :class:`DataError` naming every bad
     record, and for several conditions, unless all are of those read ``together``.
     """
     if id_map and all(suffix(path) in READERS for path in files):
