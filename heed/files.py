@@ -1,6 +1,7 @@
 """Files: atomic writes, digests, compression by the first bytes, encodings, one writer a folder."""
 
 import bz2
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -10,6 +11,7 @@ import lzma
 import os
 import re
 import shutil
+import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -30,6 +32,7 @@ FED = 1 << 10  # packed bytes at once: no more than 32 MiB of zstd or xz
 PACKED = re.compile(  # how compressed files begin; zstd's second form is of pzstd
     rb"(?P<gzip>\x1f\x8b)|(?P<bzip2>BZh[1-9][1\x17])|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\(\xb5/\xfd|P\*M\x18)"
 )
+LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$")
 # what opening and reading raise, of compressed files too
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -61,7 +64,7 @@ def _open_locked(path: Path) -> IO[bytes]:
     while True:
         stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "wb")
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(path, stream)
             if _is(path, stream):
                 stream.truncate()
                 return stream
@@ -75,6 +78,22 @@ def _open_locked(path: Path) -> IO[bytes]:
             stream.close()
             raise
         stream.close()  # another process has just removed or renamed this file, and it locks nothing any more
+
+
+def _lock(path: Path, stream: IO[bytes]) -> None:
+    """Lock a file as it is open here; raises BlockingIOError while another opening, of this process too, has it."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in LOCKLESS:
+            raise
+        try:  # a lock as flock's, but of POSIX, which Lustre and NFS may have nevertheless
+            fcntl.fcntl(stream, fcntl.F_OFD_SETLK, struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        except (OSError, AttributeError) as other:
+            if isinstance(other, BlockingIOError):
+                raise
+            where = f"{path.parent}: this file system has no locks ({error.strerror})"
+            raise DataError(f"{where}; choose a folder on another, or mount it with them (of Lustre: flock)") from other
 
 
 def _is(path: Path, stream: IO[bytes]) -> bool:

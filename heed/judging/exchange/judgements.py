@@ -42,8 +42,9 @@ def read_judgements(
 ) -> list[Label]:
     """Read every judgement of ``files``, those without a label too; ``id_map`` is the map of Relevation's ids.
 
-    ``encoding`` is that of files that are not UTF-8. With a ``condition``, what was judged under another one is left out. Raises :class:`DataError` naming every bad
-    record, and for several conditions, unless all are of those read ``together``.
+    ``encoding`` is that of files that are not UTF-8. With a ``condition``, what was judged under another one is left
+    out. Raises :class:`DataError` naming every bad record, and for several conditions, unless all are of those read
+    ``together``.
     """
     if id_map and all(suffix(path) in READERS for path in files):
         raise UsageError(f"--map {id_map}: renames the ids of Relevation's files, and none is given")
