@@ -24,11 +24,9 @@ def in_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces of a file, those of a text in UTF-16 or UTF-32 as UTF-8; raises OSError where they are not."""
     first = next(pieces, b"")
     name = next((name for mark, name in MARKS.items() if first.startswith(mark)), "")
-    decoder = codecs.getincrementaldecoder(name or "utf-8")()
+    content = chain([first], pieces)
     try:
-        for piece in chain([first], pieces):
-            yield decoder.decode(piece).encode() if name else piece
-        decoder.decode(b"", final=True)
+        yield from map(str.encode, codecs.iterdecode(content, name)) if name else content
     except UnicodeDecodeError as error:
         raise OSError(f"not {name.upper()}, as its byte-order mark says: {error.reason}") from error
 
@@ -51,13 +49,10 @@ def encoding_of(content: bytes, encoding: str | None, likely: Sequence[str] = ()
     except UnicodeDecodeError as error:
         problem = error
     lang = known_language(encoding or "")
+    if lang and (best := _best(content, lang, likely)):
+        return best
     if not encoding or lang:
-        text = content.decode(errors="replace")
-        is_damaged = sum(not letter.isascii() for letter in text) >= 2 * text.count("\ufffd")  # and UTF-8 otherwise
-        if lang and not is_damaged and (best := _best(content, lang, likely)):
-            return best
-        if lang and not is_damaged:
-            problem.reason += f", and none of {', '.join(lang.encodings)} fits clearly"
+        problem.reason += f", and none of {', '.join(lang.encodings)} fits clearly" if lang else ""
         raise problem
     try:
         content.decode(encoding)
@@ -71,11 +66,11 @@ def _best(content: bytes, lang: Language, likely: Sequence[str]) -> str:
     from charset_normalizer import from_bytes
     from charset_normalizer.constant import FREQUENCIES
 
-    lists = (
-        [letter for letter in letters if not letter.isascii()]
-        for name, letters in FREQUENCIES.items()
-        if name.rstrip("—") == NAMES.get(lang.name, lang.name)
-    )
+    damaged = content.decode(errors="replace")
+    if sum(map("\x7f".__lt__, damaged)) >= 2 * damaged.count("\ufffd"):
+        return ""  # most is UTF-8
+    names = (name for name in FREQUENCIES if name.rstrip("—") == NAMES.get(lang.name, lang.name))
+    lists = ([letter for letter in FREQUENCIES[name] if not letter.isascii()] for name in names)
     usual = {letter for letters in lists for letter in letters[: None if lang.code in SYLLABIC else USUAL]}
     fitting = []
     for name in lang.encodings:

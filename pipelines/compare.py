@@ -46,11 +46,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed compare``."""
     parser = command_parser("compare", "BASE NEW [REVERSED] | --runs DIR", __doc__, EXAMPLES)
     parser.add_argument(
-        "run",
-        nargs="*",
-        type=Path,
-        metavar="RUN",
-        help="TREC run, rank_llm's JSON, MTEB's predictions; .gz",
+        "run", nargs="*", type=Path, metavar="RUN", help="TREC run, rank_llm's JSON, MTEB's predictions"
     )
     parser.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of this results folder")
     parser.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")

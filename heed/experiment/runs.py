@@ -42,7 +42,7 @@ class Run(dict[str, dict[str, float]]):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a TREC run file, .gz by suffix; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
+        """Read a TREC run file; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
         return cls(read_given_run(Path(path)), Path(path).name.partition(".")[0])
 
     def write(self, path: str | Path, tag: str | None = None) -> None:

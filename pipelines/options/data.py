@@ -28,7 +28,7 @@ def docs_option(group: Group, more: str = "", required: bool = False) -> None:
         nargs="+",
         required=required,
         metavar="PATH",
-        help=f"documents: .jsonl[.gz], TREC's SGML, folders of these, or an id of ir_datasets{more}",
+        help=f"documents: .jsonl, TREC's SGML, folders of these, or an id of ir_datasets{more}",
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,21 @@ def test_an_ascii_terminal_gets_all_there_is_to_print(tmp_path: Path, environmen
         )
         assert (done.returncode, done.stdout.isascii(), done.stderr.isascii()) == (0, True, True), done.stderr
     assert b"values ?100\nsystem  condition" in done.stdout
+
+
+def test_java_takes_the_paths_that_python_takes(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Under LC_ALL=C Java would take ASCII alone; so it does where Python does too, and the remedy is named."""
+    (tmp_path / "ö").mkdir()
+    for utf8, status, said in (("1", 0, b""), ("0", 1, b"set LC_ALL=C.UTF-8")):
+        done = subprocess.run(
+            [sys.executable, "-m", "pipelines.neuclir", "--lang", "rus", "--retriever", "bm25", "--reranker", "none"],
+            cwd=tmp_path / "ö",
+            env={**environment, "LC_ALL": "C", "PYTHONUTF8": utf8},
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+        shutil.rmtree(tmp_path / "ö" / "indexes")
 
 
 def test_every_command_prints_the_version(heed: Heed, capsys: pytest.CaptureFixture[str]) -> None:

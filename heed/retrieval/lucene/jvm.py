@@ -80,12 +80,8 @@ def java_errors(doing: str) -> Iterator[None]:
             yield
     except (JavaException, UnicodeEncodeError) as error:
         message = getattr(error, "innermessage", None) or error
-        hint = "; give Java more with --heap" if "OutOfMemory" in str(error) else ""
-        hint = (
-            "; set LC_ALL to a locale of UTF-8, such as C.UTF-8"
-            if re.search("unmappable|surrogates", str(error))
-            else hint
-        )
+        hints = {"OutOfMemory": "; give Java more with --heap", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
+        hint = next((hint for said, hint in hints.items() if re.search(said, str(error))), "")
         raise JavaError(f"{doing}: Java says {message}{hint}") from error
 
 
