@@ -1,8 +1,8 @@
 """What a user meets before and beside the work: lists, help, errors."""
 
 import json
-import signal
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,17 +60,30 @@ def test_an_ascii_terminal_gets_all_there_is_to_print(tmp_path: Path, environmen
 
 def test_java_takes_the_paths_that_python_takes(tmp_path: Path, environment: dict[str, str]) -> None:
     """Under LC_ALL=C Java would take ASCII alone; so it does where Python does too, and the remedy is named."""
-    (tmp_path / "ö").mkdir()
+    folder = tmp_path / "ö"
+    write_jsonl(folder / "d.jsonl", [{"id": "1", "text": "trains collide"}])
+    (folder / "t.tsv").write_text("1\ttrains\n")
+    command = [
+        "-m",
+        "pipelines.trec",
+        "--docs",
+        "d.jsonl",
+        "--topics",
+        "t.tsv",
+        "--retriever",
+        "bm25",
+    ]
     for utf8, status, said in (("1", 0, b""), ("0", 1, b"set LC_ALL=C.UTF-8")):
         done = subprocess.run(
-            [sys.executable, "-m", "pipelines.neuclir", "--lang", "rus", "--retriever", "bm25", "--reranker", "none"],
-            cwd=tmp_path / "ö",
+            [sys.executable, *command],
+            cwd=folder,
             env={**environment, "LC_ALL": "C", "PYTHONUTF8": utf8},
             capture_output=True,
             check=False,
         )
         assert (done.returncode, said in done.stderr) == (status, True), done.stderr
-        shutil.rmtree(tmp_path / "ö" / "indexes")
+        for made in ("indexes", "runs"):
+            shutil.rmtree(folder / made)
 
 
 def test_every_command_prints_the_version(heed: Heed, capsys: pytest.CaptureFixture[str]) -> None:
