@@ -16,7 +16,7 @@ INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\xad]")  # of Persian and Ar
 MISREAD = re.compile(r"[^\W\d_][¡-©¬-¶¸-º¼-¿×÷‚„†‡ˆ‰‹›•˜™€][^\W\d_]|[a-z][À-Þ][a-z]|[Ά-Ώ]’[Ά-Ώ]")
 SEVERAL = 0.01  # of the characters: more misread ones, and an encoding does not fit
 NEAR = 0.1  # of the letters that are usual in the language, less those that are unlikely
-LEAST = 3  # usual letters that tell two encodings apart
+LEAST = 3  # usual letters of an alphabet that tell two encodings apart; of characters one does
 USUAL = 12  # letters of an alphabet
 SAMPLE = 1 << 14  # characters of a text that decide
 
@@ -70,9 +70,10 @@ def _best(content: bytes, lang: Language, likely: Sequence[str]) -> str:
     damaged = content.decode(errors="replace")
     if sum(map("\x7f".__lt__, damaged)) >= 2 * damaged.count("\ufffd"):
         return ""  # most is UTF-8
+    most, least = (None, 1) if lang.code in SYLLABIC else (USUAL, LEAST)
     names = (name for name in FREQUENCIES if name.rstrip("—") == NAMES.get(lang.name, lang.name))
     lists = ([letter for letter in FREQUENCIES[name] if not letter.isascii()] for name in names)
-    usual = {letter for letters in lists for letter in letters[: None if lang.code in SYLLABIC else USUAL]}
+    usual = {letter for letters in lists for letter in letters[:most]}
     fitting = []
     for name in lang.encodings:
         try:
@@ -85,7 +86,7 @@ def _best(content: bytes, lang: Language, likely: Sequence[str]) -> str:
         if match and len(MISREAD.findall(text)) <= SEVERAL * len(text):
             letters = [letter for letter in text.lower() if not letter.isascii()]
             share = sum(letter in usual for letter in letters) / max(len(letters), 1)
-            fitting.append((match.chaos - share, name, text, max(NEAR, LEAST / max(len(letters), 1))))
+            fitting.append((match.chaos - share, name, text, max(NEAR, least / max(len(letters), 1))))
     fitting.sort()
     near = [(name, text) for cost, name, text, _ in fitting if cost <= fitting[0][0] + fitting[0][3]]
     several = len({text for _, text in near}) > 1
