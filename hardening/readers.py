@@ -37,9 +37,9 @@ def _brought(path: Path) -> object:
 
 
 def _qrels(path: Path) -> object:
-    from heed.formats.trec_files import read_qrels
+    from heed.formats.user_files import read_judgements
 
-    return read_qrels(path, "zho")
+    return read_judgements(path, "zho")
 
 
 def _topics(path: Path) -> object:
@@ -156,12 +156,12 @@ READERS = (
     Reader("run", ".run", _run),
     *_named("any-run", (".json", ".jsonl"), _any_run),
     Reader("brought", ".run", _brought),
-    *_named("qrels", (".qrels", ".qrels.gz"), _qrels),
+    *_named("qrels", (".qrels", ".qrels.gz", ".csv", ".json"), _qrels),
     *_named("topics", (".jsonl", ".tsv", ".trec", ".txt.gz"), _topics),
     Reader("neuclir", ".jsonl", _neuclir),
     *_named("expected", (".txt", ".jsonl"), _expected),
-    *_named("documents", (".jsonl", ".jsonl.gz"), _documents),
-    *_named("tables", (".html", ".md", ".csv"), partial(_tables, "markdown")),
+    *_named("documents", (".jsonl", ".jsonl.gz", ".json", ".tsv"), _documents),
+    *_named("tables", (".html", ".md", ".csv", ".tsv"), partial(_tables, "markdown")),
     Reader("tables-rows", ".jsonl", partial(_tables, "rows")),
     Reader("pairs", ".tsv", _pairs),
     Reader("pool", ".jsonl", _pool),

@@ -57,6 +57,11 @@ LANGUAGES = {
     )
 }
 
+TAG = re.compile(r"([a-z]{2,3})(?:[-_][a-z]{4})?(?:[-_](?:[a-z]{2}|\d{3}))?")  # language, script, region
+OTHER_CODES = {  # of ISO 639-2, and of the members of a language that texts of it are marked with
+    **{"chi": "zho", "cmn": "zho", "per": "fas", "pes": "fas", "prs": "fas", "arb": "ara", "swh": "swa", "ger": "deu"},
+    **{"fre": "fra", "dut": "nld", "gre": "ell", "nob": "nor", "nb": "nor", "nno": "nor", "nn": "nor"},
+}
 
 # a Chinese character in words: NeuCLIR 1's Chinese documents have 743.1 characters and 427.7 tokens in the mean
 # (neuclir.github.io/neuclir1)
@@ -116,19 +121,20 @@ def words_in(unit: str) -> float:
 
 
 def known_language(code: str) -> Language | None:
-    """Return the language of an ISO 639-3 or 639-1 code, None for any other."""
-    by_short = (known for known in LANGUAGES.values() if known.short == code)
-    return LANGUAGES.get(code) or next(by_short, None)
+    """Return the language of an ISO 639 code, also with script and region: zho, zh, cmn, zh-CN, zho_Hans; else None."""
+    tag = TAG.fullmatch(code.lower())
+    first = OTHER_CODES.get(tag[1], tag[1]) if tag else code
+    return next((known for known in LANGUAGES.values() if first in (known.code, known.short)), None)
 
 
 def code_of(text: str) -> str:
-    """Return the ISO 639-3 code of a 639-3 or 639-1 code, and any other text as it is."""
+    """Return the ISO 639-3 code of a language that :func:`known_language` knows, and any other text as it is."""
     known = known_language(text)
     return known.code if known else text
 
 
 def language(code: str) -> Language:
-    """Return the language of an ISO 639-3 or 639-1 code.
+    """Return the language of a code, see :func:`known_language`.
 
     Raises :class:`UsageError` for any other code: Anserini would index it as English without a word.
     """

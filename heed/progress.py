@@ -43,13 +43,16 @@ class Work:
         self.unit = unit
 
 
+Replies = dict[str, list[bool | None]]  # of a chat model by topic: True is an answer; None is none, and asked for again
+_replies: ContextVar[Replies] = ContextVar("replies")
 _timings: ContextVar[list[Timing] | None] = ContextVar("timings", default=None)
 _warnings: ContextVar[list[str] | None] = ContextVar("warnings", default=None)
 _progress: ContextVar[bool] = ContextVar("progress", default=True)
 
 
 @contextmanager
-def _setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
+def setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
+    """Set a variable inside the block."""
     token = variable.set(value)
     try:
         yield value
@@ -59,17 +62,27 @@ def _setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
 
 def recording(timings: list[Timing]) -> AbstractContextManager[list[Timing]]:
     """Append the stages that are timed inside the block, in this thread, to ``timings``."""
-    return _setting(_timings, timings)
+    return setting(_timings, timings)
 
 
 def gathering(warnings: list[str]) -> AbstractContextManager[list[str]]:
     """Append the warnings of this thread inside the block to ``warnings`` too, each once."""
-    return _setting(_warnings, warnings)
+    return setting(_warnings, warnings)
+
+
+def replying() -> AbstractContextManager[Replies]:
+    """Gather what chat models reply to this thread inside the block."""
+    return setting(_replies, Replies())
+
+
+def replies() -> Replies:
+    """Return the replies that the :func:`replying` around has gathered."""
+    return _replies.get({})
 
 
 def showing(progress: bool) -> AbstractContextManager[bool]:
     """Show progress in this thread inside the block, or none."""
-    return _setting(_progress, progress)
+    return setting(_progress, progress)
 
 
 @contextmanager

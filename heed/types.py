@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import UsageError, fail
-from heed.templates import fill
+from heed.templates import fill, paragraphs
 
 Matrix = NDArray[np.float32]  # one vector a row
 
@@ -101,8 +101,8 @@ class Query(_QueryFields):
     def __new__(
         cls, qid: str, text: str = "", query: str = "", instruction: str = "", lang: str = "eng", condition: str = ""
     ) -> Self:
-        """Fill in text, query and condition where they are not given."""
-        query = query or text
+        """Fill in text, query and condition where they are not given, and join the lines of the instruction."""
+        query, instruction = query or text, paragraphs(instruction)
         text = text or fill(JOIN, query=query, instruction=instruction)
         condition = condition or ("original" if instruction else "query")
         return super().__new__(cls, qid, text, query, instruction, lang, condition)
@@ -130,7 +130,7 @@ class Topic(NamedTuple):
         """Return the query under ``condition``; KeyError if the topic has no instruction for it."""
         if condition == "query":
             return Query(self.qid, self.query, self.query, "", self.lang, condition)
-        instruction = self.instructions[condition]
+        instruction = paragraphs(self.instructions[condition])
         text = fill(join, query=self.query, instruction=instruction)
         return Query(self.qid, text, self.query, instruction, self.lang, condition)
 

@@ -17,6 +17,7 @@ from heed.submission.run_report import CheckedRun
 from heed.submission.tracks import TRACKS, Track
 from heed.types import CONDITIONS
 from pipelines.command import run_command
+from pipelines.options.data import topics_format_option
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser, listed, positive
 
@@ -44,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     rules.add_argument("--tag", default="", metavar="TAG", help="tag that the run must have; --fix writes it")
     rules.add_argument("--named-as-tag", action="store_true", help="refuse a file that is not named as its tag")
     rules.add_argument("--topics", type=Path, metavar="PATH", help="topics in any form, or a list of their ids")
+    topics_format_option(rules)
     rules.add_argument("--condition", choices=CONDITIONS, help="expect topics with this condition only (default: all)")
     rules.add_argument(
         "--docs",
@@ -128,7 +130,7 @@ def _rules(options: argparse.Namespace) -> Rules:
         limit=options.limit,
         team=options.team,
         tag=options.tag,
-        topics=expected_topics(options.topics, options.condition) if options.topics else None,
+        topics=expected_topics(options.topics, options.condition, options.topics_format) if options.topics else None,
         collection=read_collection_ids(options.docs) if options.docs else None,
         candidates=read_candidates(options.reranking) if options.reranking else None,
         file_name=_file_name_severity(options, track),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from heed.errors import HeedError, UsageError, fail
+from heed.formats.topic_ids import numbered
 from heed.progress import Timing, escaped, log, recording
 from heed.reuse import logged_once
 from pipelines import as_started, missing_package, print_any_character
@@ -39,6 +40,7 @@ def run_command(
             logging_to_stderr(options.quiet),
             logged_once(),
             recording(timings),
+            numbered(getattr(options, "topic_ids", None)),
             _own_modules(),
         ):
             body(options)

@@ -12,7 +12,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
 from heed.formats.pairs import pair, renamed, select, stem
 from heed.formats.run_warnings import warn_of_tags
-from heed.formats.trec_files import read_qrels
+from heed.formats.user_files import read_judgements
 from heed.measures import PerTopic, mean
 from heed.measures.absence import Absence, absent
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
@@ -26,7 +26,7 @@ from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import run_command
-from pipelines.options.data import encoding_option, subset_option
+from pipelines.options.data import encoding_option, run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, in the form of --qrel-diff")
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
-    subset_option(parser)
+    run_reading_options(parser)
     encoding_option(parser)
     parser.add_argument(
         "--measure",
@@ -127,7 +127,7 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
         work.did(len(options.run), "runs")
     with timed("measures") as work:
         values = compare(inputs, measures)
-        work.did(len(inputs.new), "pairs")
+        work.did(len(inputs.query_of), "pairs")
     if not values:
         raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
     _warn_of_missing_judgements(options)
@@ -136,7 +136,7 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
     compared = {measure: power_of(values[measure]) for measure in filter(is_compared_with_zero, values)}
     powers = {measure: power for measure, power in compared.items() if power}
-    print(f"{' → '.join(map(str, options.run))}: {len(inputs.new)} pairs, values ×100")
+    print(f"{' → '.join(map(str, options.run))}: {len(inputs.query_of)} pairs, values ×100")
     print(_measure_table(by_measure, powers))
     _print_powers(options, "mean that n topics tell from 0", powers)
     if options.per_topic:
@@ -165,9 +165,9 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     read = [read_any_run(path, options.subset, options.encoding or options.lang or "") for path in options.run]
     runs = [select(run, role) for run, role in zip(read, roles, strict=False)]
     warn_of_tags(options.run)
-    pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs)
-    reverse = renamed(runs[2], pair(runs[2].keys(), list(pairs))) if len(runs) == 3 else None
     qrels, new_qrels = _judgements(options)
+    pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs, (qrels, new_qrels))
+    reverse = renamed(runs[2], pair(runs[2].keys(), runs[1].keys() & pairs)) if len(runs) == 3 else None
     if not options.pairs:
         _check_unknown(options, runs, {*pairs, *pairs.values(), *qrels, *new_qrels})
     return replace(
@@ -185,8 +185,8 @@ def _judgements(options: argparse.Namespace) -> tuple[Qrels, Qrels]:
 
     lang = language(options.lang).code if options.lang else None
     encoding = options.encoding or lang or ""
-    qrels = read_qrels(options.qrels, lang, encoding) if options.qrels else {}
-    return qrels, read_qrels(options.new_qrels, lang, encoding) if options.new_qrels else {}
+    qrels = read_judgements(options.qrels, lang, encoding) if options.qrels else {}
+    return qrels, read_judgements(options.new_qrels, lang, encoding) if options.new_qrels else {}
 
 
 def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]) -> None:
@@ -256,7 +256,7 @@ def _compare_systems(options: argparse.Namespace) -> dict[str, Any]:
     )
     conditions = " → ".join(compared.conditions)
     print(f"{options.runs}: {conditions}, values ×100; **best**, _not significantly below it (p > {ALPHA})_")
-    with_power = {name: each.power() for name, each in compared.measures.items() if not name.startswith("Judged@")}
+    with_power = {name: each.power() for name, each in compared.measures.items() if not name.startswith("Judged")}
     powers = {measure: power for measure, power in with_power.items() if power}
     print(_system_table(compared, powers))
     _print_powers(options, "difference between two systems that these topics show", powers)
@@ -291,7 +291,7 @@ def _marked(measure: str, comparison: Comparison, system: str) -> str:
     if system not in comparison.means:
         return ABSENT
     text = format_value(measure, comparison.means[system])
-    if measure.startswith("Judged@"):  # no merit of a system
+    if measure.startswith("Judged"):  # no merit of a system
         return text
     if system == comparison.best:
         return f"**{text}**"

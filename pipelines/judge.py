@@ -158,16 +158,15 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
 
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
-    from heed.formats.trec_files import read_qrels
+    from heed.formats.user_files import read_judgements
     from heed.judging.pools.pool_inputs import read_runs
     from heed.measures.agreement import compare_judgements
 
     if not options.qrels:
         return None
     encoding = options.encoding or options.lang or ""
-    return compare_judgements(
-        read_qrels(options.qrels, None, encoding), judged.grades, read_runs(options.run, None, encoding), GRADES
-    )
+    qrels = read_judgements(options.qrels, None, encoding)
+    return compare_judgements(qrels, judged.grades, read_runs(options.run, None, encoding), GRADES)
 
 
 def _write(

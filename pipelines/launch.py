@@ -85,6 +85,7 @@ def experiment_of(options: argparse.Namespace, collection: Collection) -> Experi
         search=search_of(options),
         machine=machine_of(options),
         registry=registry_of(options),
+        keep_own_id=options.keep_own_id,
     )
     experiment.command = options.command_line
     return experiment

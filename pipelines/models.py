@@ -218,10 +218,7 @@ def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) ->
     if model.status != "api" and "/" in model.source:
         yield "source", f"{model.source}, revision {model.revision or 'not pinned'}"
     if model.pickled:
-        yield (
-            "weights",
-            "pickled: converted to safetensors once, in a process of its own with little memory",
-        )
+        yield "weights", "pickled: converted to safetensors once, in a process of its own with little memory"
     if model.base:
         yield "base", f"{model.base}, revision {model.base_revision or 'not pinned'}"
     if model.price:
@@ -248,7 +245,7 @@ def _scoring(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, prompt in (facts["prompts"] or {}).items():
         yield f"prompt, {name}", visible(prompt)
     if facts["prompts"] == {}:
-        yield "prompts", "none in its files"
+        yield "prompts", "none is read"
     if facts["pair"]:
         yield "pair", facts["pair"]
     labels = {"max_length": "longest input", "truncation_side": "cut at the", "dtype": "precision"}

@@ -5,10 +5,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from heed.datasets.own_ids import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import locked, unpacked_name
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool, read_pool
+from heed.formats.topic_ids import number_hint
 from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
@@ -16,8 +18,8 @@ from heed.retrieval.corpus import Corpus
 from heed.types import Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import run_command
-from pipelines.options.collection import RERANKERS, depth_option, maxp_option, program_option
-from pipelines.options.data import condition_option, reading_options, subset_option, text_options
+from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
+from pipelines.options.data import condition_option, reading_options, run_reading_options, text_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, log_options
@@ -42,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     condition_option(system)
     depth_option(system, "rescore a topic's N best")
     maxp_option(system)
+    keep_own_id_option(system)
     output = command.add_argument_group("output")
     output.add_argument("--out", required=True, type=Path, metavar="RUN", help="run to write; .gz by its suffix")
     output.add_argument("--tag", metavar="TAG", help="tag of the run (default: reranker and condition)")
@@ -49,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     log_options(output)
     reading = command.add_argument_group("how topics and documents are read")
     reading_options(reading)
-    subset_option(reading)
+    run_reading_options(reading)
     model_options(command.add_argument_group("models"))
     machine_options(command)
     engine_options(command)
@@ -114,6 +117,9 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     else:
         run = read_any_run(options.run, options.subset, options.encoding or options.lang or "")
         lists = {qid: ranked(scores) for qid, scores in run.items()}
+    if not options.keep_own_id:
+        for qid in own_documents(topics, store, ignores_own_ids(options.docs[0])) & lists.keys():
+            lists[qid] = [docid for docid in lists[qid] if docid != qid]
     # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
     pooled = {
         topic.qid: lists[topic.qid if topic.qid in lists else topic.base][: options.depth]
@@ -122,7 +128,8 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     }
     unused = sorted(lists.keys() - {qid for topic in topics for qid in (topic.qid, topic.base)})
     if not pooled:
-        raise DataError(f"{options.run}: none of its topics ({brief(unused)}) is asked in {options.topics}")
+        hint = number_hint(unused, [topic.qid for topic in topics])
+        raise DataError(f"{options.run}: none of its topics ({brief(unused)}) is asked in {options.topics}{hint}")
     if unused:
         log.info(f"{options.run}: {len(unused)} topics are not asked here and left out: {brief(unused)}")
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardening.models.folders import ADAPTER, DISTANCE, UNTOLD, Case, make
+from hardening.models.folders import ADAPTER, DISTANCE, PRETRAINED, UNTOLD, Case, make
 from hardening.models.scores import document_text, heed_scores, library_scores
 from hardening.models.weights import MISSING, UNEXPECTED
 from heed.errors import HeedError
@@ -38,6 +38,7 @@ A_SEED = 1_000_000  # cases of a seed
 MUST_REFUSE = {
     MISSING: "the libraries fill them with random numbers",
     UNEXPECTED: "the file is another network's, of which the libraries read a part",
+    PRETRAINED: "the libraries guess a pooling that it was never trained with",
 }
 MAY_REFUSE = {
     ADAPTER: "Heed may ask for it to be merged first",

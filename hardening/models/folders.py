@@ -15,6 +15,7 @@ POOLINGS = ("mean", "cls", "lasttoken", "max", "mean_sqrt_len_tokens", "weighted
 ADAPTED = ("Bert", "Roberta", "XLMRoberta", "Llama", "Mistral", "Qwen2", "Qwen3")
 ADAPTER = "adapter of a classifier"
 DISTANCE = "a distance as similarity"
+PRETRAINED = "a masked language model without modules"
 UNTOLD = "late interaction that no file names"
 SIMILARITIES = ("cosine", "absent", None, "dot", "euclidean")
 PROMPTS = (
@@ -74,6 +75,11 @@ def make(number: int, dtypes: tuple[str, ...], place: Path) -> Case:
         (folder / lacks).unlink(missing_ok=True)
     if use == "l" and lacks in ("modules.json", SETTINGS):
         fault = MISSING if lacks == "modules.json" else fault or UNTOLD  # without modules the projection is a new one
+    told = [
+        (folder / file).read_text() if (folder / file).is_file() else "" for file in ("modules.json", "config.json")
+    ]
+    if use == "b" and not told[0] and "ForMaskedLM" in told[1]:
+        fault = PRETRAINED
     dtype = draw("dtype", *dtypes)  # last, so that a case is the same for any dtypes but for this
     rope = draw.odd.get("rope") or {}
     # a decoder's classifier looks for the last token that is not the configuration's padding

@@ -11,6 +11,7 @@ from heed.errors import UsageError, fail
 from heed.files import CONTROL
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Files, Source
+from heed.formats.topic_ids import number_hint
 from heed.languages import LANGUAGES, Language, foreign_letters
 from heed.measures.evaluate import Judging
 from heed.notebook import html_table
@@ -33,6 +34,7 @@ class Collection:
     ``warnings`` are those of its files, which results repeat. ``parts`` by language are there where documents are in
     several: each is searched, and this, which has no one language for an index, is what merged lists are measured over.
     ``averaged`` is the measure that a benchmark averages over its collections, as ``score``; empty without any.
+    ``own_ids``: documents with the id of a query are left out of its list, whatever their text.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Collection:
     warnings: Sequence[str] = ()
     parts: Mapping[str, "Collection"] = field(default_factory=dict)
     averaged: str = ""
+    own_ids: bool = False
 
     def __post_init__(self) -> None:
         """Fill in ``index``."""
@@ -151,18 +154,24 @@ def missing_documents(collection: Collection, store: DocumentStore) -> int:
         log.info(f"no judgements for any of the {len(known)} topics: runs are written, nothing can be measured")
     for condition, qrels in qrels_of.items():
         unknown = sorted(qrels.keys() - set(known))
+        hint = number_hint(unknown, known)
         judged = sorted({docid for qid in qrels.keys() & set(known) for docid in qrels[qid]})
         absent = store.missing(judged)
         if len(unknown) == len(qrels):
-            problems.append(_foreign(condition, "topics", unknown, known, "among the topics"))
+            problems.append(_foreign(condition, "topics", unknown, known, "among the topics") + hint)
         elif judged and len(absent) == len(judged):
             here = [document.docid for document in store.within(0, SHOWN_IDS)]
             problems.append(_foreign(condition, "judged documents", judged, here, "in the collection"))
         else:
             missing.update(absent)
-            _warn_in_part(condition, "topics", unknown, len(qrels), "among the topics")
+            _warn_in_part(condition, "topics", unknown, len(qrels), f"among the topics{hint}")
             _warn_in_part(condition, "judged documents", absent, len(judged), "in the collection")
     fail(problems)
+    for condition in conditions_of(collection.topics, ()):
+        is_judged = [topic.qid in collection.judging.of(condition) for topic in under(collection.topics, condition)]
+        if 0 < 2 * sum(is_judged) < len(is_judged):
+            judged_topics = f"{sum(is_judged)} of {len(is_judged)} topics are judged under {condition}"
+            warn(f"qrels: {judged_topics}; means are over these alone")
     return len(missing)
 
 

@@ -8,13 +8,16 @@ from heed.datasets.catalogue import Named, Part
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.fetchable import page_files, repository_of
 from heed.datasets.hub import Repository, snapshot
+from heed.datasets.irds import find_topics
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.own_files import ir_dataset, own_collection, source_of
+from heed.datasets.own_ids import ignores_own_ids
 from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
+from heed.files import unpacked_name
 from heed.formats.data_set_folders import is_data_set, split_files
 from heed.formats.data_set_rows import grades_of, listed_of, read_rows, topics_of, warn_blank
-from heed.formats.user_files import ROWS, judged_topics, read_judgements, read_topics
+from heed.formats.user_files import ROWS, judged_topics, read_judgements
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -58,6 +61,7 @@ def _read_entry(named: Named, settings: Settings) -> Collection:
         judging=collection.judging._replace(measures=entry.measures, robust=entry.robust, pairs=entry.pairs),
         reranked=entry.reranked and not files.docs,
         join=entry.join,
+        own_ids=ignores_own_ids(entry.hub or entry.id) and not files.docs,
     )
 
 
@@ -100,7 +104,7 @@ def _of_parts(named: Named, settings: Settings) -> Collection:
 
 
 def _judged(paths: Sequence[Path], only_language: str | None) -> Qrels:
-    if len(paths) > 1 or paths[0].name.endswith(ROWS):
+    if len(paths) > 1 or unpacked_name(paths[0]).endswith(ROWS):
         return grades_of(read_rows(paths))
     return read_judgements(paths[0], only_language)
 
@@ -111,7 +115,7 @@ def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels
     lang = language(entry.query_lang or entry.lang).code
     paths = [Path(files.topics)] if files.topics else _paths(named, entry.topics, settings.data)
     if files.topics_format or not entry.columns:
-        read = (read_topics(path, lang, fields, files.topics_format, files.encoding) for path in paths)
+        read = (find_topics(path, lang, fields, files.topics_format, files.encoding) for path in paths)
         return [topic for topics in read for topic in topics], {}, {}
     if fields != "title":
         raise UsageError(f"{named.name}: its topics have one text, no {fields}; expected fields title")

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, with_warnings
+from heed.datasets.irds import find_topics
 from heed.datasets.layout import Layout, Settings
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text
@@ -66,7 +67,7 @@ def _read_tables(name: str, settings: Settings) -> Collection:
             raise UsageError(f"{files.docs[0]}: a subset of FollowTable; give it as --data")
         paths = [Path(path) for path in files.docs]
         name, part = collection_name(paths[0]), spoken.code
-        published = Published(*read_own(files, spoken.code), paths)
+        published = Published(*read_own(files, spoken.code, read=find_topics), paths)
     elif name == SAMPLE:
         part, published = "eng", _sample()
     else:
@@ -74,7 +75,7 @@ def _read_tables(name: str, settings: Settings) -> Collection:
         part, published = folder.resolve().name, read_followtable(folder)
     topics, listed = published.topics, published.traps
     if files.topics and not files.docs:
-        topics, listed = read_topics(Path(files.topics), spoken.code, "title", files.topics_format, files.encoding), {}
+        topics, listed = find_topics(Path(files.topics), spoken.code, "title", files.topics_format, files.encoding), {}
     return Collection(
         name=files.name or name,
         subset=part if form == "raw" else f"{part}-{form}",

@@ -20,14 +20,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.downloads import File, fetch
-from heed.errors import DataError, HeedError, UsageError
+from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
-from heed.formats.documents import Line
+from heed.formats.documents import Line, checked
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topics import query_and_description
+from heed.formats.topic_ids import topics_with_ids, with_ids
+from heed.formats.topics import FIELDS, query_and_description
 from heed.formats.trec_files import parse_qrels, read_qrels
-from heed.languages import LANGUAGES
+from heed.formats.user_files import read_topics
+from heed.languages import LANGUAGES, language
 from heed.progress import log
 from heed.types import Document, Qrels, Subtopics, Topic, by_subtopic
 
@@ -37,17 +39,25 @@ CODES = {known.short: known.code for known in LANGUAGES.values()}
 HOST = re.compile(r"HTTPS?ConnectionPool\(host=\\*'([^'\\]+)")  # in the requests library's errors
 HUB, MIRROR = "https://huggingface.co", "https://mirror.ir-datasets.com"
 NIST_2023 = "qrels.final.gains.{}"  # the gains 0, 1, 3; qrels.final has the four raw levels
+# of a topic's title, description and narrative; in the data sets of TREC in Chinese and Spanish a language follows
+NAMES = ("title", "text", "query"), ("description", "desc"), ("narrative", "narr", "guidelines")
+# of documents without a default text: clinical trials, arguments, code
+TEXTS = "title condition summary detailed_description eligibility premises_texts conclusion func_name code"
 
 
 class IrDataset:
     """The documents of an ir_datasets id as a :class:`heed.formats.documents.Source`."""
 
     def __init__(self, dataset_id: str) -> None:
-        """Look the id up; raises :class:`DataError` if ir_datasets does not know it or it has no documents."""
+        """Look the id up; :class:`DataError` if ir_datasets does not know it, or it has no documents with text."""
         self._id = dataset_id
-        load(dataset_id)
+        dataset = load(dataset_id)
         if not has_documents(dataset_id):
             raise DataError(f"{dataset_id}: has no documents; expected an ir_datasets id that has, or files")
+        kind = dataset.docs_cls()
+        self._texts = [] if hasattr(kind, "default_text") else [name for name in kind._fields if name in TEXTS.split()]
+        if not self._texts and not hasattr(kind, "default_text"):
+            raise DataError(f"{dataset_id}: its documents have {', '.join(kind._fields)}, no text; expected another id")
 
     def __str__(self) -> str:
         """Return the id as shown to the user."""
@@ -61,13 +71,18 @@ class IrDataset:
     @property
     def recipe(self) -> dict[str, str]:
         """The id and the version of ir_datasets, which checks the files that it fetches."""
-        return {"ir_datasets": self._id, "version": version("ir_datasets")}
+        recipe = {"ir_datasets": self._id, "version": version("ir_datasets")}
+        return {**recipe, "text": "articles"} if self._id.startswith("wapo/") else recipe
 
     def lines(self) -> Iterator[Line]:
-        """Yield every document with ir_datasets' own choice of text: its ``default_text``, title included."""
+        """Yield every document with ir_datasets' own choice of text, title included, else with that of ``TEXTS``."""
         with _data_errors(self._id):
+            if articles := getattr(load(self._id), "docs_wapo_raw_iter", None):  # default_text lacks paragraphs
+                yield from (checked(Path(self._id), number, record) for number, record in enumerate(articles(), 1))
+                return
             for number, record in enumerate(load(self._id).docs_iter(), 1):
-                yield Line(Path(self._id), number, Document(record.doc_id, "", record.default_text()))
+                text = " ".join(getattr(record, name) or "" for name in self._texts) or record.default_text()
+                yield Line(Path(self._id), number, Document(record.doc_id, "", text))
 
 
 def load(dataset_id: str) -> Any:
@@ -97,19 +112,36 @@ def language_of(dataset_id: str) -> str:
 def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     """Return the topics, with their narratives as original instructions.
 
-    ``fields`` chooses title, description or both where the topics have them; others are taken as
-    they are. Raises :class:`DataError` for an id without topics, or with topics in another language
-    than the documents, and for files that are missing or damaged.
+    ``fields`` chooses title, description or both; a title is also the query, else ir_datasets' own choice of text.
+    Raises :class:`DataError` for an id without topics, or with topics that are no texts, lack what ``fields``
+    chooses or are not in ``lang``, and for files that are missing or damaged.
     """
     if dataset_id.startswith(CROSS):
         raise UsageError(f"{dataset_id}: its topics come in several languages; use heed neuclir")
     dataset = load(dataset_id)
     if not dataset.has_queries():
         raise DataError(f"{dataset_id}: has no topics; name them with --topics")
-    with _data_errors(dataset_id):
-        _check_language(dataset, dataset_id)
-    queries = _counted(dataset_id, "topic", dataset.queries_iter)
-    return [_topic(query, lang, fields) for query in queries]
+    kind, short = dataset.queries_cls(), language(lang).short
+    usable = [[name + end for name in names for end in ("", f"_{short}", f"_{short}1")] for names in NAMES]
+    names = [next((name for name in names if name in kind._fields), "") for names in usable]
+    has_query = query_and_description(names[0], names[1], fields)[0]
+    if not has_query and not (fields == "title" and hasattr(kind, "default_text")):
+        listed = ", ".join(kind._fields[1:])
+        raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or --topics")
+    if (spoken := dataset.queries_lang()) and spoken != short:
+        raise DataError(f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give other --topics or --lang")
+    topics = [_topic(query, lang, fields, names) for query in _counted(dataset_id, "topic", dataset.queries_iter)]
+    blank = [topic for topic in topics if not topic.query and fields != "title"]
+    fail(f"{dataset_id}: topic {topic.qid} has no {FIELDS[fields]}" for topic in blank)
+    return topics_with_ids(topics, dataset_id)
+
+
+def find_topics(
+    path: Path, lang: str, fields: str, form: str | None = None, encoding: str | None = None
+) -> list[Topic]:
+    """Return the topics of a file or folder, see :func:`heed.formats.user_files.read_topics`, else of an id."""
+    is_id = not path.exists() and find_spec("ir_datasets")
+    return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form, encoding)
 
 
 def read_judgements(dataset_id: str) -> Qrels:
@@ -121,8 +153,8 @@ def read_judgements(dataset_id: str) -> Qrels:
     for judgement in _counted(_judgements_file(dataset, dataset_id), "judgement", dataset.qrels_iter):
         subtopics = topics.setdefault(judgement.query_id, {})
         subtopic = getattr(judgement, "subtopic_id", None) or getattr(judgement, "iteration", None) or "0"
-        subtopics.setdefault(subtopic, {})[judgement.doc_id] = judgement.relevance
-    return by_subtopic(topics)
+        subtopics.setdefault(subtopic, {})[judgement.doc_id] = int(judgement.relevance)  # codesearchnet's are texts
+    return with_ids(by_subtopic(topics), dataset_id)
 
 
 def _judgements_file(dataset: Any, dataset_id: str) -> str:
@@ -144,21 +176,13 @@ def _counted(source: str, kind: str, read: Callable[[], Iterator[Any]]) -> Itera
         yield item
 
 
-def _check_language(dataset: Any, dataset_id: str) -> None:
-    queries, documents = dataset.queries_lang(), dataset.docs_lang()
-    if queries and documents and queries != documents:
-        raise DataError(
-            f"{dataset_id}: topics in {queries!r} for documents in {documents!r}; give topics in the documents' "
-            "language with --topics and --qrels"
-        )
-
-
-def _topic(query: Any, lang: str, fields: str) -> Topic:
-    texts = getattr(query, "title", None), getattr(query, "description", None)
-    text, description = query_and_description(*texts, fields)
-    narrative = (getattr(query, "narrative", None) or "").strip()
+def _topic(query: Any, lang: str, fields: str, names: Sequence[str]) -> Topic:
+    title, description, narrative = (getattr(query, name, None) for name in names)
+    text, description = query_and_description(title, description, fields)
+    narrative = (narrative or "").strip()
     instructions = {"original": narrative} if narrative else {}
-    text = text or query.default_text().strip()
+    if not text and fields == "title":
+        text = query.default_text().strip()
     return Topic(query.query_id, lang, text, instructions, description=description)
 
 

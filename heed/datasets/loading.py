@@ -10,6 +10,7 @@ from heed.datasets.irds import has_documents
 from heed.datasets.layout import Layout, Settings, check_settings, layout_at
 from heed.datasets.own_files import IDS, OWN_FILES
 from heed.errors import UsageError, fail
+from heed.formats.topic_ids import numbered
 from heed.formats.user_files import OwnFiles
 
 
@@ -21,7 +22,15 @@ def find_collections(name: str | None, settings: Settings, catalogue: Catalogue 
     that it does not take; :class:`DataError` for missing data, saying how to get them, and for damaged files.
     """
     members, layout, settings = _resolved(name, settings, catalogue or Catalogue())
-    return layout.read(members, settings)
+    collections, files = layout.read(members, settings), settings.files
+    carried = {condition for each in collections for topic in each.topics for condition in topic.instructions}
+    fail(
+        f"--{condition}-qrels {path}: no topic has an instruction for {condition}; expected topics as JSON lines with "
+        f'"instructions": {{"original": "…", "{condition}": "…"}}'
+        for condition, path in (("changed", files.changed_qrels), ("reversed", files.reversed_qrels))
+        if path and condition not in carried
+    )
+    return collections
 
 
 def load(
@@ -80,6 +89,7 @@ def load_files(
     lang: str | None = None,
     fields: str = "title",
     topics_format: str | None = None,
+    topic_ids: str | None = None,
     name: str | None = None,
     encoding: str | None = None,
 ) -> Collection:
@@ -87,15 +97,17 @@ def load_files(
 
     ``docs`` are files, folders or one id of ir_datasets; ``lang`` defaults to English. A folder in BEIR's or MTEB's
     layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels/test.tsv``) needs neither ``topics`` nor ``qrels``: they are
-    taken from it, the judgements of the split ``test``, or of the only one. Results and indexes go to folders called
-    ``name``, by default after the first of ``docs``. ``encoding`` is that of all files that are not UTF-8, by
-    default one of the language's that fits clearly. Raises :class:`UsageError` without topics.
+    taken from it, the judgements of the split ``test``, or of the only one. ``topic_ids="number"`` leaves prefix and
+    leading zeros of topics' ids out, so that ``051`` is 51. Results and indexes go to folders called ``name``, by
+    default after the first of ``docs``. ``encoding`` is that of all files that are not UTF-8, by default one of the
+    language's that fits clearly. Raises :class:`UsageError` without topics.
     """
     paths = [docs] if isinstance(docs, str | Path) else docs
     original, changed, reverse = (Path(path) if path else None for path in (qrels, changed_qrels, reversed_qrels))
     topics_path = str(topics) if topics else None
     files = OwnFiles(tuple(map(str, paths)), topics_path, topics_format, original, changed, reverse, name, encoding)
-    [collection] = find_collections(None, Settings(files, lang=lang or "", fields=fields))
+    with numbered(topic_ids):
+        [collection] = find_collections(None, Settings(files, lang=lang or "", fields=fields))
     return collection
 
 

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, warn_of_letters, warn_of_unchanged, with_warnings
-from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
+from heed.datasets.irds import CODES, IrDataset, find_topics, language_of, read_judgements, read_queries
 from heed.datasets.layout import Layout, Settings
+from heed.datasets.own_ids import ignores_own_ids
 from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError
 from heed.formats.data_set_folders import collection_name, config_files
 from heed.formats.data_set_rows import read_candidates
 from heed.formats.documents import Files, Source
-from heed.formats.user_files import read_own, read_topics
+from heed.formats.topic_ids import number_hint
+from heed.formats.user_files import read_own
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -25,17 +27,19 @@ def ir_dataset(dataset: str, settings: Settings) -> Collection:
     """Return a collection of ir_datasets; files of ``settings`` replace its documents, topics or judgements."""
     code, files, fields = _language([dataset], settings.lang), settings.files, settings.fields
     qrels = files.judgements(code)
-    published = {} if "original" in qrels else read_judgements(dataset)
     if files.topics:
-        topics = read_topics(Path(files.topics), code, fields, files.topics_format, files.encoding)
+        topics = find_topics(Path(files.topics), code, fields, files.topics_format, files.encoding)
     else:
         topics = read_queries(dataset, code, fields)
+    published = {} if "original" in qrels else read_judgements(dataset)
     if any(topic.qid in published for topic in topics):
         qrels["original"] = published
     elif published:
-        log.info(f"{dataset}: its judgements are of none of the {len(topics)} topics given, and not used")
+        hint = number_hint(published, [topic.qid for topic in topics])
+        log.info(f"{dataset}: its judgements are of none of the {len(topics)} topics given, and not used{hint}")
     source = source_of(files.docs, files.encoding or code) if files.docs else IrDataset(dataset)
-    return plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
+    collection = plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
+    return replace(collection, own_ids=ignores_own_ids(dataset) and not files.docs)
 
 
 @with_warnings
@@ -56,7 +60,7 @@ def own_collection(settings: Settings) -> Collection:
         qrels = {condition: grades for condition, grades in paired.qrels.items() if grades} | files.judgements(code)
         log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
     else:
-        topics, qrels = read_own(files, code, fields)
+        topics, qrels = read_own(files, code, fields, read=find_topics)
         candidates = read_candidates(folder) if folder else {}
     source = source_of(files.docs, files.encoding or code)
     return replace(plain_collection(name, code, source, topics, qrels), candidates=candidates)
@@ -73,11 +77,11 @@ def given_files(
 ) -> tuple[str, str, Source, list[Topic]]:
     """Return a name for ``docs``, their language, the documents and the topics.
 
-    ``docs`` are files and folders, or one id of ir_datasets. ``lang`` defaults to the language that ir_datasets
-    names, else to English. Raises :class:`UsageError` for an unknown language.
+    ``docs`` and ``topics`` are files and folders, or one id of ir_datasets. ``lang`` defaults to the language that
+    ir_datasets names, else to English. Raises :class:`UsageError` for an unknown language.
     """
     code = _language([path for path in docs if not Path(path).exists()], lang)
-    read = read_topics(Path(topics), code, fields, topics_format, encoding)
+    read = find_topics(Path(topics), code, fields, topics_format, encoding)
     source = source_of(docs, encoding or code)
     warn_of_unchanged(read)
     warn_of_letters(source, language(code))

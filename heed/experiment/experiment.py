@@ -1,12 +1,15 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from heed.datasets.collection import Collection, check_collection, missing_documents
+from heed.datasets.own_ids import own_documents, without_own
 from heed.errors import UsageError, fail
 from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.manifest import manifest
@@ -20,6 +23,7 @@ from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import as_tag
+from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.own_measures import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
@@ -31,7 +35,7 @@ from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
-from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
+from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of, config_of
 from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
@@ -59,16 +63,17 @@ class Experiment:
         search: Search | None = None,
         machine: Machine | None = None,
         registry: Registry | None = None,
+        keep_own_id: bool = False,
         progress: bool = True,
     ) -> None:
         """Check the settings; nothing is read or built before the first system runs.
 
-        ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry);
-        ``depth`` the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what
-        models, Java and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the
-        models; ``progress`` is whether longer work shows bars, on a terminal or in a notebook. Raises
-        :class:`UsageError` for invalid settings and a missing GPU, :class:`DataError` for topics that no result can be
-        written of.
+        ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry); ``depth``
+        the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what models, Java
+        and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the models;
+        ``keep_own_id`` keeps a query that is a document itself in its own list; ``progress`` is whether longer work
+        shows bars, on a terminal or in a notebook. Raises :class:`UsageError` for invalid settings and a missing GPU,
+        :class:`DataError` for topics that no result can be written of.
         """
         if isinstance(conditions, str):
             raise UsageError(f"conditions: found {conditions!r}, expected a list")
@@ -83,7 +88,7 @@ class Experiment:
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
         self._machine, self._search, self._registry = machine, search, registry or Registry()
-        self._progress = progress
+        self._progress, self._keep_own_id = progress, keep_own_id
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
         self._run_paths: set[Path] = set()
@@ -131,6 +136,12 @@ class Experiment:
             work.did(store.count, "documents")
         self._missing = missing_documents(self.collection, store)
         return store
+
+    @cached_property
+    def _left_out(self) -> AbstractSet[str]:
+        """The queries that are documents themselves and left out of their own lists."""
+        topics, by_id = self.collection.topics, self.collection.own_ids
+        return set() if self._keep_own_id else own_documents(topics, self.documents, by_id)
 
     @cached_property
     def _workers(self) -> WorkerPool:
@@ -192,9 +203,9 @@ class Experiment:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
         with self._working():
             retriever = self._systems.retriever(system)
-            digest, depth = self.documents.digest, self.depth
+            digest, depth, left_out = self.documents.digest, self.depth, self._left_out
             return self._runs_of(
-                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest)
+                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest, left_out)
             )
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
@@ -235,7 +246,8 @@ class Experiment:
         """
         with self._working():
             reranker = self._systems.reranker(system)
-            pooled = self._pooled(candidates, depth)
+            pooled = {**self._pooled(candidates, depth)}
+            pooled |= {qid: [docid for docid in pooled[qid] if docid != qid] for qid in self._left_out & pooled.keys()}
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
@@ -243,6 +255,8 @@ class Experiment:
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
+            if '"cues"' in json.dumps(config_of(reranker)):  # it reads instructions by them
+                warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             return self._runs_of(reranker, lambda path, queries: rescore_to_file(path, reranker, queries, documents))
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
@@ -270,7 +284,7 @@ class Experiment:
         with self._working():
             files = {
                 condition: run_to_file(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
-                for condition, run in runs.items()
+                for condition, run in ((condition, without_own(run, self._left_out)) for condition, run in runs.items())
             }
             return SystemRuns(name, config, files)
 
@@ -291,7 +305,8 @@ class Experiment:
             move_aside(folder, self._run_paths, self.documents.digest, topics)
             made_by = self._manifest(systems)
             size = self.documents.count + self._missing
-            scope = Scope(self.collection, judging, folder, self._index, self.documents.digest, size, self.warnings)
+            about = self.collection, judging, folder, self._index, self.documents.digest, size, self.warnings
+            scope = Scope(*about, {system.name: system.unanswered for system in systems})
             results = results_of(scope, systems, made_by)
         write_json(folder / "timings.json", self.timings)
         return results
@@ -320,6 +335,7 @@ class Experiment:
 
     def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
+        settings |= {"own ids left out": len(self._left_out)} if self._left_out else {}
         return manifest(self.command, self.collection, self.documents.digest, systems, settings)
 
 

@@ -42,11 +42,13 @@ class Scope(NamedTuple):
     documents: str
     size: int
     warnings: list[str]
+    unanswered: dict[str, int]  # of :class:`heed.experiment.results.Results`
 
     def results(self, details: Sequence[Detail]) -> Results:
         """Return figures by topic as results, with the warnings so far."""
         directions = own_directions(self.judging.all_measures)
-        return Results(self.collection.name, self.collection.subset, details, tuple(self.warnings), directions)
+        about = self.collection.name, self.collection.subset, details, tuple(self.warnings)
+        return Results(*about, directions, self.unanswered)
 
 
 def results_of(scope: Scope, systems: Sequence[SystemRuns], made_by: Recipe) -> Results:

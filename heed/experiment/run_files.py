@@ -1,19 +1,21 @@
 """Runs in files: made by a system, or reused where they were made with the same inputs and settings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
+from heed.datasets.own_ids import Scores, without_own
 from heed.errors import DataError
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
+from heed.formats.run_warnings import one_score
 from heed.formats.trec_files import as_tag, read_run, write_run
 from heed.notebook import html_table
-from heed.progress import brief, timed, warn
-from heed.reranking.rescore import PoolDocuments, rescore
+from heed.progress import brief, replies, replying, timed, warn
+from heed.ranking import top
+from heed.reranking.rescore import PoolDocuments, rescore, unanswered
 from heed.reuse import ensure_file, note_of, recipe_version
 from heed.types import Config, Query, Reranker, Retriever, config_of, load
-
-Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
 
 
 class RunFile:
@@ -21,7 +23,7 @@ class RunFile:
 
     def __init__(self, path: Path) -> None:
         """Take the file at ``path``, which is about to be written or found to be the same as before."""
-        self.path, self.reused, self.sha256 = path, False, ""
+        self.path, self.reused, self.sha256, self.unanswered = path, False, "", 0
         self._run: Run | None = None
 
     def write(self, scores: Scores, tag: str) -> None:
@@ -47,7 +49,7 @@ class SystemRuns(Mapping[str, Run]):
     def __init__(self, name: str, config: Config | None, files: Mapping[str, RunFile]) -> None:
         """Take the files by condition; whoever asks for a run may change it, so that it is not what its file says."""
         self.name, self.config, self._files = name, config, dict(files)
-        self._may_differ = False
+        self._may_differ, self.unanswered = False, sum(file.unanswered for file in files.values())
 
     def __getitem__(self, condition: str) -> Run:
         """Return the run of a condition."""
@@ -95,18 +97,22 @@ def run_to_file(path: Path, scores: Scores, tag: str) -> RunFile:
     return file
 
 
-def search_to_file(path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str) -> RunFile:
+def search_to_file(
+    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, left_out: AbstractSet[str]
+) -> RunFile:
     """Return the ``depth`` best documents of each query, written to ``path`` or reused.
 
-    ``documents`` is the digest of the collection's documents.
+    ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
     """
 
-    def search() -> Scores:
+    def search(_: Path) -> Scores:
         with timed("run", _label(retriever, queries)) as work:
             work.did(len(queries), "topics")
-            return retriever.search(queries, depth)
+            lists = without_own(retriever.search(queries, depth + bool(left_out)), left_out)
+            return {qid: top(scores, depth) for qid, scores in lists.items()} if left_out else lists
 
-    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents}, search)
+    own_ids = {"own ids left out": digest_json(sorted(left_out))} if left_out else {}
+    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, search)
 
 
 def rescore_to_file(
@@ -116,19 +122,21 @@ def rescore_to_file(
 
     What a killed process has scored lies in ``.made`` beside the file, and is used if the inputs are the same.
     """
-    journal = note_of(path).with_suffix(".partial")
     recipe: Config = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
-    file = _ensure(
-        path, reranker, queries, recipe, lambda: rescore(reranker, queries, documents, journal, documents.digest)
-    )
-    journal.unlink(missing_ok=True)
-    return file
+
+    def score(journal: Path) -> Scores:
+        return rescore(reranker, queries, documents, journal, documents.digest)
+
+    return _ensure(path, reranker, queries, recipe, score)
 
 
 def _ensure(
-    path: Path, system: Retriever | Reranker, queries: Sequence[Query], recipe: Config, make: Callable[[], Scores]
+    path: Path, system: Retriever | Reranker, queries: Sequence[Query], recipe: Config, make: Callable[[Path], Scores]
 ) -> RunFile:
-    """Return the run, and warn where nothing was found for a query."""
+    """Return the run; warn where a topic has no documents, one score for all, or a reply that is no answer.
+
+    ``make`` gets the path of a journal, which stays where such replies are asked for again: by the next call.
+    """
     name, config = _label(system, queries), config_of(system)
     condition = queries[0].condition if queries else ""
     made_of = {
@@ -138,22 +146,30 @@ def _ensure(
         "topics": digest_json(queries),
         **recipe,
     }
-    file = RunFile(path)
+    file, journal = RunFile(path), note_of(path).with_suffix(".partial")
+
+    def doubts() -> list[str]:
+        empty = [query.qid for query in queries if query.qid not in file.read()]
+        nothing = f"{path.name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}"
+        return [nothing, *one_score(path.name, file.read())][not empty :]
 
     def build() -> Config:
         with timed("prepare", system.name):
             load(system)
-        run = make()
+        run = make(journal)
+        count, warnings = unanswered(path.name, replies(), run)
         tag = recipe.get("tag") or as_tag(name)
         file.write({qid: scores for qid, scores in run.items() if scores}, tag)
-        return {"without documents": [query.qid for query in queries if query.qid not in file.read()]}
+        return {"unanswered": count, "warnings": warnings + doubts()}
 
-    file.reused, file.sha256, facts = ensure_file(path, made_of, build, reuse=config is not None)
-    empty = facts.get("without documents")
-    if empty is None:  # of version 0.2.0
-        empty = [query.qid for query in queries if query.qid not in file.read()]
-    if empty:
-        warn(f"{path.name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}")
+    with replying() as gathered:
+        reuse = config is not None and not journal.exists()
+        file.reused, file.sha256, facts = ensure_file(path, made_of, build, reuse)
+    if not any(None in of_topic for of_topic in gathered.values()):
+        journal.unlink(missing_ok=True)
+    file.unanswered = facts.get("unanswered", 0)
+    for warning in facts["warnings"] if "warnings" in facts else doubts():  # of an earlier version
+        warn(warning)
     return file
 
 

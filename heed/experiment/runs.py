@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from heed.errors import DataError, UsageError
 from heed.extras import require
-from heed.formats.trec_files import as_tag, read_given_run, read_qrels, write_qrels, write_run
+from heed.formats.topic_ids import numbered
+from heed.formats.trec_files import as_tag, read_given_run, write_qrels, write_run
+from heed.formats.user_files import read_judgements
 from heed.notebook import html_table
 from heed.ranking import in_order, ranked
 
@@ -41,9 +43,10 @@ class Run(dict[str, dict[str, float]]):
         return html_table(self.tag, [("topic", "documents", "first document"), *lines], numbers=(1,))
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
+    def read(cls, path: str | Path, topic_ids: str | None = None) -> Self:
         """Read a TREC run file; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
-        return cls(read_given_run(Path(path)), Path(path).name.partition(".")[0])
+        with numbered(topic_ids):  # as load_files takes them
+            return cls(read_given_run(Path(path)), Path(path).name.partition(".")[0])
 
     def write(self, path: str | Path, tag: str | None = None) -> None:
         """Write a TREC run file: score descending, then docid descending, ranks from 1; gzipped by suffix."""
@@ -100,8 +103,8 @@ class Qrels(dict[str, dict[str, int]]):
 
     @classmethod
     def read(cls, path: str | Path, language: str | None = None) -> Self:
-        """Read TREC or BEIR qrels; raises as :func:`heed.formats.trec_files.read_qrels` does."""
-        return cls(read_qrels(Path(path), language))
+        """Read qrels of any form; raises as :func:`heed.formats.user_files.read_judgements` does."""
+        return cls(read_judgements(Path(path), language))
 
     def write(self, path: str | Path) -> None:
         """Write TREC qrels; gzipped by suffix."""

@@ -20,13 +20,14 @@ PART = re.compile(r"-\d{5}-of-\d{5}")
 def config_files(folder: Path, config: str) -> list[Path]:
     """Return the files of one config, sorted: ``config/…``, ``config/<split>/…`` or ``config.jsonl`` itself.
 
-    Where they come in several forms, Parquet is read rather than JSONL, and JSONL rather than TSV; a file
-    that is there gzipped too is read as it is.
+    Where they come in several forms, Parquet is read rather than JSONL, JSONL rather than TSV, and TSV rather than CSV,
+    in which qrels may be; a file that is there gzipped too is read as it is.
     """
     inside = (folder / config).rglob("*") if (folder / config).is_dir() else ()
-    named = (path for path in folder.glob("*") if unpacked_name(path).removeprefix(config) in SUFFIXES)
+    accepted = (*SUFFIXES, ".csv") if config == "qrels" else SUFFIXES
+    named = (path for path in folder.glob("*") if unpacked_name(path).removeprefix(config) in accepted)
     paths = sorted(path for path in (*inside, *named) if path.is_file())
-    forms = ([path for path in paths if unpacked_name(path).endswith(suffix)] for suffix in SUFFIXES)
+    forms = ([path for path in paths if unpacked_name(path).endswith(suffix)] for suffix in accepted)
     files = next((files for files in forms if files), [])
     return [path for path in files if path.name == unpacked_name(path) or path.with_suffix("") not in files]
 

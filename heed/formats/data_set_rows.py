@@ -10,7 +10,8 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, unpacked_name
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import read_parquet
-from heed.formats.trec_files import parse_score
+from heed.formats.topic_ids import topics_with_ids, with_ids
+from heed.formats.trec_files import COLUMNS, parse_score
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, Qrels, Topic
 
@@ -34,7 +35,7 @@ class HubRow(NamedTuple):
         for name in names:
             if name in self.fields:
                 return self.fields[name]
-        raise self.problem(f"no field {' or '.join(names)} (found {', '.join(self.fields) or 'none'})")
+        raise self.problem(f"no field {' or '.join(names[:2])} (found {', '.join(self.fields) or 'none'})")
 
     def word(self, *names: str) -> str:
         """Return an id, which may be a whole number."""
@@ -42,36 +43,36 @@ class HubRow(NamedTuple):
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if not _is_word(value):
-            raise self._wrong(names[0], "a word")
+            raise self._wrong("a word", *names)
         return str(value)
 
     def words(self, *names: str) -> list[str]:
         """Return a list of ids, which may be empty."""
         value = self.value(*names)
         if not isinstance(value, list) or not all(map(_is_word, value)):
-            raise self._wrong(names[0], "a list of words")
+            raise self._wrong("a list of words", *names)
         return value
 
     def string(self, name: str) -> str:
         """Return a text, empty if it is null or blank."""
         value = self.value(name)
         if value is not None and not isinstance(value, str):
-            raise self._wrong(name, "a text")
+            raise self._wrong("a text", name)
         return (value or "").strip()
 
     def text(self, name: str) -> str:
         """Return a text that is not blank."""
         text = self.string(name)
         if not text:
-            raise self._wrong(name, "a text")
+            raise self._wrong("a text", name)
         return text
 
-    def grade(self, name: str) -> int:
+    def grade(self, *names: str) -> int:
         """Return a whole number, also given as ``2.0`` or ``"2"``."""
-        value = self.value(name)
+        value = self.value(*names)
         number = None if isinstance(value, bool) else parse_score(str(value))
         if number is None or not number.is_integer():
-            raise self._wrong(name, "a whole number")
+            raise self._wrong("a whole number", *names)
         return int(number)
 
     def grades(self, name: str) -> dict[str, int]:
@@ -82,7 +83,8 @@ class HubRow(NamedTuple):
             return {item.word("id"): item.grade("score") for item in items}
         return dict.fromkeys([word for word in self.words(name) if word != NONE], 1)
 
-    def _wrong(self, name: str, expected: str) -> DataError:
+    def _wrong(self, expected: str, *names: str) -> DataError:
+        name = next(name for name in names if name in self.fields)
         return self.problem(f"{name} is {repr(self.fields.get(name))[:60]}, expected {expected}")
 
 
@@ -137,28 +139,27 @@ def judgements(folder: Path, *configs: str) -> Qrels:
 
 
 def grades_of(rows: Iterable[HubRow]) -> Qrels:
-    """Return the qrels of rows with ``query-id``, ``corpus-id`` and ``score``.
+    """Return the qrels of rows with ``query-id``, ``corpus-id`` and ``score``, or other names of ``COLUMNS``.
 
     Raises :class:`DataError` naming bad rows, and those that give a document a second, different grade.
     """
     qrels: Qrels = {}
 
     def add(row: HubRow) -> None:
-        qid, docid = row.word("query-id", "query_id"), row.word("corpus-id", "corpus_id")
-        grade = row.grade("score")
+        qid, docid, grade = row.word(*COLUMNS[0]), row.word(*COLUMNS[1]), row.grade(*COLUMNS[2])
         before = qrels.setdefault(qid, {}).setdefault(docid, grade)
         if before != grade:
             raise row.problem(f"document {docid} of topic {qid} has grade {grade}, and {before} further up; keep one")
 
     parsed(rows, add)
-    return qrels
+    return with_ids(qrels, "judgements")
 
 
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
     """Which columns of topics' rows are what.
 
-    ``instructions`` are by condition; several columns become lines of one text. ``relevant`` is a list of docids, or of
-    objects with ``id`` and ``score``; ``excluded`` a list of docids that are taken out of runs before measuring.
+    ``instructions`` are by condition; several columns become paragraphs of one text. ``relevant`` is a list of docids,
+    or of objects with ``id`` and ``score``; ``excluded`` a list of docids that are taken out of runs before measuring.
     """
 
     qid: str = "_id"
@@ -180,14 +181,14 @@ def topics_of(rows: Iterable[HubRow], lang: str, columns: Columns) -> list[Topic
         instructions = {}
         for condition, names in columns.instructions.items():
             if condition not in ABLATIONS or names[0] in row.fields:
-                instructions[condition] = "\n".join(filter(None, map(row.string, names)))
+                instructions[condition] = "\n\n".join(filter(None, map(row.string, names)))
         texts = {condition: text for condition, text in instructions.items() if text}
         topic = Topic(row.word(columns.qid, "id"), lang, row.text(columns.query), texts)
         if topics.setdefault(topic.qid, topic) is not topic:
             raise row.problem(f"topic {topic.qid} comes twice; keep one")
 
     parsed(rows, add)
-    return list(topics.values())
+    return topics_with_ids([*topics.values()], "queries")
 
 
 def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
@@ -245,7 +246,7 @@ def read_candidates(folder: Path, config: str = "top_ranked") -> dict[str, list[
         for full, docids in parsed(rows(folder, config), _listed):
             qid = full.removesuffix("-og").removesuffix("-changed")
             candidates.setdefault(qid, {}).update(dict.fromkeys(docids))
-    return {qid: list(docids) for qid, docids in candidates.items()}
+    return with_ids({qid: list(docids) for qid, docids in candidates.items()}, config)
 
 
 def _listed(row: HubRow) -> tuple[str, list[str]]:

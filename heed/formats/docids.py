@@ -37,7 +37,8 @@ def _is_list(path: Path) -> bool:
     """Whether a file holds neither TREC's documents nor JSON, which documents may be whatever the file's suffix."""
     if not path.is_file() or unpacked_name(path).endswith(SUFFIXES) or is_trec_documents(path):
         return False
-    return not next((text for _, text in read_lines(path) if text.strip()), "").lstrip().startswith("{")
+    first = next((text for _, text in read_lines(path) if text.strip()), "")
+    return not (first.lstrip().startswith(("{", "[")) or "\t" in first.strip())
 
 
 def _listed(path: Path) -> Iterator[Line]:

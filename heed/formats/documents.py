@@ -1,5 +1,6 @@
-"""Documents in JSONL, Parquet and TREC's SGML files (NeuCLIR1, HC4, BEIR, Anserini, TREC disks), and from Python."""
+"""Documents in JSON, Parquet, TSV and TREC's SGML (NeuCLIR1, HC4, BEIR, Anserini, TREC disks), and from Python."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -7,17 +8,18 @@ from typing import Any, NamedTuple, Protocol
 
 from heed.encodings import named
 from heed.errors import DataError, fail
-from heed.files import CONTROL, digest, digest_json, parse_json, read_lines, unpacked_name
+from heed.files import CONTROL, digest, digest_json, parse_json, read_lines, read_text, unpacked_name
 from heed.formats.data_set_folders import config_files, is_data_set
-from heed.formats.trec_documents import article_text, is_trec_documents, read_trec_documents
-from heed.progress import brief, log
+from heed.formats.trec_documents import article_text, head, is_trec_documents, read_trec_documents
+from heed.progress import brief, counted, log
 from heed.types import Document
 
-ID_FIELDS = ("id", "_id", "docid", "doc_id")
-TEXT_FIELDS = ("text", "contents", "body", "content", "doc", "abstract")  # BRIGHT, MAIR, CSL
-SUFFIXES = (".jsonl", ".parquet")
-COLUMNS = (".csv", ".tsv")
-ONE_A_LINE = 'one JSON object a line, such as {"id": "d1", "title": "…", "text": "…"}, in a .jsonl file'
+ID_FIELDS = ("id", "_id", "docid", "doc_id", "docno", "pid")
+TEXT_FIELDS = ("text", "contents", "body", "content", "doc", "passage", "segment", "abstract")  # BRIGHT, MAIR, CSL
+OTHERS = (".json", ".jl")  # read in a folder that has none of the usual ones
+SUFFIXES = (".jsonl", ".parquet", *OTHERS)
+TSV = ".tsv"  # read where they are named: in a folder they may be topics or judgements
+WHOLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*\n)")  # an array or object of several lines, as Anserini's
 ROWS = 1000  # of a Parquet file, in memory at once
 MEMORY = Path("documents in memory")  # in place of a file, in messages
 
@@ -56,12 +58,13 @@ class Files:
 
     @property
     def recipe(self) -> list[str]:
-        """The files' digests, whatever their names and order, and a named encoding."""
-        return [*sorted(digest(path) for path in self.paths), *named(self._encoding)]
+        """The files' digests, whatever their names and order; of the Washington Post's, that all parts are read."""
+        digests = sorted(digest(path) + " articles" * (".jl" in path.suffixes) for path in self.paths)
+        return [*digests, *named(self._encoding)]
 
     def lines(self) -> Iterator[Line]:
         """Yield every document, file after file, or the problem with its line."""
-        return read_corpus(self.paths, self._encoding)
+        return (line for path in self.paths for line, _ in read_with_records(path, self._encoding))
 
 
 class Documents:
@@ -71,7 +74,7 @@ class Documents:
         """Check the documents; raises :class:`DataError` naming each without a proper id, title or text."""
         self._documents, problems = [], []
         for number, document in enumerate(documents, 1):
-            line = _checked(MEMORY, number, dict(zip(("id", "title", "text"), document[:3], strict=True)))
+            line = checked(MEMORY, number, dict(zip(("id", "title", "text"), document[:3], strict=True)))
             if line.document is None:
                 problems.append(f"{MEMORY}, number {number}: {line.problem}")
             else:
@@ -104,18 +107,28 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
     """Return the files of ``paths``, those in folders by ``suffixes`` and sorted by name.
 
     Of a folder in BEIR's or MTEB's layout they are those of its corpus, of one without such a file TREC's documents,
-    whatever their names. Raises :class:`DataError` for a missing path, a folder that holds neither, and a file of a
-    form that is known not to be read.
+    whatever their names; what else is in a folder is logged, hidden files aside. Raises :class:`DataError` for a
+    missing path, a folder that holds neither, and a file of a form that is known not to be read.
     """
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
             below = config_files(path, "corpus") if is_data_set(path) else path.rglob("*")
-            inside = sorted(file for file in below if file.is_file())
+            inside = [file for file in sorted(below) if file.is_file() and "/." not in f"/{file.relative_to(path)}"]
             named_so = [file for file in inside if unpacked_name(file).endswith(suffixes)]
-            files += named_so or _trec_files(path, inside, suffixes)
-        elif unpacked_name(path).endswith(COLUMNS) and not unpacked_name(path).endswith(suffixes):
-            raise DataError(f"{path}: documents in columns are not read; expected {ONE_A_LINE}")
+            usual = [file for file in named_so if not unpacked_name(file).endswith(OTHERS)]
+            documents = usual or named_so or [file for file in inside if is_trec_documents(file)]
+            unread = brief([str(file.relative_to(path)) for file in sorted({*inside} - {*documents})])
+            if not documents:
+                raise DataError(
+                    f"{path}: no {', '.join(suffixes)} file in this folder, and none that begins with TREC's <DOC> "
+                    f"(found {unread or 'no file'}); unpack .Z files with gunzip, and name a .tsv file itself"
+                )
+            if unread:
+                log.info(f"{path}: {counted(len(inside) - len(documents), 'file')} not read as documents: {unread}")
+            files += documents
+        elif unpacked_name(path).endswith(".csv") and ".csv" not in suffixes:
+            raise DataError(f"{path}: documents in CSV are not read; expected JSON lines, or id<TAB>text in a .tsv")
         elif path.is_file():
             files.append(path)
         else:
@@ -123,32 +136,49 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
     return files
 
 
-def _trec_files(folder: Path, files: Sequence[Path], suffixes: tuple[str, ...]) -> list[Path]:
-    """Return those of ``files`` that hold TREC's documents; :class:`DataError` where there are none."""
-    trec = [file for file in files if is_trec_documents(file)]
-    if not trec:
-        raise DataError(
-            f"{folder}: no {', '.join(suffixes)} file in this folder, and none that begins with TREC's <DOC>; "
-            "documents are in such files (unpack .Z files with gunzip)"
-        )
-    others = [str(file.relative_to(folder)) for file in sorted({*files} - {*trec})]
-    if others:
-        log.info(f"{folder}: {len(others)} files do not begin with <DOC> and are not read: {brief(others)}")
-    return trec
+def read_with_records(path: Path, encoding: str | None = None) -> Iterator[tuple[Line, Any]]:
+    """Yield every document of a file, or the problem with its line, beside the record that it was read from.
+
+    Of TREC's documents it is None. That an id or text is under no known key is one problem a file for the same keys.
+    """
+    if is_trec_documents(path):
+        yield from ((Line(path, *document), None) for document in read_trec_documents(path, encoding))
+        return
+    reported = set()
+    for number, record in _records(path, encoding):
+        line = checked(path, number, record)
+        if line.problem not in reported:
+            yield line, record
+        if line.problem.startswith("no "):
+            reported.add(line.problem)
 
 
-def read_corpus(files: list[Path], encoding: str | None = None) -> Iterator[Line]:
-    """Yield every document of ``files``, or the problem with its line; blank lines are none."""
-    for path in files:
-        if path.suffix == ".parquet":
-            for number, record in enumerate(read_parquet(path), 1):
-                yield _checked(path, number, record)
-        elif is_trec_documents(path):
-            yield from (Line(path, *document) for document in read_trec_documents(path, encoding))
-        else:
-            for line_no, text in read_lines(path, encoding):
-                if text.strip():
-                    yield parse_line(path, line_no, text)
+def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of every row, line or element; of what is no JSON, the ValueError."""
+    if path.suffix == ".parquet":
+        yield from enumerate(read_parquet(path), 1)
+    elif unpacked_name(path).endswith(TSV):
+        names = ["id", "text"]
+        for line_no, text in read_lines(path, encoding):
+            cells = text.split("\t")
+            if cells[0] in ID_FIELDS:
+                names = cells  # a header, which DPR's passages have and MS MARCO's lack
+            elif text.strip():
+                fits = len(cells) == len(names)
+                yield line_no, dict(zip(names, cells, strict=True)) if fits else {f"{len(cells)} columns": text}
+    elif WHOLE.match(head(path)):
+        value = _json(read_text(path, encoding))
+        yield from enumerate(value if isinstance(value, list) else [value], 1)
+    else:
+        yield from ((line_no, _json(text)) for line_no, text in read_lines(path, encoding) if text.strip())
+
+
+def _json(text: str) -> Any:
+    """Return the value of a JSON text, or the ValueError that says why there is none."""
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        return error
 
 
 def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -163,19 +193,16 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
         raise DataError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
 
 
-def parse_line(path: Path, line_no: int, text: str) -> Line:
-    """Return the document of a line of JSON, or the problem with it."""
-    try:
-        record = parse_json(text)
-    except ValueError as error:
-        return Line(path, line_no, None, f"not JSON ({error}); expected one JSON object a line")
-    return _checked(path, line_no, record)
-
-
-def _checked(path: Path, line_no: int, record: Any) -> Line:
+def checked(path: Path, line_no: int, record: Any) -> Line:
+    """Return the document of a record, or the problem with it, which a ValueError in its place is."""
+    if isinstance(record, ValueError):
+        return Line(path, line_no, None, f"not JSON ({record}); expected one JSON object a line")
     if not isinstance(record, dict):
         return Line(path, line_no, None, f"found {type(record).__name__}, expected a JSON object")
-    docid = _first(record, ID_FIELDS)
+    names = brief(list(record)) or "no field"
+    docid = _first(record, ("pid", *ID_FIELDS) if "passage" in record else ID_FIELDS)  # MS MARCO's docid is the page's
+    if docid is None:
+        return Line(path, line_no, None, f"no id in {' or '.join(ID_FIELDS)} (found {names}), said once a file")
     if isinstance(docid, int) and not isinstance(docid, bool):
         docid = str(docid)
     if not isinstance(docid, str) or docid.split() != [docid] or CONTROL.search(docid):
@@ -184,8 +211,7 @@ def _checked(path: Path, line_no: int, record: Any) -> Line:
     if isinstance(body, list):
         body = article_text(body)
     if not isinstance(body, str):
-        names = ", ".join(record) or "no field"
-        return Line(path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {names})")
+        return Line(path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {names}), said once a file")
     title = record.get("title") or ""
     if not isinstance(title, str):
         return Line(path, line_no, None, f"title is {title!r}, expected a string")
@@ -193,4 +219,6 @@ def _checked(path: Path, line_no: int, record: Any) -> Line:
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((record[name] for name in names if record.get(name) is not None), None)
+    """Return the first value of ``names`` that is not blank, else the first that is there, else None."""
+    values = [record[name] for name in names if record.get(name) is not None]
+    return next((value for value in values if str(value).strip()), values[0] if values else None)

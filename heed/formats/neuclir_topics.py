@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from heed.errors import fail
 from heed.files import read_objects
 from heed.formats.topics import query_and_description
+from heed.languages import code_of
 from heed.progress import brief, log, warn
 from heed.types import Topic
 
@@ -95,7 +96,8 @@ def _problem(record: dict[str, Any]) -> str:
 
 def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dict[str, Any]]:
     """Return the kind of translation and its entry; of several machines' the one with the latest tag."""
-    entries = {str(entry.get("source")): entry for entry in record.get("topics") or [] if entry.get("lang") == lang}
+    in_lang = (entry for entry in record.get("topics") or [] if code_of(str(entry.get("lang"))) == lang)
+    entries = {str(entry.get("source")): entry for entry in in_lang}
     if lang == "eng":
         return "English originals", entries.get(ORIGINAL, {})
     machines = sorted(entries.keys() - {HUMAN, ORIGINAL})
@@ -108,7 +110,7 @@ def _narrative(record: dict[str, Any], texts: TopicTexts) -> tuple[str, str]:
     """Return the kind of narrative and the instruction: the entry's own narrative first, then the nearest other."""
     for lang, translation in ((texts.lang, texts.translation), (texts.lang, "machine"), ("eng", "any")):
         form, entry = _text(record, lang, translation)
-        if entry.get("topic_narrative"):
+        if (entry.get("topic_narrative") or "").strip():
             return form, entry["topic_narrative"].strip()
     levels = (record.get("narratives") or {}).get(texts.collection)
     return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("none", "")

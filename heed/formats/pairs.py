@@ -1,11 +1,12 @@
 """Pairs of topics of two runs: from a file, or by the form of their ids."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from heed.errors import DataError, fail
 from heed.files import read_lines
+from heed.formats.topic_ids import number_hint
 from heed.progress import brief, log, warn
 from heed.types import Qrels, Run
 
@@ -30,25 +31,37 @@ def stem(qid: str) -> str:
     return qid.removesuffix(ENDINGS[role]) if role else qid
 
 
-def pair(base: Collection[str], new: Collection[str], path: Path | None = None) -> dict[str, str]:
+def pair(
+    base: Collection[str], new: Collection[str], path: Path | None = None, judged: Sequence[Collection[str]] = ((), ())
+) -> dict[str, str]:
     """Return ``new qid -> base qid``, from a file of ``new<TAB>base`` lines or by the ids.
 
     Without a file: ids with the same stem belong together, else a new id belongs to the base id
-    that is its part before the last ``_``. Warns of ids without a partner. Raises
-    :class:`DataError` if nothing can be paired, or for a bad line of the file.
+    that is its part before the last ``_``. Topics that are ``judged``, for the base run and for the new one, are
+    paired where a run lacks them too, since they count 0 in its means. Warns of them, and of ids without a partner.
+    Raises :class:`DataError` if nothing can be paired, or for a bad line of the file.
     """
-    pairs = _read(path, base, new) if path else _by_ids(base, new)
-    partners = set(pairs.values())
-    new_alone, base_alone = ([qid for qid in new if qid not in pairs], [qid for qid in base if qid not in partners])
-    for kind, qids in (("new", new_alone), ("base", base_alone)):
-        if qids and pairs:
-            warn(f"{len(qids)} topics of the {kind} run have no partner and are left out: {brief(sorted(qids))}")
+    bases, news = _with_judged(base, judged[0], "base"), _with_judged(new, judged[1], "new")
+    pairs = _read(path, bases, news) if path else _by_ids(bases, news)
+    hint = number_hint(new, base)
+    for kind, run, paired in (("new", new, set(pairs)), ("base", base, set(pairs.values()))):
+        if pairs and (alone := sorted(set(run) - paired)):
+            warn(f"{len(alone)} topics of the {kind} run have no partner and are left out: {brief(alone)}{hint}")
+        if lacking := sorted(paired.difference(run)):
+            said = f"judged topics are not in the {kind} run and count 0 in its means: {brief(lacking)}"
+            warn(f"{len(lacking)} {said}{number_hint(lacking, run)}")
     if not pairs:
         raise DataError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
-            "name the pairs with --pairs, lines of new qid, tab, base qid"
+            f"name the pairs with --pairs, lines of new qid, tab, base qid{hint}"
         )
     return pairs
+
+
+def _with_judged(qids: Collection[str], judged: Collection[str], role: str) -> list[str]:
+    """Return a run's topics, and those judged for its role that it lacks."""
+    by_stem = {stem(qid): qid for qid in judged if _role(qid) in (None, role)}
+    return [*qids, *(by_stem[name] for name in sorted(by_stem.keys() - set(map(stem, qids))))]
 
 
 def _by_ids(base: Collection[str], new: Collection[str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from heed.errors import DataError, fail
 from heed.files import packed, read_objects, write_bytes
+from heed.formats.topic_ids import with_ids
 from heed.ranking import in_order
 
 Pool = dict[str, list[str]]  # qid -> docids
@@ -43,4 +44,4 @@ def read_pool(path: Path) -> Pool:
     fail(problems)
     if not pooled:
         raise DataError(f'{path}: holds no pool lines; expected {{"qid": …, "docids": […]}}')
-    return pooled
+    return with_ids(pooled, path)

@@ -8,6 +8,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
 from heed.formats.pairs import ENDINGS
 from heed.formats.run_warnings import warn_of_order, warn_of_tags
+from heed.formats.topic_ids import number_hint, with_ids
 from heed.formats.trec_files import parse_score, read_given_run
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
@@ -20,7 +21,7 @@ FORMS = (
 
 
 def read_any_run(path: Path, subset: str | None = None, encoding: str | None = None) -> Run:
-    """Read a run from a TREC file, a rank_llm JSON or JSONL file, or an MTEB ``…_predictions.json``, packed or not.
+    """Read a run from a TREC file, a rank_llm file, JSON of scores by docid by qid, or MTEB predictions, packed or not.
 
     Warns where the order of a file is not that of its scores.
 
@@ -30,11 +31,11 @@ def read_any_run(path: Path, subset: str | None = None, encoding: str | None = N
     if not unpacked_name(path).endswith((".json", ".jsonl")):
         return read_given_run(path, encoding)
     content = _load(path, encoding)
-    if isinstance(content, list):
-        return _rank_llm(path, content)
-    if isinstance(content, dict):
-        return _mteb(path, content, subset)
-    raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
+    if not isinstance(content, list | dict):
+        raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
+    run = _rank_llm(path, content) if isinstance(content, list) else _mteb(path, content, subset)
+    fail([] if any(run.values()) else [f"{path}: holds no scores"])
+    return with_ids(run, path)
 
 
 def place_of(path: Path, qid: str) -> str:
@@ -72,7 +73,7 @@ def _rank_llm(path: Path, results: list[Any]) -> Run:
         run[qid] = _checked(where, scored, problems)
     fail(problems)
     warn_of_order(path, run, {qid: [str(rank) for rank in range(1, len(run[qid]) + 1)] for qid in run})
-    return _not_empty(path, run)
+    return run
 
 
 def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
@@ -83,6 +84,9 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
         for split, queries in splits.items()
         if isinstance(queries, dict)
     }
+    by_topic = [scores for scores in predictions.values() if isinstance(scores, dict)]
+    if any(isinstance(score, float | int) for scores in by_topic for score in scores.values()):
+        choices = {path.name: predictions}  # as pytrec_eval, ranx and BEIR have a run, and MTEB 1 a split
     chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
     if len(chosen) != 1:
         option = f"--subset {subset}: " if subset else ""
@@ -98,7 +102,7 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
         run[qid] = _checked(f"{path}, topic {qid}", list(scores.items()), problems)
     fail(problems)
     warn_of_order(path, run, {})  # their order is no ranking
-    return _not_empty(path, run)
+    return run
 
 
 def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> dict[str, float]:
@@ -113,12 +117,6 @@ def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> 
         else:
             scores[docid] = score
     return scores
-
-
-def _not_empty(path: Path, run: Run) -> Run:
-    if not any(run.values()):
-        raise DataError(f"{path}: holds no scores")
-    return run
 
 
 def read_external_runs(
@@ -192,10 +190,10 @@ def _by_endings(text: str, run: Run) -> dict[str, Run]:
 
 def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
     qids = [topic.qid for topic in under(topics, condition)]
-    known = {qid: run[qid] for qid in qids if qid in run}
+    known, hint = {qid: run[qid] for qid in qids if qid in run}, number_hint(run, qids)
     if not known:
-        raise DataError(f"--run {text}: none of its topics ({', '.join(list(run)[:3])} …) is asked under {condition}")
+        raise DataError(f"--run {text}: none of its topics ({brief([*run])}) is asked under {condition}{hint}")
     missing = [qid for qid in qids if qid not in known]
     if missing:
-        warn(f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}")
+        warn(f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
     return known

@@ -21,23 +21,29 @@ def warn_of_order(path: Path, run: Run, ranks: Mapping[str, Sequence[str]]) -> N
     """
     several = {qid: list(scores.values()) for qid, scores in run.items() if len(scores) > 1}
     expected = list(map(str, range(1, max(map(len, run.values()), default=0) + 1)))
-    contrary, constant = [], []
+    contrary = []
     for qid, scores in several.items():
         falling = all(map(ge, scores, scores[1:]))
-        if falling and scores[0] == scores[-1]:
-            constant.append(qid)
-        elif not (falling and ranks.get(qid) == expected[: len(scores)]) and _contradict(ranks.get(qid, ()), scores):
+        if not (falling and ranks.get(qid) == expected[: len(scores)]) and _contradict(ranks.get(qid, ()), scores):
             contrary.append(qid)
     if contrary:
         warn(
             f"{path}: ranks contradict scores in {len(contrary)} of {len(run)} topics ({brief(sorted(contrary))}): "
             "the scores decide, highest first, as in trec_eval; distances must be negated"
         )
-    if constant:
-        warn(
-            f"{path}: one score for all documents in {len(constant)} of {len(run)} topics "
-            f"({brief(sorted(constant))}): their order is lost, the docids decide, as in trec_eval"
-        )
+    for warning in one_score(str(path), run):
+        warn(warning)
+
+
+def one_score(source: str, run: Run) -> list[str]:
+    """Return a warning of topics that have one score for all their documents, if there are such."""
+    constant = sorted(qid for qid, scores in run.items() if len(scores) > 1 and len({*scores.values()}) == 1)
+    hint = "; a lexical system gives it to a query of stop words alone" if len(constant) < len(run) else ""
+    line = (
+        f"{source}: one score for all documents in {len(constant)} of {len(run)} topics ({brief(constant)}): "
+        f"their order is lost, the docids decide, as in trec_eval{hint}"
+    )
+    return [line] if constant else []
 
 
 def _contradict(ranks: Sequence[str], scores: Sequence[float]) -> bool:
@@ -67,5 +73,7 @@ def _tag(path: Path) -> str:
     """Return the sixth column of a TREC file's first line; empty for other files."""
     if unpacked_name(path).endswith((".json", ".jsonl")):
         return ""
-    lines = (line.decode(errors="replace") for _, line in read_raw_lines(path))
-    return next((fields[5] for line in lines if len(fields := line.split()) == 6), "")
+    lines = (
+        line.decode(errors="replace").split() for _, line in read_raw_lines(path) if not line.lstrip().startswith(b"#")
+    )
+    return next((fields[5] for fields in lines if len(fields) == 6), "")

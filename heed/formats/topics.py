@@ -1,41 +1,60 @@
 """Topics from JSON Lines and TSV: queries, and their instructions by condition."""
 
 import difflib
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from heed.errors import UsageError, fail
 from heed.files import read_lines, read_objects
-from heed.languages import known_language
+from heed.languages import code_of
 from heed.types import INSTRUCTED, Topic
 
 FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "type")
-BEIR_KEYS: tuple[str, ...] = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
+BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
+FORMS = {"qid": KEYS, "_id": BEIR_KEYS, "id": ("id", "title", *KEYS[1:])}  # by the id's key; the last of RAG tracks
+TSV_IDS = (*FORMS, "query_id", "query-id", "topic_id")  # what the first column of a header is called
+WEB = re.compile(r"([\w-]*\d):(?!\d+:)(\S[^\t]*)")  # of the Web tracks; the Million Query track has a column between
+Row = dict[str, Any] | str  # a topic's texts by key, or the problem with them
 
 
 def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
-    """Return topics in Heed's own form or BEIR's (``_id``, ``text``); of lines with a ``lang``, those in ``lang``.
+    """Return topics in one of ``FORMS``, as :func:`topics_of` does.
 
-    Raises :class:`DataError` naming each line that lacks ``qid`` or the text that ``fields`` names,
-    or that repeats a qid; and each key that neither form has, so that no instruction is lost to a slip.
+    Raises :class:`DataError` also for each key that its form does not have, so that no instruction is lost to a slip.
+    """
+    rows: list[tuple[int, Row]] = []
+    for line_no, record in read_objects(path, encoding or lang):
+        rows += [*((line_no, slip) for slip in _slips(record)), (line_no, record)]
+    return topics_of(path, lang, fields, rows)
+
+
+def topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]]) -> list[Topic]:
+    """Return the topics of numbered rows; of those with a ``lang``, those in ``lang``. A blank instruction is none.
+
+    Raises :class:`DataError` for rows that are problems, and for each that lacks an id or the text that ``fields``
+    names, or that repeats a qid.
     """
     topics: dict[str, Topic] = {}
     problems = []
-    for line_no, record in read_objects(path, encoding or lang):
-        problems += [f"{path}, line {line_no}: {slip}" for slip in _slips(record)]
-        if not _is_language(record.get("lang", lang), lang):
+    for line_no, record in rows:
+        if isinstance(record, str):
+            problems.append(f"{path}, line {line_no}: {record}")
             continue
-        qid, title = record.get("qid", record.get("_id")), record.get("query", record.get("text"))
+        if code_of(str(record.get("lang", lang))) != lang:
+            continue
+        qid = next((record[key] for key in FORMS if key in record), None)
+        title = record.get("query", record.get("text", record.get("title")))
         query, description = query_and_description(title, record.get("description"), fields)
         instructions = record.get("instructions") or {}
-        if "_id" in record and not instructions:
+        if "qid" not in record and not instructions:
             instructions = {"original": record.get("instruction")}  # of MTEB's data sets
         if isinstance(qid, int) and not isinstance(qid, bool):
             qid = str(qid)
         if not isinstance(qid, str) or qid.split() != [qid]:
-            problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word")
+            problems.append(f"{path}, line {line_no}: qid is {repr(qid)[:60]}, expected a word")
         elif not query:
             problems.append(f"{path}, line {line_no}: topic {qid} has no {FIELDS[fields]}")
         elif qid in topics:
@@ -45,7 +64,7 @@ def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None =
         elif not all(isinstance(text, str | None) for text in instructions.values()):
             problems.append(f"{path}, line {line_no}: instructions of topic {qid} must be texts")
         else:
-            texts = {name: text for name in INSTRUCTED if (text := instructions.get(name))}
+            texts = {name: text for name in INSTRUCTED if (text := instructions.get(name)) and text.strip()}
             topics[qid] = Topic(qid, lang, query, texts, str(record.get("type") or ""), description=description)
     fail(problems)
     return with_bases(topics.values())
@@ -54,7 +73,7 @@ def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None =
 def _slips(record: dict[str, Any]) -> Iterator[str]:
     """Yield the problem with each key of a topic that its form does not have, with the nearest key, else with all."""
     instructions = record.get("instructions")
-    objects = [("the topic", record, BEIR_KEYS if "_id" in record else KEYS)]
+    objects = [("the topic", record, next((FORMS[key] for key in FORMS if key in record), KEYS))]
     if isinstance(instructions, dict):
         objects.append(("instructions", instructions, INSTRUCTED))
     for part, keys, known in objects:
@@ -79,27 +98,25 @@ def with_bases(topics: Collection[Topic]) -> list[Topic]:
     return linked
 
 
-def _is_language(code: object, lang: str) -> bool:
-    """Return whether a topic's ``lang``, an ISO 639-3 or 639-1 code, is the language ``lang``."""
-    known = known_language(code) if isinstance(code, str) else None
-    return (known.code if known else code) == lang
+def read_tsv_topics(path: Path, lang: str, fields: str = "title", encoding: str | None = None) -> list[Topic]:
+    """Return topics from lines of qid, tab and query, or of the columns that a first line names.
 
-
-def read_tsv_topics(path: Path, lang: str, encoding: str | None = None) -> list[Topic]:
-    """Return topics from ``qid<TAB>query`` lines; they carry no instruction."""
-    topics: dict[str, Topic] = {}
-    problems = []
+    ``fields`` counts where there is a description. Raises :class:`DataError` as :func:`topics_of` does.
+    """
+    rows: list[tuple[int, Row]] = []
+    names, expected = ["qid", "query"], "qid, a tab, and the query, or a first line that names the columns"
     for line_no, line in read_lines(path, encoding or lang):
-        if not line.strip():
-            continue
-        qid, _, query = (part.strip() for part in line.partition("\t"))
-        if not qid or not query:
-            problems.append(f"{path}, line {line_no}: expected qid, a tab, and the query (found {line[:60]!r})")
-        elif qid in topics:
-            problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
-        topics[qid] = Topic(qid, lang, query, {})
-    fail(problems)
-    return list(topics.values())
+        web = WEB.fullmatch(line)
+        text = line.rstrip() if len(names) == 2 else line
+        cells = [cell.strip() for cell in (web.groups() if web else text.split("\t"))]
+        if line_no == 1 and len(cells) > 1 and cells[0].lower() in TSV_IDS:
+            names = ["_id", *map(str.lower, cells[1:])]
+            rows += [(line_no, slip) for slip in _slips(dict.fromkeys(names))]
+        elif len(cells) == len(names):
+            rows.append((line_no, dict(zip(names, cells, strict=True))))
+        elif line.strip():
+            rows.append((line_no, f"expected {expected} (found {line[:60]!r})"))
+    return topics_of(path, lang, fields if "description" in names else "title", rows)
 
 
 def query_and_description(title: Any, description: Any, fields: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heed.encodings import encoding_of
 from heed.errors import DataError
@@ -28,6 +28,8 @@ DOC = re.compile(rb"(</?doc(?=[\s>])[^<>]*>)", re.IGNORECASE)
 MARKUP, BLANK = re.compile(rb"<[^<>]*>"), b"\xef\xbb\xbf \t\r\n"
 TAG = re.compile(r"<(/?)([a-z][\w.:-]*)(?![\w.:-])[^<>]*>|<[!?][^<>]*>", re.IGNORECASE)
 ID = re.compile(r"""\sid\s*=\s*["']?([^\s"'>]+)""", re.IGNORECASE)
+ARTICLE = ("kicker", "sanitized_html", "tweet")  # parts with text, as in Anserini's WashingtonPostCollection
+INLINE = re.compile(r"</?(?:a|b|em|i|small|span|strong|su[bp]|u)(?![\w.:-])[^<>]*>", re.IGNORECASE)  # within words
 HEAD = 1 << 12  # bytes that tell a file's form
 SHOWN = 40  # characters of a text in a message
 
@@ -42,10 +44,15 @@ class Block(NamedTuple):
 
 def is_trec_documents(path: Path) -> bool:
     """Return whether a file, unpacked, begins with TREC's ``<DOC>``; false for one that cannot be read."""
+    return bool(START.match(head(path).removeprefix(b"\xef\xbb\xbf")))
+
+
+def head(path: Path) -> bytes:
+    """Return the first bytes of a file, unpacked; none of one that cannot be read."""
     try:
-        return bool(START.match(next(read_pieces(path), (1, b""))[1][:HEAD].removeprefix(b"\xef\xbb\xbf")))
+        return next(read_pieces(path), (1, b""))[1][:HEAD]
     except DataError:
-        return False
+        return b""
 
 
 def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[tuple[int, Document | None, str]]:
@@ -80,16 +87,17 @@ def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[tup
         log.info(f"{path}: {len(lines)} documents that are not UTF-8, the first at line {lines[0]}, read as {known}")
 
 
-def article_text(contents: Sequence[object]) -> str | None:
-    """Return the paragraphs of a Washington Post article, without their markup, and None for another list.
+def article_text(contents: Sequence[Any]) -> str | None:
+    """Return the parts of a Washington Post article that Anserini takes, without their markup; None for another list.
 
-    ``contents`` is what its JSON line has under this name: objects with ``type`` and ``content``, some of them null.
+    ``contents`` is what its JSON line has under this name: objects with ``type``, and nulls.
     """
     parts = [part for part in contents if part is not None]
-    if not (parts and all(isinstance(part, dict) and "type" in part for part in parts)):
+    if not all(isinstance(part, dict) and "type" in part for part in parts):
         return None
-    texts = [part.get("content") for part in parts if isinstance(part, dict) and part["type"] == "sanitized_html"]
-    return "\n".join(_plain(TAG.sub(" ", text)) for text in texts if isinstance(text, str))
+    keys = ((part, key) for part in parts for key in ("content" if part["type"] in ARTICLE else "", "fullcaption"))
+    texts = [text.get("text") if isinstance(text := part.get(key), dict) else text for part, key in keys]  # of a tweet
+    return "\n".join(_plain(TAG.sub(" ", INLINE.sub("", text))) for text in texts if isinstance(text, str) and text)
 
 
 def _blocks(path: Path) -> Iterator[Block]:

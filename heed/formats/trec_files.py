@@ -2,17 +2,25 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from heed.errors import DataError, fail
 from heed.files import CONTROL, read_lines, write_packed
 from heed.formats.run_warnings import warn_of_order
-from heed.progress import log, warn
+from heed.formats.topic_ids import with_ids
+from heed.progress import log, number_of, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
 NEUCLIR = ("zho", "fas", "rus")  # what column 2 of its judgements holds
+COLUMNS = (  # what qid, docid and grade of judgements are called, in rows and in the first line of a table
+    ("query-id", "query_id", "qid", "q_id", "topic", "topic_id"),
+    ("corpus-id", "corpus_id", "docid", "doc_id", "did", "docno", "pid"),
+    ("score", "grade", "relevance", "rel", "label"),
+)
+JUDGED = "topic 0 docid grade"
+QUOTED = re.compile(r'^"(.*)"$')
 
 
 def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> Run:
@@ -50,7 +58,7 @@ def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) ->
         if not _is_field(qid):
             problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
         elif qid.startswith("#"):
-            problems.append(f"{path}: qid {qid!r} begins a comment, which trec_eval passes over; rename the topic")
+            problems.append(f"{path}: qid {qid!r} begins a comment, which readers skip; rename the topic")
         if " ".join(scores).split() == list(scores) and all(map(math.isfinite, scores.values())):
             continue  # as in nearly every topic, known without looking at its documents one by one
         for docid, score in scores.items():
@@ -71,7 +79,7 @@ def read_run(path: Path) -> Run:
     Raises :class:`DataError` naming every bad line: not six columns, a score that is not a
     finite number, a document listed twice for a topic; and for an empty file.
     """
-    return _parse_run(path, {})
+    return with_ids(_parse_run(path, {}), path)
 
 
 def read_given_run(path: Path, encoding: str | None = None) -> Run:
@@ -79,7 +87,7 @@ def read_given_run(path: Path, encoding: str | None = None) -> Run:
     ranks: dict[str, list[str]] = {}
     run = _parse_run(path, ranks, encoding)
     warn_of_order(path, run, ranks)
-    return run
+    return with_ids(run, path)
 
 
 def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = None) -> Run:
@@ -89,7 +97,7 @@ def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = N
     qid = ""
     scores: dict[str, float] = {}
     line_ranks: list[str] = []
-    for line_no, line in read_lines(path, encoding):
+    for line_no, line in without_comments(read_lines(path, encoding), path):
         fields = line.split()
         if not fields:
             continue
@@ -116,7 +124,7 @@ def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = N
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
-    """Read qrels: TREC's four columns, or BEIR's three tab-separated with a header line.
+    """Read qrels: TREC's four columns, or a table (tabs; commas in ``.csv``) of three, or of ``COLUMNS``.
 
     Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
     whose second column names another of NeuCLIR's languages are left out (the official files hold
@@ -134,47 +142,62 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
     lines_read = 0
     left_out = set(NEUCLIR) - {only_language} if only_language else set()
     languages = set()
-    beir = False
-    for line_no, line in lines:
-        if line_no == 1 and line.split("\t")[0] == "query-id":
-            beir = True
+    for line_no, fields in _columns(without_comments(lines, path), path):
+        if isinstance(fields, str):
+            problems.append(f"{path}, line {line_no}: {fields}")
             continue
-        fields = line.split("\t") if beir else line.split()
-        if not line.strip():
-            continue
-        if len(fields) != (3 if beir else 4):
-            form = "3 (query-id corpus-id score)" if beir else "4 (topic 0 docid grade)"
-            problems.append(f"{path}, line {line_no}: {len(fields)} columns, expected {form}")
-            continue
-        if CONTROL.search(line):
-            problems.append(f"{path}, line {line_no}: holds a control character ({line[:60]!r}); remove it")
-            continue
-        if fields[1] in left_out and not beir:
+        if fields[1] in left_out:
             continue
         languages.add(fields[1])
-        qid, docid, grade = fields[0], fields[-2], parse_score(fields[-1])
+        qid, docid, grade = fields[0], fields[2], parse_score(fields[3])
         if grade is None or not grade.is_integer():
-            problems.append(f"{path}, line {line_no}: grade {fields[-1]!r}, expected a whole number; round it first")
+            problems.append(f"{path}, line {line_no}: grade {fields[3]!r}, expected a whole number; round it first")
             continue
-        subtopic = "0" if beir or fields[1] == "Q0" else fields[1]
+        subtopic = "0" if fields[1] == "Q0" else fields[1]
         before = topics.setdefault(qid, {}).setdefault(subtopic, {}).setdefault(docid, int(grade))
         if before != grade:
             again = f"document {docid} of topic {qid} has grade {grade:g}, and {before} further up"
             problems.append(f"{path}, line {line_no}: {again}; keep one")
         lines_read += 1
     fail(problems)
-    several = [lang for lang in NEUCLIR if lang in languages and not beir]
+    several = [lang for lang in NEUCLIR if lang in languages]
     if len(several) > 1:
         warn(f"{path}: judgements of {', '.join(several)} are taken together, as for multilingual runs")
     repeated = lines_read - sum(len(grades) for subtopics in topics.values() for grades in subtopics.values())
     if repeated:
         warn(f"{path}: {repeated} judgements are repeated with the same grade and count once")
     if not topics:
-        raise DataError(f"{path}: holds no judgements; expected topic 0 docid grade")
+        raise DataError(f"{path}: holds no judgements; expected {JUDGED}")
     qrels = by_subtopic(topics)
     if negative := {grade for grades in qrels.values() for grade in grades.values() if grade < 0}:
         log.info(f"{path}: negative grades ({', '.join(map(str, sorted(negative)))}) are not judged, as in trec_eval")
-    return qrels
+    return with_ids(qrels, path)
+
+
+def _columns(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str] | str]]:
+    """Yield TREC's four columns of each line, in which 0 stands for a table's missing one, or the problem with them."""
+    separator = "," if ".csv" in path.suffixes else "\t"
+    expected: list[str] = []
+    places = [-1]  # of qid, docid and grade in a table; empty in TREC's lines
+    for line_no, line in lines:
+        fields, cells = line.split(), line.split(separator) if places else []
+        cells = [QUOTED.sub(r"\1", cell.strip()) for cell in cells]
+        if fields and not expected:
+            places = [index for names in COLUMNS for index, cell in enumerate(cells) if cell.lower() in names]
+            if len(places) == len(COLUMNS):
+                expected = cells
+                continue
+            if len(fields) == 6:
+                raise DataError(f"{path}, line {line_no}: 6 columns, as a run has; expected judgements: {JUDGED}")
+            places = [0, 1, 2] if len(cells) == 3 and parse_score(cells[2]) is not None else []
+            expected = [names[0] for names in COLUMNS] if places else JUDGED.split()
+        columns = cells if places and fields else fields
+        if columns and len(columns) != len(expected):
+            yield line_no, f"{len(columns)} columns, expected {len(expected)} ({' '.join(expected)})"
+        elif CONTROL.search(line):
+            yield line_no, f"holds a control character ({line[:60]!r}); remove it"
+        elif columns:
+            yield line_no, [cells[places[0]], "0", *(cells[index] for index in places[1:])] if places else fields
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
@@ -184,10 +207,10 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     an id that holds white space or is empty, and without any judgement, since readers refuse an empty file.
     """
     fail(
-        f"{path}: {kind} {name!r} holds white space or is empty; a qrels file cannot carry it"
+        f"{path}: {kind} {name!r} holds white space, is empty or begins a comment; a qrels file cannot carry it"
         for qid, grades in qrels.items()
         for kind, name in (("qid", qid), *(("docid", docid) for docid in grades))
-        if not _is_field(name)
+        if not _is_field(name) or (kind == "qid" and name.startswith("#"))
     )
     lines = [
         f"{qid} {subtopic} {docid} {grade}\n"
@@ -197,6 +220,18 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     ]
     fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
     write_packed(path, "".join(lines).encode())
+
+
+def without_comments(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a run or qrels but comments, which begin with ``#`` as in trec_eval 10; log their number."""
+    skipped = 0
+    for line_no, line in lines:
+        if line.lstrip().startswith("#"):
+            skipped += 1
+        else:
+            yield line_no, line
+    if skipped:
+        log.info(f"{path}: skipped {number_of(skipped, 'comment')}, lines that begin with #")
 
 
 def parse_score(text: str) -> float | None:

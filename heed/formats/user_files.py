@@ -1,20 +1,26 @@
 """Topics, judgements and lists of documents in the user's files, in any form that Heed reads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+import msgspec
+
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_objects, read_pieces, unpacked_name
-from heed.formats.data_set_folders import is_data_set, test_qrels
+from heed.files import read_objects, read_pieces, read_text, unpacked_name
+from heed.formats.data_set_folders import is_data_set, qrels_files, test_qrels
 from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topics import read_jsonl_topics, read_tsv_topics
+from heed.formats.topic_ids import number_hint, topics_with_ids, with_ids
+from heed.formats.topics import WEB, read_jsonl_topics, read_tsv_topics
 from heed.formats.trec_files import read_qrels
 from heed.formats.trec_topics import read_trec_topics
-from heed.progress import log
+from heed.languages import code_of
+from heed.progress import counted, log, warn
 from heed.types import Qrels, Topic
 
+Reader = Callable[[Path, str, str, str | None, str | None], list[Topic]]
 JSON = (".json", ".jsonl")
 ROWS = (".jsonl", ".parquet")
 
@@ -35,7 +41,7 @@ def read_topics(
     encoding = encoding or lang
     form = form or recognised(path, encoding)
     if form == "tsv":
-        topics = read_tsv_topics(path, lang, encoding)
+        topics = read_tsv_topics(path, lang, fields, encoding)
     elif form == "trec":
         topics = read_trec_topics(path, lang, fields, encoding)
     elif form == "heed":
@@ -44,35 +50,49 @@ def read_topics(
         topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields), encoding)
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
+    languages = [
+        str(record.get("lang", lang)) for _, record in (read_objects(path, encoding) if form == "heed" else ())
+    ]
+    others = [other for other in languages if code_of(other) != lang]
+    reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        records = read_objects(path, encoding) if form == "heed" else ()
-        languages = dict.fromkeys(str(record["lang"]) for _, record in records if "lang" in record)
-        others = f"found topics in {', '.join(languages)}" if languages else "found none"
-        raise DataError(f"{path}: no topic in {lang}; {others}; name their language with --lang")
-    return topics
+        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language with --lang")
+    if others:
+        log.info(f"{path}: {reason}, not in {lang}, and left out")
+    return topics_with_ids(topics, path)
 
 
 def recognised(path: Path, encoding: str | None = None) -> str:
-    """Return the form of a topics file: by its suffix and first lines, else by the fields of its first object."""
-    name, head = unpacked_name(path), next(read_pieces(path), (1, b""))[1]
-    if b"<top" in head.lower() and not name.endswith(JSON):  # TREC's own names have no suffix
-        return "trec"
-    if name.endswith((".tsv", ".txt")):
-        return "tsv"
-    first = next(iter(read_objects(path, encoding)), None)
-    if first is None:
+    """Return the form of a topics file: by its beginning and suffix, and of JSON by the keys of its first object."""
+    head, name = next(read_pieces(path), (1, b""))[1], unpacked_name(path)
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].decode(errors="replace").rstrip()
+    if not name.endswith(JSON) and not first.startswith("{"):
+        if first.startswith("<") or b"\n<top" in head.lower():
+            return "trec"
+        if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
+            return "tsv"
+        expected = "TREC's <top>, JSON lines, or qid, tab and query; --topics-format names the form"
+        raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
+    record = next(iter(read_objects(path, encoding)), None)
+    if record is None:
         raise DataError(f"{path}: empty; expected one topic a line")
-    return "neuclir" if "topic_id" in first[1] else "heed"
+    return "neuclir" if "topic_id" in record[1] else "heed"
 
 
 def read_judgements(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
-    """Return the qrels of a file in TREC's, BEIR's or MTEB's form, or of the test split of a data set's folder.
+    """Return the qrels of a file in TREC's, BEIR's, MTEB's or JSON's form, or of the test split of a data set's folder.
 
     Raises :class:`DataError` as the readers of these forms do; see :func:`heed.formats.trec_files.read_qrels` for
     ``only_language``.
     """
     files = test_qrels(path) if is_data_set(path) else [path]
     fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
+    if len(files) == 1 and unpacked_name(files[0]).endswith(".json"):
+        try:  # as pytrec_eval, ranx and BEIR take them
+            content = read_text(files[0], encoding)
+            return with_ids(msgspec.json.decode(content, type=Qrels, strict=False), files[0])
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
     if len(files) == 1 and not unpacked_name(files[0]).endswith(ROWS):
         return read_qrels(files[0], only_language, encoding)
     return grades_of(read_rows(files, encoding))
@@ -112,24 +132,32 @@ NO_FILES = OwnFiles()
 
 
 def read_own(
-    files: OwnFiles, lang: str, fields: str = "title", only_language: str | None = None
+    files: OwnFiles, lang: str, fields: str = "title", only_language: str | None = None, read: Reader = read_topics
 ) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return topics and judgements by condition; what ``files`` do not name is taken from their data set.
 
-    Of a data set's topics those that are judged are taken, as BEIR does: its queries are those of all splits. Raises
-    :class:`UsageError` where there are no topics, and for a data set of several splits without ``test``.
+    ``read`` reads topics. Of a data set's topics those that are judged are taken, as BEIR does: its queries are those
+    of all splits. Raises :class:`UsageError` without topics, and for a data set of several splits without ``test``.
     """
     qrels, folder = files.judgements(lang, only_language), files.data_set
     if not files.topics and not folder:
         raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
-    topics = read_topics(Path(files.topics or files.docs[0]), lang, fields, files.topics_format, files.encoding)
+    topics = read(Path(files.topics or files.docs[0]), lang, fields, files.topics_format, files.encoding)
+    if folder and not files.qrels:
+        known = [*chain(*qrels_files(folder).values())]
+        unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in known)
+        if unread:
+            (log.info if known else warn)(
+                f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels"
+            )
     if folder and not files.qrels and (paths := test_qrels(folder)):
         grades, split = read_judgements(folder), paths[0].relative_to(folder)
         if not files.topics or any(topic.qid in grades for topic in topics):
             qrels["original"] = grades
             log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {split}")
         else:
-            log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used")
+            hint = number_hint(grades, [topic.qid for topic in topics])
+            log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used{hint}")
     if files.topics:
         return topics, qrels
     judged = judged_topics(topics, qrels)
@@ -149,4 +177,4 @@ def read_listed(path: Path) -> dict[str, set[str]]:
     listed: dict[str, set[str]] = {}
     for qid, docids in parsed(read_rows([path]), lambda row: (row.word("query-id"), row.words("corpus-ids"))):
         listed.setdefault(qid, set()).update(docids)
-    return listed
+    return with_ids(listed, path)

@@ -16,13 +16,16 @@ so drop it".
 """
 
 import re
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
-from heed.instructions.cues import COMMA, Mark, Sentence, sentences
+from heed.instructions.cues import COMMA, Mark, Sentence, cue_file, sentences
+from heed.instructions.letters import LETTERS, units
+from heed.languages import LANGUAGES
+from heed.progress import number_of, warn
+from heed.types import Query
 
 PARENTHESIS = re.compile(r"[(（][^()（）]*[)）]")
 # In Chinese and Japanese a comma ends a clause, unless the next part begins with one of these.
@@ -65,40 +68,33 @@ def pieces(instruction: str, lang: str = "eng") -> tuple[Piece, ...]:
     Sentences in another script are read in Chinese, Persian, Russian or English. Of a language without cues all is
     asked for.
     """
-    text, origins = _normalised_with_origins(instruction)
+    read = units(instruction)
+    letters = [unit.lower().translate(LETTERS) for unit, *_ in read]
+    places = [number for number, folded in enumerate(letters) for _ in folded]
     parts: list[Piece] = []
     before = 0
-    for number, (first, sentence) in enumerate(sentences(text, lang)):
+    for number, (first, sentence) in enumerate(sentences("".join(letters), lang)):
         signs = _signs(sentence, before)
         before = _last_sign(sentence, signs, len(signs))
         for sign, group in groupby(range(len(signs)), key=signs.__getitem__):
             characters = list(group)
-            start, end = first + characters[0], first + characters[-1] + 1
-            piece = text[start:end].strip()
-            if sign and piece:
-                start += len(text[start:end]) - len(text[start:end].lstrip())
-                parts.append(Piece(piece, sign, number, origins[start], origins[start + len(piece)]))
+            inside = read[places[first + characters[0]] : places[first + characters[-1]] + 1]
+            words = [unit for unit in inside if unit[0].strip()]
+            if sign and words:
+                text = "".join(unit for unit, *_ in inside).strip()
+                parts.append(Piece(text, sign, number, words[0][1], words[-1][2]))
     return tuple(parts)
 
 
-def _normalised(instruction: str) -> str:
-    return unicodedata.normalize("NFKC", instruction).replace("’", "'")
-
-
-def _normalised_with_origins(instruction: str) -> tuple[str, Sequence[int]]:
-    """Return ``instruction`` normalised, and for each character of it, and its end, the index that it comes from."""
-    if unicodedata.is_normalized("NFKC", instruction):
-        return _normalised(instruction), range(len(instruction) + 1)
-    starts: list[int] = []  # of a letter with the marks after it, which become one character
-    for index, character in enumerate(instruction):
-        if index == 0 or not unicodedata.combining(unicodedata.normalize("NFKC", character)[0]):
-            starts.append(index)
-    text, origins = "", []
-    for start, end in pairwise([*starts, len(instruction)]):
-        normalised = _normalised(instruction[start:end])
-        text += normalised
-        origins += [start] * len(normalised)
-    return text, [*origins, len(instruction)]
+def warn_of_none_excluded(queries: Iterable[Query]) -> None:
+    """Warn where the language of instructions has cues, and none of them yields one: they may be in other letters."""
+    texts = [(query.instruction, query.lang) for query in queries if query.instruction and cue_file(query.lang)]
+    if texts and not any(piece.sign < 0 for text in texts for piece in pieces(*text)):
+        languages = " or ".join(sorted({LANGUAGES[lang].name for _, lang in texts}))
+        warn(
+            f"no cue of {languages} excludes anything in {number_of(len(texts), 'instruction')}: all is asked for; are "
+            "they in other letters?"
+        )
 
 
 def _signs(sentence: Sentence, before: int) -> list[int]:
@@ -158,7 +154,23 @@ def _scope(sentence: Sentence, mark: Mark) -> tuple[int, int]:
         near, far = (back, ahead) if sentence.cues.negation_last else (ahead, back)
         return near if sentence.has_content(*near) else far
     first, second = (back, ahead) if mark.kind == "after" else (ahead, back)
-    return first if sentence.has_content(*first) or back[0] > 0 else second
+    start, end = first if sentence.has_content(*first) or back[0] > 0 else second
+    return _with_condition(sentence, min(start, mark.start), start, end)
+
+
+def _with_condition(sentence: Sentence, begin: int, start: int, end: int) -> tuple[int, int]:
+    """Return the text of a verdict that begins at ``begin``, with the condition that it stands for.
+
+    "If it is about X, leave out such reports": "such reports" are those about X.
+    """
+    text, cues = sentence.text, sentence.cues
+    commas = [comma.end() for comma in COMMA.finditer(text, 0, begin)]
+    such = cues.such.match(text, end - len(text[start:end].lstrip()))
+    if not such or not commas or sentence.has_content(commas[-1], begin):
+        return start, end
+    closing = [other.end for other in sentence.marks if other.kind in ("turn", "after") and other.end <= start]
+    conditions = [match.start() for match in cues.condition.finditer(text, max(closing, default=0), commas[-1])]
+    return conditions[-1] if conditions else start, end
 
 
 def _last_sign(sentence: Sentence, signs: Sequence[int], end: int) -> int:
@@ -171,7 +183,8 @@ def _last_sign(sentence: Sentence, signs: Sequence[int], end: int) -> int:
 
 def _exception(sentence: Sentence, mark: Mark) -> tuple[int, int]:
     if mark.kind == "around":
-        return mark.start, mark.end
+        opening = [other.start for other in sentence.marks if other.kind == "cue" and other.end == mark.start]
+        return _with_condition(sentence, min([*opening, mark.start]), mark.start, mark.end)
     if mark.kind == "except_after":
         return _clause_start(sentence, mark), mark.start
     return mark.end, _clause_end(sentence, mark)

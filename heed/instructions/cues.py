@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.files import digest_json
+from heed.instructions.letters import LETTERS
 from heed.languages import known_language, script_language
 from heed.progress import warn
 
@@ -23,7 +24,7 @@ COMMA = re.compile(f"[{COMMAS}]")
 CLASS = re.compile(r"\{([a-z_]+)\}")  # {be} in a pattern: one of the words of the class "be"
 NO_CUES: dict[str, Any] = {"spaces": True, "commas_in_lists": True, "negation_last": False}
 LETTER = r"[^\W\d_]"
-NO_END = ("Inc", "Ltd", "Corp", "vs", "Mr", "Mrs", "Dr", "Prof", "Gen", "Sen", "Rep", "cf")  # nor "U.S." and "e.g."
+NO_END = ("inc", "ltd", "corp", "vs", "mr", "mrs", "dr", "prof", "gen", "sen", "rep", "cf")  # nor "U.S." and "e.g."
 ABBREVIATED = rf"(?<!\b{LETTER}\.{LETTER}\.)" + "".join(rf"(?<!\b{word}\.)" for word in NO_END)
 BEFORE_HAN = r"(?<=[!?])(?=[\u3040-\u30ff\u4e00-\u9fff“《「])"  # "？" is "?" once normalised, without a space after it
 SENTENCE = re.compile(rf"(?<=[.!?]){ABBREVIATED}\s+|(?<=[。！？؟;；؛\n])\s*|{BEFORE_HAN}")
@@ -33,8 +34,9 @@ class Cues(NamedTuple):
     """The compiled cues of one language; :mod:`heed.instructions.clauses` says what each kind does.
 
     ``kinds`` are pairs of a kind and its pattern, in the order in which they count; ``around`` are pairs of cues
-    with an exception ``inside``; ``opening`` are cues that open a sentence; ``task`` are words about the task
-    ("document", "relevant"), ``small`` words without content ("of").
+    with an exception ``inside``; ``opening`` are cues that open a sentence,
+    ``condition`` those of "if …", which ``such`` stands for in "such reports"; ``task`` are words about the task
+    ("document", "relevant"), ``empty`` these and words without content ("of").
     """
 
     commas_in_lists: bool
@@ -42,8 +44,10 @@ class Cues(NamedTuple):
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
     around: tuple[re.Pattern[str], ...]
     opening: re.Pattern[str]
+    condition: re.Pattern[str]
+    such: re.Pattern[str]
     task: frozenset[str]
-    small: frozenset[str]
+    empty: frozenset[str]
 
 
 @cache
@@ -51,10 +55,12 @@ def cues_of(lang: str) -> Cues:
     """Return the cues of a language; of one without a file none, so that all of an instruction is asked for."""
     data = cue_file(lang) or NO_CUES
 
-    def pattern(kind: str) -> re.Pattern[str]:
-        patterns = [pattern for group in data.get(kind, ()) for pattern in group["patterns"]]
+    def whole(patterns: list[str]) -> re.Pattern[str]:
         alternatives = _any([_full(pattern, data["classes"]) for pattern in patterns] or ["(?!)"])
         return re.compile(rf"(?<!\w){alternatives}(?!\w)" if data["spaces"] else alternatives)
+
+    def pattern(kind: str) -> re.Pattern[str]:
+        return whole([pattern for group in data.get(kind, ()) for pattern in group["patterns"]])
 
     def around(group: dict[str, str]) -> re.Pattern[str]:
         first, last = (_full(group[end], data["classes"]) for end in ("first", "last"))
@@ -69,8 +75,10 @@ def cues_of(lang: str) -> Cues:
         tuple((kind, pattern(kind)) for kind in KINDS),
         tuple(map(around, data.get("around", ()))),
         pattern("opening"),
+        whole(data.get("condition", [])),
+        whole(data.get("such", [])),
         words("task"),
-        words("small"),
+        words("task") | words("small"),
     )
 
 
@@ -97,9 +105,9 @@ def warn_without_cues(lang: str) -> None:
 
 @cache
 def cue_file(lang: str) -> dict[str, Any]:
-    """Return the content of a language's file, empty where it has none."""
+    """Return the content of a language's file with its letters folded, empty where it has none."""
     path = FOLDER / f"{lang}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if lang in languages_with_cues() else {}
+    return tomllib.loads(path.read_text(encoding="utf-8").translate(LETTERS)) if lang in languages_with_cues() else {}
 
 
 def _full(pattern: str, classes: dict[str, list[str]]) -> str:
@@ -125,7 +133,7 @@ class Mark(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence in lower case, the cues of its language, and those in it, in order."""
+    """A sentence with its letters folded and in lower case, the cues of its language, and those in it, in order."""
 
     text: str
     cues: Cues
@@ -136,12 +144,11 @@ class Sentence(NamedTuple):
         words = re.findall(r"\w+", self.text[start:end])
         if not self.cues.commas_in_lists:
             return len("".join(words)) >= 2
-        empty = self.cues.task | self.cues.small
-        return any(word not in empty and len(word) > 1 for word in words)  # "oil" and "UK" are content
+        return any(word not in self.cues.empty and len(word) > 1 for word in words)  # "oil" and "UK" are content
 
 
 def sentences(text: str, lang: str) -> list[tuple[int, Sentence]]:
-    """Return the sentences of a normalised instruction with their starts; a question with its answer is one.
+    """Return the sentences of a folded instruction with their starts; a question with its answer is one.
 
     The answer is a verdict alone: "Prices? No."
     """
@@ -172,11 +179,8 @@ def _is_verdict(sentence: Sentence) -> bool:
 
 
 def _read(sentence: str, lang: str) -> Sentence:
-    # one character stays one character, so that positions in both texts agree ("İ".lower() has two)
-    by_character = (low if len(low := char.lower()) == 1 else char for char in sentence)
-    lower = sentence.lower() if sentence.isascii() else "".join(by_character)
     cues = cues_of(script_language(sentence, lang))
-    return Sentence(lower, cues, _marks(lower, cues))
+    return Sentence(sentence, cues, _marks(sentence, cues))
 
 
 def _marks(lower: str, cues: Cues) -> list[Mark]:

@@ -1,7 +1,7 @@
 """Measures of contrasts: documents of a topic that differ in what the query asks for, and which of them is above.
 
-They need a topic's wanted documents (grade from 1) and its unwanted ones (grade 0 or below) among the judgements;
-documents without a grade are passed over. A document that a run lacks is below all that it has.
+They need a topic's wanted documents (grade from 1) and its unwanted ones (grade 0) among the judgements; documents
+without a grade, or with a negative one (not judged), are passed over. A document that a run lacks is below all others.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import pairwise, product
 
 from heed.measures.definition import Measure
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import PerTopic, judged
 from heed.ranking import ranks, top
 from heed.types import Qrels, Run
 
@@ -29,7 +29,7 @@ def pairwise_accuracy(run: Run, qrels: Qrels) -> PerTopic:
     for qid in qrels:
         pairs[qid.rpartition("_")[0]].append(qid)
     partners = {name: qids for name, qids in pairs.items() if name and len(qids) > 1}
-    values = {}
+    values, qrels = {}, judged(qrels)
     for name, qids in partners.items():
         documents = {docid for qid in qids for docid in qrels[qid]}
         own_documents = {qid: {docid for docid in documents if qrels[qid].get(docid, 0) > 0} for qid in qids}
@@ -79,7 +79,7 @@ def flip_rate(base: Run, new: Run, qrels: Qrels) -> PerTopic:
 def _outcomes(run: Run, qrels: Qrels, step: int | None = None) -> dict[str, list[bool]]:
     """Return of each topic, for each pair of documents of neighbouring grades, whether it is won; from the top down."""
     outcomes = {}
-    for qid, grades in qrels.items():
+    for qid, grades in judged(qrels).items():
         levels: dict[int, list[str]] = defaultdict(list)
         for docid in sorted(grades):
             levels[grades[docid]].append(docid)
@@ -147,7 +147,7 @@ def _sides(qrels: Qrels) -> dict[str, tuple[list[str], list[str]]]:
     sides = {
         qid: (
             sorted(d for d, grade in grades.items() if grade > 0),
-            sorted(d for d, grade in grades.items() if grade <= 0),
+            sorted(d for d, grade in grades.items() if grade == 0),
         )
         for qid, grades in qrels.items()
     }
@@ -184,7 +184,7 @@ MEASURES = (
         name="dR",
         function=delta_recall,
         parameters={"@": "cutoff"},
-        value="R@k of wanted documents (grade ≥ 1) − R@k of unwanted ones (grade ≤ 0)",
+        value="R@k of wanted documents (grade ≥ 1) − R@k of unwanted ones (grade 0)",
         needs="wanted and unwanted documents",
         source="ExcluIR; equal to its program",
         examples=("dR@1",),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -57,30 +57,34 @@ def _problem(error: str) -> str:
     return error
 
 
-def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> Iterator[tuple[str, Any, float]]:
+def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> Iterator[tuple[str, Any, float | None]]:
     """Yield qid, measure and value for every topic of both ``qrels`` and ``run``, computed by one of the providers.
 
-    Warns where infAP is AP, since no document is pooled and not judged, which is the grade -1.
+    None is the Accuracy of a list that is relevant throughout. Warns where infAP is AP, since no document is pooled and
+    not judged, which is the grade -1.
     """
     inferred = [str(measure) for measure in measures if str(measure).startswith("infAP")]
     if inferred and qrels and not any(UNJUDGED in grades.values() for grades in qrels.values()):
         warn(f"{inferred[0]}: is AP, since no document has the grade {UNJUDGED}, pooled and not judged (docs/pools.md)")
     if provider.NAME == "pytrec_eval":
-        lists = {qid: _for_single_precision(scores) for qid, scores in run.items() if qid in qrels}
+        lists = {qid: _for_single_precision(run[qid]) for qid in qrels if run.get(qid)}
         judgements, qids = {qid: _with_a_level(grades) for qid, grades in qrels.items()}, {qid: qid for qid in qrels}
     else:  # scores without ties, since each breaks them in its own way, and numbers as qids, which gdeval wants
         qids = {str(number): qid for number, qid in enumerate(qrels, 1)}
-        lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if qid in run}
-        judgements = _judgements({number: qrels[qid] for number, qid in qids.items()}, provider.NAME == "pyndeval")
+        lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if run.get(qid)}
+        judgements = _judgements({number: qrels[qids[number]] for number in lists}, provider.NAME == "pyndeval")
     if provider.NAME == "gdeval" and any(grade > 4 for grades in qrels.values() for grade in grades.values()):
         raise UsageError(f"measure {measures[0]}: takes grades to 4 alone; some are above")
-    groups = [{qid: scores} for qid, scores in lists.items()] if provider.NAME == "accuracy" else [lists]
-    for group in groups:
-        if group:
-            with suppress(ZeroDivisionError):  # accuracy's, for a list that is relevant throughout
-                for metric in provider.evaluator(list(measures), judgements).iter_calc(group):
-                    if metric.query_id in group:
-                        yield qids[metric.query_id], metric.measure, metric.value
+    form = _for_ranx if provider.NAME == "ranx" else lambda group: group
+    undefined = (ZeroDivisionError,) if provider.NAME == "accuracy" else ()  # by it, of lists relevant throughout
+    groups = [{qid: scores} for qid, scores in lists.items()] if undefined else filter(None, [lists])
+    for group, chosen in product(groups, [[measure] for measure in measures] if undefined else [list(measures)]):
+        try:
+            for metric in provider.evaluator(chosen, form(judgements)).iter_calc(form(group)):
+                if metric.query_id in group:
+                    yield qids[metric.query_id], metric.measure, 0.0 if np.isnan(metric.value) else metric.value
+        except undefined:
+            yield qids[next(iter(group))], chosen[0], None
 
 
 def _judgements(qrels: Qrels, by_subtopic: bool) -> Any:
@@ -95,6 +99,16 @@ def _judgements(qrels: Qrels, by_subtopic: bool) -> Any:
     ]
 
 
+def _for_ranx(rows: Any) -> Any:
+    """Return judgements, or scores, as a frame whose ids are objects: ranx refuses the strings of pandas 3."""
+    import ir_measures
+    import pandas as pd
+
+    if isinstance(rows, dict):
+        rows = [ir_measures.ScoredDoc(qid, *scored) for qid, scores in rows.items() for scored in scores.items()]
+    return pd.DataFrame(rows).astype({"query_id": object, "doc_id": object})
+
+
 def _with_a_level(grades: Mapping[str, int]) -> Mapping[str, int]:
     """Return grades with the same values for which pytrec_eval has levels of relevance: without, it ends the process.
 
@@ -107,7 +121,7 @@ def _for_single_precision(scores: dict[str, float]) -> dict[str, float]:
     """Return scores that keep their order when pytrec_eval rounds them to single precision.
 
     trec_eval 10 reads doubles, pytrec_eval still floats: 1 and 1 + 1e-12 would tie. Only then are the
-    scores replaced, by negative ranks.
+    scores replaced, by ranks from the end.
     """
     values = np.sort(np.fromiter(scores.values(), dtype=np.float64, count=len(scores)))
     with np.errstate(over="ignore"):
@@ -117,4 +131,5 @@ def _for_single_precision(scores: dict[str, float]) -> dict[str, float]:
 
 
 def _by_rank(scores: Mapping[str, float]) -> dict[str, float]:
-    return {docid: float(-rank) for rank, docid in enumerate(ranked(scores))}
+    """Return scores without ties, above 0: compat takes 0 for the score of a judged document that the list lacks."""
+    return {docid: float(len(scores) - rank) for rank, docid in enumerate(ranked(scores))}

@@ -39,7 +39,7 @@ def parse_name(text: str) -> Name:
 
     ir_measures' own parser fails on Python 3.14 and warns before; trec_eval ends the process at a cutoff of 0.
     """
-    parts = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@(0?\.\d+|[1-9]\d*))?", text)
+    parts = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@(0?\.\d+|1\.0+|[1-9]\d*))?", text)
     try:
         if not parts:
             raise ValueError

@@ -4,9 +4,16 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Literal
 
+from heed.types import Qrels
+
 PerTopic = dict[str, float]  # qid -> value
 Judged = Mapping[str, Collection[str]]  # qid -> docids
 Variant = Literal["paper", "released"]  # a paper's formula, or its released code's
+
+
+def judged(qrels: Qrels) -> Qrels:
+    """Return judgements without negative grades: such a document is not judged, as in trec_eval."""
+    return {qid: {docid: grade for docid, grade in grades.items() if grade >= 0} for qid, grades in qrels.items()}
 
 
 def mean(values: PerTopic) -> float:

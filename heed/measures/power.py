@@ -87,6 +87,6 @@ def power_of(*systems: PerTopic) -> Power | None:
 def is_compared_with_zero(measure: str) -> bool:
     """Return whether the mean of a comparison's ``measure`` is compared with 0, which is no effect."""
     if measure.endswith(" change"):
-        return not measure.startswith("Judged@")  # no merit of a system
+        return not measure.startswith("Judged")  # no merit of a system
     declared = find(measure)
     return declared is not None and declared.signed

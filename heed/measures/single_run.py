@@ -3,20 +3,22 @@
 from collections.abc import Mapping
 
 from heed.measures.definition import Measure
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import PerTopic, judged
 from heed.ranking import top
 from heed.types import Qrels, Run
 
 ROBUSTNESS, ROBUSTNESS_OF = "Robustness@10", "nDCG@10"  # InfoSearch's
 
 
-def judged_share(run: Run, qrels: Qrels, cutoff: int) -> PerTopic:
-    """Return the share of the first ``cutoff`` documents of each topic's list, or of a shorter list, that have a grade.
+def judged_share(run: Run, qrels: Qrels, cutoff: int = 10**9) -> PerTopic:
+    """Return the share of the first ``cutoff`` documents of each topic's list, or of all, that have a grade from 0.
 
-    It is ir_measures' ``Judged@k`` (a negative grade counts too), with ties broken as everywhere.
+    A negative grade is not judged, so that it is 1 − trec_eval 10's ``unj``, but over the documents that a shorter list
+    has; for ir_measures' ``Judged@k`` it is judged. Ties are broken as everywhere.
     """
+    grades = judged(qrels)
     first = {qid: top(run.get(qid, {}), cutoff) for qid in qrels}
-    return {qid: sum(docid in qrels[qid] for docid in docids) / (len(docids) or 1) for qid, docids in first.items()}
+    return {qid: sum(docid in grades[qid] for docid in docids) / (len(docids) or 1) for qid, docids in first.items()}
 
 
 def robustness(values: PerTopic, query_of: Mapping[str, str]) -> PerTopic:
@@ -37,9 +39,10 @@ MEASURES = (
         name="Judged",
         function=judged_share,
         parameters={"@": "cutoff"},
-        value="share of the first k documents that have a grade",
-        source="ir_measures",
-        examples=("Judged@20",),
+        cutoff_optional=True,
+        value="share of the first k documents that have a grade from 0; without a cutoff of the whole list",
+        source="1 − trec_eval 10's unj",
+        examples=("Judged@20", "Judged"),
     ),
     Measure(
         name="Robustness",

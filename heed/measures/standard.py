@@ -21,10 +21,11 @@ def standard(run: Run, qrels: Qrels, measures: Sequence[str | Measure] = STANDAR
     ``measures`` are the user's own, and names: ir_measures' own, such as ``nDCG@20`` or ``AP(rel=2)``, and Heed's:
     ``PairwiseAccuracy`` (by pair of topics), ``WinRate``, ``WinRate@3`` (the third step), ``MonotonicOrder``, ``dR@1``
     (ΔR@1), ``dMRR@10`` and ``RightRank@10`` (see :mod:`heed.measures.contrast`), where topics without a contrast have
-    no value. ``Judged@k``, ``alpha_nDCG@k`` and ``StRecall@k`` are computed here, the others by the program that
-    ir_measures has for them. Ties are broken as by :mod:`heed.ranking` in all. Negative grades count as not relevant,
-    as in trec_eval. Raises :class:`UsageError` for an unknown name, for one whose program is not installed, and for a
-    measure of subtopics where ``qrels`` have none (:class:`heed.types.SubtopicGrades`).
+    no value, nor has the Accuracy of a list that is relevant throughout. ``Judged@k``, ``alpha_nDCG@k`` and
+    ``StRecall@k`` are computed here, the others by the program that ir_measures has for them. Ties are broken as by
+    :mod:`heed.ranking` in all. A negative grade is not judged, and not relevant, as in trec_eval. Raises
+    :class:`UsageError` for an unknown name, for one whose program is not installed, and for a measure of subtopics
+    where ``qrels`` have none (:class:`heed.types.SubtopicGrades`).
     """
     values: dict[str, PerTopic] = {}
     by_provider: dict[Any, list[Any]] = {}
@@ -42,7 +43,10 @@ def standard(run: Run, qrels: Qrels, measures: Sequence[str | Measure] = STANDAR
     for provider, of_provider in by_provider.items():
         for qid, measure, value in computed(provider, of_provider, run, qrels):
             for name in names[measure]:
-                values[name][qid] = value
+                if value is None:
+                    del values[name][qid]
+                else:
+                    values[name][qid] = value
     return values
 
 

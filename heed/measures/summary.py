@@ -14,6 +14,7 @@ from heed.measures.three_runs import GOLD_RANK
 
 ABSENT = "-"
 CUTOFF = re.compile(r"@(\d+)")
+AS_IT_IS = re.compile(rf"({GOLD_RANK}|Num(Q|Rel|Ret|RelRet))\b")  # measures not printed ×100
 LABELS = 2  # columns before the figures: system and condition
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
 IN_ONE = " in one only"  # the share of those that are in one of the two lists
@@ -172,13 +173,13 @@ def cells(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def format_value(measure: str, value: float) -> str:
-    """Return a value as the tables print it: ×100 (a mean rank as it is), one decimal, no negative zero."""
+    """Return a value as the tables print it: ×100 or as it is (:func:`factor`), one decimal, no negative zero."""
     return f"{factor(measure) * value:z.1f}"
 
 
 def factor(measure: str) -> int:
-    """Return the factor of printed values: 100, and 1 for a mean rank."""
-    return 1 if measure.startswith(GOLD_RANK) else 100
+    """Return the factor of printed values: 100, and 1 for a mean rank and for ir_measures' counts."""
+    return 1 if AS_IT_IS.match(measure) else 100
 
 
 def table(rows: Sequence[Row], title: str) -> str:

@@ -81,7 +81,7 @@ def compare_systems(
         several = [read_given_run(path) for path in paths]
         digests[system] = _digest(several)
         base, new, *reverse = several
-        inputs = paired(base, new, pair(base.keys(), new.keys()), qrels, new_qrels)
+        inputs = paired(base, new, pair(base.keys(), new.keys(), None, (qrels, new_qrels)), qrels, new_qrels)
         third = reverse[0] if reverse else None
         inputs = replace(inputs, reverse=third, corpus_size=corpus_size, variant=variant)
         values = compare(inputs, measures)

@@ -8,13 +8,13 @@ from heed.errors import HeedError
 from heed.models.encoders.bi_encoder import as_trained
 from heed.models.encoders.late_models import load as load_late
 from heed.models.files.model_files import loading
-from heed.models.local.language_models import entry_ids, limit_of, load_config, load_tokenizer, precision
+from heed.models.local.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer, precision
 from heed.models.local.runtime import Runtime
 from heed.models.local.sentence_models import SentenceModel, load, similarity_of
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE, SENTENCE_TRANSFORMERS, TRANSFORMERS
 from heed.models.rerankers.cross_encoder import load_cross_encoder
-from heed.models.text.templates import DOCUMENT, QUERY
+from heed.models.text.templates import DOCUMENT, QUERY, prompt_of
 
 LIBRARIES = (SENTENCE_TRANSFORMERS, TRANSFORMERS)
 FIELDS = ("class", "prompts", "template", "pair", "pooling", "similarity", "max_length", "truncation_side", "dtype")
@@ -58,16 +58,13 @@ def _of_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
     encoder = SentenceModel(model, load(model, runtime))
     modes = [module.pooling_mode for module in encoder.whole if isinstance(module, Pooling)]
     pooling = ", ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
-    return {
-        **_of_sentence_model(encoder.whole),
-        "pooling": pooling or model.pooling,
-        "similarity": similarity_of(model),
-    }
+    read = {"pooling": pooling or model.pooling, "similarity": similarity_of(model)}
+    return {**_of_sentence_model(model, encoder.whole), **read}
 
 
 def _of_late(model: Model, runtime: Runtime) -> dict[str, Any]:
     encoder = SentenceModel(model, load_late(model, runtime)[0])
-    return {**_of_sentence_model(encoder.whole), "similarity": encoder.whole.similarity_fn_name}
+    return {**_of_sentence_model(model, encoder.whole), "similarity": encoder.whole.similarity_fn_name}
 
 
 def _of_cross_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
@@ -75,13 +72,13 @@ def _of_cross_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
     chat = "message" in encoder[0].modality_config
     pair = "its chat template" if chat else joined_pair(encoder.tokenizer)
     prompt = encoder.prompts.get(encoder.default_prompt_name)
-    return {**_of_sentence_model(encoder), "prompts": {"pair": prompt} if prompt else {}, "pair": pair}
+    return {**_of_sentence_model(model, encoder), "prompts": {"pair": prompt} if prompt else {}, "pair": pair}
 
 
-def _of_sentence_model(encoder: Any) -> dict[str, Any]:
+def _of_sentence_model(model: Model, encoder: Any) -> dict[str, Any]:
     longest = encoder.max_seq_length
     return {
-        "prompts": {name: text for name, text in encoder.prompts.items() if text},
+        "prompts": {task: text for task in ("query", "document") if (text := prompt_of(model, encoder.prompts, task))},
         "max_length": int(longest) if longest and longest < 1e9 else None,
         "truncation_side": getattr(encoder.tokenizer, "truncation_side", None),
     }
@@ -90,6 +87,7 @@ def _of_sentence_model(encoder: Any) -> dict[str, Any]:
 def _of_language_model(model: Model, _: Runtime) -> dict[str, Any]:
     tokenizer = load_tokenizer(model)
     if model.family in ("causal", "seq2seq", "reasoning"):
+        check_entry(model)
         entry_ids(model, tokenizer)  # whether its answers are in the vocabulary
     return {"max_length": limit_of(model, tokenizer, load_config(model)), "prompts": {}}
 

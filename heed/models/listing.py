@@ -11,14 +11,14 @@ from heed.errors import UsageError
 from heed.models.files.conversion import has_weights
 from heed.models.files.guessing import guess
 from heed.models.files.model_files import FETCHED, in_cache
-from heed.models.registry.entries import Model, Registry
+from heed.models.registry.entries import Model, Registry, refuse_gguf
 from heed.models.registry.families import API_RERANK, BLOCK, CROSS_ENCODER, FAMILIES, LEXICAL
 from heed.models.remote.endpoints import PROVIDERS, environment
 from heed.models.remote.rerank_forms import SERVER, SERVICES, instruction_field
 from heed.models.rerankers.block import block_text
 from heed.models.rerankers.chat_pairs import reads_messages
 from heed.models.rerankers.listwise_prompt import WORDS, messages, passage, pieces
-from heed.models.text.templates import document_text, prompt_of, prompt_text, query_text
+from heed.models.text.templates import document_text, prompt_text, query_text
 from heed.types import Document
 
 UNKNOWN = "-"
@@ -39,6 +39,7 @@ def find_entry(registry: Registry, name: str) -> Model:
     Raises :class:`UsageError` with the nearest names for what is neither.
     """
     source = name.partition("@")[0]
+    refuse_gguf(source, [source])
     entries = registry.entries
     if source in entries or Path(source).is_dir():
         return _as_found(registry.find(name))
@@ -119,9 +120,9 @@ def _has_weights(source: str, revision: str | None) -> bool:
 def as_data(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
     """Return the entry as JSON data, with the texts that it reads and what is missing here.
 
-    ``prompts`` are those of the model's files, by sentence-transformers' names.
+    ``prompts`` are those of :func:`heed.models.facts.scoring_facts`.
     """
-    fields = {field: value for field, value in model._asdict().items() if field != "trusted"}
+    fields = {field: value for field, value in model._asdict().items() if field not in ("trusted", "entry")}
     plain = {**fields, "family": family_of(model), "names": dict(model.names), "presets": list(model.presets)}
     return {"name": name, **plain, "missing": missing(model), "sees": dict(inputs(model, prompts))}
 
@@ -129,13 +130,11 @@ def as_data(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[st
 def inputs(model: Model, prompts: Mapping[str, str] = {}) -> Iterator[tuple[str, str]]:
     """Yield the texts that ``model`` reads of an example, by label; none for a system whose texts are unknown.
 
-    ``prompts`` of the model's files precede texts that no template of the entry makes, and each pair.
+    ``prompts`` of the model's files precede a ``query``, a ``document`` and each ``pair``.
     """
     if model.status == "named" and model.query is None:
         return
-    document = document_text(model, EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text)
-    document = (prompt_of(prompts, "document") if model.document is None else "") + document
-    before_query = prompts.get("pair", "") + (prompt_of(prompts, "query") if model.query is None else "")
+    document = prompts.get("document", "") + document_text(model, EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text)
     if reads_chat(model):
         yield from (("document", document), ("query", EXAMPLE_QUERY))
         yield from ((f"{name}, instruction", text) for name, text in EXAMPLE.items() if text)
@@ -156,7 +155,7 @@ def inputs(model: Model, prompts: Mapping[str, str] = {}) -> Iterator[tuple[str,
         if listwise:
             yield from _conversation(model, condition, query)
         else:
-            whole = before_query + query
+            whole = prompts.get("pair", "") + prompts.get("query", "") + query
             yield condition, whole if model.prompt is None else prompt_text(model.prompt, query, document)
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -12,7 +12,7 @@ from msgspec.json import encode  # a twentieth of json's time
 from heed.errors import ModelError, fail
 from heed.files import digest_json
 from heed.formats.document_store import DocumentStore, StoredDocuments, docids_of
-from heed.progress import bar, duration, log, plain_rate, timed
+from heed.progress import Replies, bar, brief, duration, log, plain_rate, replies, replying, timed, warn
 from heed.types import Document, Query, Reranker, Run, begin, config_of, finish
 
 EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic
@@ -86,8 +86,9 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
             docids = documents.docids(query)
             scores = checked(reranker.name, query.qid, docids, query_scores)
             run[query.qid] = dict(zip(docids, scores, strict=True))
-            stream.write(encode({"qid": query.qid, "scores": run[query.qid]}).decode() + "\n")
-            stream.flush()
+            if all(replies().get(query.qid, ())):  # another topic is asked again
+                stream.write(encode({"qid": query.qid, "scores": run[query.qid]}).decode() + "\n")
+                stream.flush()
             work.did(len(docids), "pairs")
             if not estimated and work.count and (seconds := time.perf_counter() - start) >= EARLY:
                 at_once = queries_at_once(reranker)
@@ -110,9 +111,27 @@ def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[fl
 
 
 def score_alone(reranker: Reranker, query: Query, documents: Sequence[Document]) -> list[float]:
-    """Return the scores of one query's documents, in their order, checked as :func:`checked` does."""
-    [scores] = score_all(reranker, [(query, documents)])
+    """Return the scores of one query's documents, checked as :func:`checked` and :func:`unanswered` do."""
+    with replying() as gathered:
+        [scores] = score_all(reranker, [(query, documents)])
+    for warning in unanswered(reranker.name, gathered, {query.qid: scores})[1]:
+        warn(warning)
     return checked(reranker.name, query.qid, docids_of(documents), scores)
+
+
+def unanswered(name: str, gathered: Replies, run: Mapping[str, Sized]) -> tuple[int, list[str]]:
+    """Return how many replies are no answers, and a warning of them; :class:`ModelError` where a run has no other."""
+    missing = [qid for qid, of_topic in gathered.items() if not all(of_topic)]
+    replies = [reply for of_topic in gathered.values() for reply in of_topic]
+    count, why = sum(not reply for reply in replies), "refused, empty, cut off, or a thought without end"
+    if missing and not any(replies) and {qid for qid in run if len(run[qid]) > 1} <= {*missing}:
+        raise ModelError(
+            f"{name}: no reply names a document, of {count} ({why}); allow longer replies, or choose another model"
+        )
+    then = "; the same command asks for these alone again, what was answered is kept" if None in replies else ""
+    topics = f"{len(missing)} of {len(run)} topics ({brief(missing)})"
+    line = f"{name}: replies that name no document: {count}, in {topics}, {why}; the pool's order stays there{then}"
+    return count, [line] if missing else []
 
 
 def _log_estimate(label: str, done: float, pairs: int, seconds: float) -> None:

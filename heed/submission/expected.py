@@ -8,32 +8,34 @@ from pathlib import Path
 
 import numpy as np
 
-from heed.errors import DataError, UsageError, fail
+from heed.errors import DataError, UsageError
 from heed.files import read_lines, read_objects, unpacked_name
+from heed.formats.data_set_rows import parsed, read_rows
 from heed.formats.docids import ANY, read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.user_files import read_topics, recognised
-from heed.languages import known_language
+from heed.languages import code_of, known_language
 from heed.progress import bar
 from heed.submission.tracks import Track
 
 
-def expected_topics(path: Path, condition: str | None = None) -> set[str]:
+def expected_topics(path: Path, condition: str | None = None, form: str | None = None) -> set[str]:
     """Return the topics of a file in any form that the commands read, or of a plain list of ids.
 
-    With ``condition``, only those that have it. Raises :class:`DataError` for bad lines, and if
-    there is no topic.
+    Their form is recognised unless ``form`` names it. With ``condition``, only those that have it. Raises
+    :class:`DataError` for bad lines, and if there is no topic.
     """
-    qids = _plain_list(path)  # of topics that are not UTF-8 the ids are the same in any encoding
-    form = "list" if qids else recognised(path, ANY)
+    # of topics that are not UTF-8 the ids are the same in any encoding
+    qids = set() if form else _plain_list(path)
+    form = form or ("list" if qids else recognised(path, ANY))
     if form in ("list", "tsv", "trec") and condition not in (None, "query"):
         raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
     if form == "neuclir":
-        qids = _neuclir(path)
+        qids = set(parsed(read_rows([path], ANY), lambda row: row.word("topic_id")))
     elif form == "heed":
-        languages = sorted({str(record.get("lang", "")) for _, record in read_objects(path, ANY)})
+        languages = sorted({code_of(str(record.get("lang", ""))) for _, record in read_objects(path, ANY)})
         topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title", ANY)]
         qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
     elif form != "list":
@@ -51,16 +53,6 @@ def _plain_list(path: Path) -> set[str]:
     if any(len(of_line) > 1 or of_line == ["<top>"] for of_line in words):
         return set()
     return {word for of_line in words for word in of_line}
-
-
-def _neuclir(path: Path) -> set[str]:
-    qids = {line_no: record.get("topic_id") for line_no, record in read_objects(path, ANY)}
-    fail(
-        f"{path}, line {line_no}: topic_id is {qid!r}, expected an id"
-        for line_no, qid in qids.items()
-        if not isinstance(qid, str | int) or not str(qid)
-    )
-    return set(map(str, qids.values()))
 
 
 def read_candidates(path: Path) -> dict[str, set[str]]:

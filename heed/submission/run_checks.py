@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from heed.formats.topic_ids import number as number_of
 from heed.formats.trec_files import parse_score
 from heed.submission.expected import CollectionIds, Rules
 from heed.submission.run_lines import run_lines
@@ -87,7 +88,7 @@ class _RunCheck:
         elif not fields:
             self._report.error(number, "blank", f"found a blank line, expected {FORM}; delete it (--fix)")
         elif fields[0].startswith("#"):
-            why = "NIST's scripts and ir_measures do not skip comments"
+            why = "trec_eval 10 and Heed skip comments, NIST's scripts and ir_measures do not"
             self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (--fix): {why}")
         else:
             self._damaged = True
@@ -107,7 +108,10 @@ class _RunCheck:
     def _check_topic(self, number: int, qid: str) -> None:
         rules, shape = self._rules, self._rules.track.topic
         if rules.topics is not None and qid not in rules.topics:
-            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics"
+            same = "".join(
+                f"; {known} has the same number" for known in rules.topics if number_of(known) == number_of(qid)
+            )
+            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics{same}"
             self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
         elif rules.topics is None and not re.fullmatch(shape.pattern, qid):
             problem = f"found topic {qid!r}, expected {shape.description}"

@@ -12,14 +12,15 @@ from pathlib import Path
 from heed.encodings import encoding_of, named
 from heed.errors import DataError, UsageError
 from heed.files import digest, read_bytes, unpacked_name
-from heed.formats.documents import SUFFIXES, Line, corpus_files, read_corpus, shown_paths
-from heed.progress import counted, log
+from heed.formats.documents import SUFFIXES, Files, Line, corpus_files, shown_paths
+from heed.progress import brief, counted, log, number_of
 from heed.reuse import recipe_version
-from heed.tables.markup import Table, parse_table
+from heed.tables.markup import Table, parse_csv, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
 from heed.types import Document
 
-ONE_TABLE = (".txt", ".md", ".html", ".htm", ".csv", ".tsv")  # one table a file; the docid is its name without suffix
+COLUMNS = (".csv", ".tsv")
+ONE_TABLE = (".txt", ".md", ".html", ".htm", *COLUMNS)  # one table a file; the docid is its name without suffix
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 
 
@@ -34,7 +35,8 @@ class Tables:
         if form not in FORMS:
             raise UsageError(f"table form is {form!r}, expected one of {', '.join(FORMS)}")
         self.paths, self.places = corpus_files(paths, TABLE_SUFFIXES), list(map(str, paths))
-        self._form, self._titles, self._encoding = form, titles, encoding
+        self._form, self._titles, self._said, self._encoding = form, titles, False, encoding
+        self._odd: dict[str, int] = {}  # by docid the rows of other lengths than the first, 0 where there is no table
 
     def __str__(self) -> str:
         """Return the paths as shown to the user."""
@@ -53,10 +55,17 @@ class Tables:
         others: Counter[str] = Counter()  # files by their encoding
         for path in self.paths:
             records = unpacked_name(path).endswith(SUFFIXES)
-            for line in read_corpus([path], self._encoding) if records else [self._whole_file(path, others)]:
+            for line in Files([path], self._encoding).lines() if records else [self._whole_file(path, others)]:
                 yield self._serialised(line.document, line) if line.document else line
         for known, count in others.items():
             log.info(f"{self}: {counted(count, 'file')} not UTF-8, read as {known}")
+        none, rows = [*self._odd.values()].count(0), sum(self._odd.values())
+        if self._odd and not self._said:  # not heed.progress.warn: results would have it only where this was just read
+            self._said = True
+            log.warning(
+                f"{self}: no table found in {number_of(none, 'text')}, read as captions; {number_of(rows, 'row')} in "
+                f"{number_of(len(self._odd) - none, 'table')} longer or shorter than the first: {brief([*self._odd])}"
+            )
 
     def _whole_file(self, path: Path, others: Counter[str]) -> Line:
         """Return the only table of a file; the caption of a CSV file is its name. Counts its encoding."""
@@ -72,15 +81,19 @@ class Tables:
                 path, 1, None, f"not UTF-8 ({error.reason}); convert it, or name its encoding with --encoding NAME"
             )
         others.update([known] if known != "utf-8" else [])
-        title = name.stem if name.suffix in (".csv", ".tsv") else ""
-        return Line(path, 1, Document(name.stem, title, text.removeprefix("\ufeff")))
+        return Line(
+            path, 1, Document(name.stem, name.stem if name.suffix in COLUMNS else "", text.removeprefix("\ufeff"))
+        )
 
     def _serialised(self, document: Document, line: Line) -> Line:
         docid, title, text = document[:3]
         try:
-            table = parse_table(text)
+            suffix = Path(unpacked_name(line.path)).suffix
+            table = parse_csv(text, suffix == ".tsv") if suffix in COLUMNS else parse_table(text)
         except DataError as error:
             return line._replace(document=None, problem=str(error))
+        if table.ragged or not (table.header or table.body):
+            self._odd[docid] = table.ragged
         if not self._titles:
             table = table if table.caption else table._replace(caption=title)
         elif title.strip() and not _holds(table, title):

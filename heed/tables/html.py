@@ -34,6 +34,7 @@ TEXT_LESS_THAN = re.compile(  # as in "1<W≤3" and "List<ref>", where an HTML p
     rf"|/?(?:{f'{GLUED} {APART}'.replace(' ', '|')})(?:\s+[\w:-]+\s*=[^<>]*|[\s/]*)>|!--|!doctype\b)",
     re.IGNORECASE,
 )
+HIDDEN = re.compile(r"display\s*:\s*none|sortkey", re.IGNORECASE)  # a style, and a class that Wikipedia hides
 PROCESSING = re.compile(r"<\?[^<>]*>")
 
 
@@ -117,11 +118,16 @@ class _Events:
         self._into = self.outside  # list to which text is added: a cell's, the captions' or neither
         self._in_row = False
         self._nested = 0  # tables open inside a cell or caption
-        self._dropped = 0  # scripts and styles open
+        self._dropped = 0  # elements open in what is not displayed, with that one: scripts, styles, keys to sort by
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self._separate(tag, 1)
+        if tag not in INSIDE_WORDS:
+            self._into.append(" ")
         inside = self._into is not self.outside
+        hides = HIDDEN.search(attributes.get("class", "") + attributes.get("style", ""))
+        if self._dropped or tag in ("script", "style") or (hides and (inside or tag in ("td", "th"))):
+            self._dropped += 1
+            return
         if self._nested or (tag == "table" and inside):
             self._nested += tag == "table"
         elif tag == "table":
@@ -136,7 +142,11 @@ class _Events:
             self._into = self.captions
 
     def end(self, tag: str) -> None:
-        self._separate(tag, -1)
+        if tag not in INSIDE_WORDS:
+            self._into.append(" ")
+        if self._dropped:
+            self._dropped -= 1
+            return
         if self._nested:
             self._nested -= tag == "table"
         elif tag in ("td", "th", "caption"):
@@ -152,11 +162,6 @@ class _Events:
 
     def close(self) -> None:
         """Do nothing at the end of the text."""
-
-    def _separate(self, tag: str, step: int) -> None:
-        self._dropped += step * (tag in ("script", "style"))
-        if tag not in INSIDE_WORDS:
-            self._into.append(" ")
 
     def _open_table(self) -> None:
         self.tables.append(_Markup([""], [], []))

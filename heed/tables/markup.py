@@ -8,22 +8,25 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice, pairwise
-from typing import NamedTuple
+from contextlib import suppress
+from html import unescape
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from heed.tables.html import check_size, read_html, squeeze
 
-SAMPLE = 50  # rows from which the separator of a CSV text is guessed
-
 HTML_TABLE = re.compile(r"<(?:table|tr)[\s/>]", re.IGNORECASE)
 HEADING = re.compile(r"#{1,6}(?:\s+|$)")
-MARKS = re.compile(r"[\\`<]")  # without any of them nothing in a row but its pipes means anything
+MARKS = re.compile(r"[\\`<&]")  # without any of them nothing in a row but its pipes means anything
 PIPE = re.compile(r"\\.|\|")
 PIPE_OUTSIDE_CODE = re.compile(r"\\.|`[^`]*`|\|")
-ESCAPED = re.compile(r"\\([\\|<-])|<br\s*/?>", re.IGNORECASE)
+ESCAPED = re.compile(r"\\([\\|<&-])|<br\s*/?>|(&#?\w+;)", re.IGNORECASE)
 RULE = re.compile(r"\s*:?-+:?\s*")
 RULES = re.compile(r"\|?(?:\s*:?-+:?\s*(?:\||$))+")  # a delimiter row
 CSV_CAPTION = re.compile(r"# ([^\n]*)\n\n")
+QUOTED: list[dict[str, Any]] = [{"strict": True}, {"strict": True, "escapechar": "\\"}]  # a mark as "", or as \"
+UNQUOTED: list[dict[str, Any]] = [{"quoting": csv.QUOTE_NONE}, {}]
+TSV_ESCAPES = {"n": " ", "r": " ", "t": " ", "p": "|", "\\": "\\"}  # \p as in WikiTableQuestions
 
 
 class Table(NamedTuple):
@@ -32,6 +35,7 @@ class Table(NamedTuple):
     caption: str
     header: list[list[str]]
     body: list[list[str]]
+    ragged: int = 0  # rows that had another length than the first
 
 
 def parse_table(text: str, title: str = "") -> Table:
@@ -43,7 +47,7 @@ def parse_table(text: str, title: str = "") -> Table:
     lines = _lines(text)
     if "<" in text and HTML_TABLE.search(text):
         table = parse_html(text)
-    elif any(line.startswith("|") or is_rule(line) for line in lines) or not _separator(text, rows=2):
+    elif any(line.startswith("|") or is_rule(line) for line in lines) or _agreeing(_csv_rows(text)) < 2:
         table = _parse_lines(lines)
     else:
         table = parse_csv(text)
@@ -87,24 +91,30 @@ def _parse_lines(lines: list[str]) -> Table:
     return _table(" ".join(outside), header, body)
 
 
-def parse_csv(text: str) -> Table:
-    """Return the rows of ``text``, the first as header; a first line ``# …`` before a blank line is the caption.
+def parse_csv(text: str, tabs: bool = False) -> Table:
+    r"""Return the rows of ``text``, the first as header; a first line ``# …`` before a blank line is the caption.
 
     The separator is the one of ``,``, ``;``, tab and ``|`` that gives most rows the same number of cells, above
-    one; else the comma. Raises :class:`DataError` for a grid too large.
+    one; else the comma. With ``tabs``, as in a ``.tsv`` file, it is the tab, quotation marks are text, and
+    backslashes escapes (``\n``) if all of them are. Raises :class:`DataError` for a grid too large.
     """
-    caption = CSV_CAPTION.match(_plain(text))
-    rows = _plain(text)[caption.end() if caption else 0 :]
-    records = [[squeeze(cell) for cell in record] for record in _records(rows, _separator(rows, rows=1) or ",")]
+    text = _plain(text)
+    caption = CSV_CAPTION.match(text)
+    rows = text[caption.end() if caption else 0 :]
+    if tabs and TSV_ESCAPES.keys() >= {*re.findall(r"\\(.?)", rows)}:
+        rows = re.sub(r"\\(.)", lambda match: TSV_ESCAPES[match[1]], rows)
+    read = _records(rows, "\t", UNQUOTED[:1]) if tabs else _csv_rows(rows)
+    records = [[squeeze(cell) for cell in record] for record in read]
     return _table(caption[1] if caption else "", records[:1], records[1:])
 
 
 def _table(caption: str, header: list[list[str]], body: list[list[str]]) -> Table:
     width = max(map(len, header + body), default=0)
     check_size(len(header) + len(body), width, sum(map(len, header + body)))
+    ragged = sum(len(row) != len((header or body)[0]) for row in header + body)
     for row in header + body:
         row += [""] * (width - len(row))
-    return Table(squeeze(caption), header, body)
+    return Table(squeeze(caption), header, body, ragged)
 
 
 def _plain(text: str) -> str:
@@ -163,7 +173,7 @@ def _cells(line: str, width: int) -> list[str]:
         return [squeeze(cell) for cell in _without_ends(line, line.split("|"))]
     with_code = _split(line, PIPE_OUTSIDE_CODE)
     cells = with_code if len(with_code) == width else _split(line, PIPE)
-    return [squeeze(ESCAPED.sub(lambda match: match[1] or " ", cell)) for cell in cells]
+    return [squeeze(ESCAPED.sub(lambda match: match[1] or unescape(match[2] or " "), cell)) for cell in cells]
 
 
 def _split(line: str, mark: re.Pattern[str]) -> list[str]:
@@ -178,21 +188,23 @@ def _without_ends(line: str, cells: list[str]) -> list[str]:
     return cells[start:-1] if closed else cells[start:]
 
 
-def _separator(text: str, rows: int) -> str:
-    """Return the mark that gives most rows the same number of cells, above one; empty if fewer than ``rows`` agree."""
-    agreeing = {mark: _agreeing(text, mark) for mark in ",;\t|"}
-    best = max(agreeing, key=lambda mark: agreeing[mark])
-    return best if agreeing[best] >= rows else ""
+def _csv_rows(text: str) -> list[list[str]]:
+    """Return the rows by the separator that gives most of them the same number of cells, above one."""
+    text, ways = _plain(text), QUOTED if '\\"' in text else QUOTED[:1]
+    marks = [mark for mark in ",;\t|" if mark in text] or [","]
+    return max((_records(text, mark, ways) or _records(text, mark, UNQUOTED) for mark in marks), key=_agreeing)
 
 
-def _agreeing(text: str, mark: str) -> int:
-    widths = Counter(len(record) for record in islice(_records(text, mark), SAMPLE))
-    width, count = widths.most_common(1)[0] if widths else (0, 0)
-    return count if width > 1 else 0
+def _agreeing(rows: list[list[str]]) -> int:
+    return max((count for width, count in Counter(map(len, rows)).items() if width > 1), default=0)
 
 
-def _records(text: str, mark: str) -> Iterator[list[str]]:
+def _records(text: str, mark: str, ways: list[dict[str, Any]]) -> list[list[str]]:
+    """Return the rows by the way of quoting that gives them the fewest lengths; none if all are in error."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # else a cell of 131,072 characters is an error
-    for record in csv.reader(io.StringIO(_plain(text)), delimiter=mark):
-        if len(record) > 1 or "".join(record).strip():
-            yield record
+    read = []
+    for way in ways:
+        with suppress(csv.Error):
+            records = csv.reader(io.StringIO(text), delimiter=mark, **way)
+            read.append([record for record in records if len(record) > 1 or "".join(record).strip()])
+    return min(read, key=lambda records: len({*map(len, records)}), default=[])

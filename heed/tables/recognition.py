@@ -4,9 +4,10 @@ import html
 import re
 
 from heed.errors import HeedError
+from heed.tables.html import HIDDEN
 from heed.tables.markup import HTML_TABLE, Table, parse_table
 
-TAG = re.compile(r"<[^<>]*>")
+TAG = re.compile(r"<(\w+)\b([^<>]*)>([^<>]*)</\1>|<[^<>]*>")
 WORD = re.compile(r"\w+")
 LEAST_SHARE = 0.9  # of a text's words: a table that would lose more of them is shown as text
 
@@ -29,13 +30,11 @@ def as_table(text: str, known: bool = False) -> Table | None:
         return None
     cells = (table.caption, *(cell for row in (*table.header, *table.body) for cell in row))
     words_of_table = {word for cell in cells for word in WORD.findall(cell)}
-    words = WORD.findall(html.unescape(TAG.sub(" ", text)))
+    shown = TAG.sub(lambda tag: " " if HIDDEN.search(tag[2] or "") else f" {tag[3] or ''} ", text)
+    words = WORD.findall(html.unescape(shown))
     return table if sum(word in words_of_table for word in words) >= LEAST_SHARE * len(words) else None
 
 
 def _csv_table(text: str) -> Table:
-    table = parse_table(text)
-    if table.header and any(table.header[0][1:]):
-        return table
-    name, _, rows = text.partition("\n")
-    return parse_table(rows, title=name)
+    table, (name, _, rows) = parse_table(text), text.partition("\n")
+    return table if table.header and any(table.header[0][1:]) else parse_table(rows, title=name)

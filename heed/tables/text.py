@@ -13,7 +13,7 @@ from heed.tables.markup import RULE, Table
 
 FORMS = ("raw", "markdown", "html", "csv", "rows", "header")
 
-MARKDOWN_SYNTAX = re.compile(r"[\\|]|<(?=br\s*/?>)", re.IGNORECASE)
+MARKDOWN_SYNTAX = re.compile(r"[\\|]|<(?=br\s*/?>)|&(?=#?\w+;)", re.IGNORECASE)
 
 
 def serialise(table: Table, form: str) -> str:

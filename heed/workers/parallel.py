@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import methodcaller
 from typing import Any
 
+from heed.progress import Replies, replies, replying
 from heed.types import Config, Document, Matrix, Query, begin, config_of, finish
 from heed.workers.pool import TaskFor, WorkerPool
 from heed.workers.tasks import System, SystemTask
 
 
-def _score(reranker: Any, query: Query, documents: Sequence[Document]) -> list[float]:
-    """Return a worker's scores; what its reranker logs before and after is logged here."""
+def _score(reranker: Any, query: Query, documents: Sequence[Document]) -> tuple[list[float], Replies]:
+    """Return a worker's scores, and its model's replies; what its reranker logs before and after is logged here."""
     begin(reranker, [query], lambda _: documents)
-    scores = [float(score) for score in reranker.score(query, documents)]
+    with replying() as gathered:
+        scores = [float(score) for score in reranker.score(query, documents)]
     finish(reranker)
-    return scores
+    return scores, gathered
 
 
 class ParallelEncoder:
@@ -67,6 +69,7 @@ class ParallelReranker:
 
     def score_many(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
-        return self._pool.results(
-            SystemTask(self._system, _score, (query, documents)).sent_to for query, documents in pairs
-        )
+        tasks = (SystemTask(self._system, _score, (query, documents)).sent_to for query, documents in pairs)
+        for scores, gathered in self._pool.results(tasks):
+            replies().update(gathered)
+            yield scores

@@ -125,6 +125,12 @@ def maxp_option(group: Group) -> None:
     )
 
 
+def keep_own_id_option(group: Group) -> None:
+    """Add --keep-own-id."""
+    text = "keep a query that is a document itself, by id and text, in its own list (default: it is left out)"
+    group.add_argument("--keep-own-id", action="store_true", help=text)
+
+
 def _output_options(output: Group) -> None:
     out_option(output)
     json_option(output)
@@ -147,6 +153,7 @@ def _search_options(search: Group) -> None:
         "with the topics (default of FollowIR and NevIR)",
     )
     maxp_option(search)
+    keep_own_id_option(search)
     search.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
     search.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")
     search.add_argument(

@@ -80,9 +80,16 @@ def query_language_options(group: Group) -> None:
     )
 
 
-def subset_option(group: Group) -> None:
-    """Add --subset, of MTEB's files of predictions."""
+def topic_ids_option(group: Group) -> None:
+    """Add --topic-ids."""
+    text = "number: read topics' ids without prefix and leading zeros, in all files; 051 and MB001 become 51 and 1"
+    group.add_argument("--topic-ids", choices=("number",), help=text)
+
+
+def run_reading_options(group: Group) -> None:
+    """Add --subset, of MTEB's files of predictions, and --topic-ids."""
     group.add_argument("--subset", metavar="NAME", help="subset of MTEB's predictions, if a file has several")
+    topic_ids_option(group)
 
 
 def condition_option(group: Group) -> None:
@@ -120,3 +127,4 @@ def judgement_options(group: Group) -> None:
     group.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the conditions query and original")
     group.add_argument("--changed-qrels", type=Path, metavar="PATH", help="judgements for the condition changed")
     group.add_argument("--reversed-qrels", type=Path, metavar="PATH", help="judgements for the condition reversed")
+    topic_ids_option(group)

@@ -1,15 +1,12 @@
 """Options that describe models, and say how they are run."""
 
-from pathlib import Path
-
 from pipelines.options.parser import Group, positive
 
 
 def registry_options(group: Group) -> None:
     """Add where the entries of further models are, and whether their code may run."""
-    group.add_argument(
-        "--models", type=Path, metavar="FILE", help="JSON file of more models, in the form of registry.json"
-    )
+    more = "JSON file of more models, in the form of registry.json; repeatable"
+    group.add_argument("--models", action="append", default=[], metavar="FILE", help=more)
     group.add_argument(
         "--trust-remote-code",
         action="store_true",

@@ -12,7 +12,7 @@ from heed.judging.pools.build import DEPTH, PoolSettings
 from heed.judging.pools.orders import GUIDED, ORDERS
 from heed.judging.pools.samples import Stratum, parse_strata
 from heed.judging.pools.statistics import SECONDS
-from pipelines.options.data import condition_option, docs_option, lang_option, subset_option, topics_option
+from pipelines.options.data import condition_option, docs_option, lang_option, run_reading_options, topics_option
 from pipelines.options.output import indexes_option, json_option, log_options
 from pipelines.options.parser import Group, command_parser, listed, positive
 
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions")
     command.add_argument("--out", required=True, type=Path, metavar="POOL", help='pool, lines of {"qid", "docids"}')
     json_option(command)
-    subset_option(command)
+    run_reading_options(command)
     _size_options(command.add_argument_group("how much is judged"))
     _judged_options(command.add_argument_group("judgements"))
     order = command.add_argument_group("order")

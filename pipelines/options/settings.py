@@ -28,7 +28,7 @@ def own_files(options: argparse.Namespace) -> OwnFiles:
 def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBED) -> Registry:
     """Return the models that the options describe; ``described`` are those of models without an entry."""
     fields = {option.removesuffix("_template"): getattr(options, option) for option in described}
-    return Registry([options.models] if options.models else [], fields, options.trust_remote_code)
+    return Registry(options.models, fields, options.trust_remote_code)
 
 
 def runtime_of(options: argparse.Namespace, indexes: Path = Path("indexes")) -> Runtime:

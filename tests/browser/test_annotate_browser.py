@@ -39,10 +39,8 @@ def test_twenty_documents_are_judged_edited_undone_killed_and_exported(
 
         def judge(condition: str, *keys: str) -> None:
             for key in keys:
-                where = ann.page.evaluate("new URLSearchParams(location.hash.slice(1)).toString()")
-                assert f"tab={condition}" in where
-                qid, docid = (where.split(f"{name}=")[1].split("&")[0] for name in ("topic", "doc"))
-                clicked[qid, condition, docid] = int(key)
+                assert ann.page.get_attribute(f"#tab-{condition}", "aria-selected") == "true"
+                clicked[ann.text("#qid"), condition, ann.shown()] = int(key)
                 ann.press(key)
 
         judge("original", *"302110230120")  # the whole first topic, whatever its documents are

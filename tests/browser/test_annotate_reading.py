@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from annotating import annotation_files, running, sample_pool
-from annotating_browser import CHROMIUM, Assessor, assessor
+from annotating_browser import CHROMIUM, WEBKITS_LIMIT, Assessor, assessor
 from conftest import Heed
 
 from heed.formats.trec_files import read_qrels
@@ -68,6 +68,114 @@ def test_a_document_out_of_sight_is_scrolled_to_before_it_is_graded(chromium: "B
         assert ann.squares()[:3] == ["3", "1", ""]
         top = ann.page.evaluate("document.querySelector('#document').getBoundingClientRect().top")
         assert 0 <= top < 250, "the next document is in sight"
+
+
+def many_documents(folder: Path, count: int, topics: int = 1) -> list[Path | str]:
+    """A pool of ``count`` short documents for each topic, of which the first narrative is edited."""
+    documents = [{"id": f"d{i:03}", "title": f"Title {i}", "text": "A text."} for i in range(count)]
+    narratives = {"original": "All of it.", "changed": "Not the second half."}
+    wanted = [{"qid": f"q{i}", "lang": "eng", "query": "a text", "instructions": narratives} for i in range(topics)]
+    return annotation_files(folder, wanted, documents)
+
+
+def test_grade_and_note_are_of_the_document_on_the_page_where_the_address_cannot_be_written(
+    chromium: "Browser", tmp_path: Path
+) -> None:
+    with running(*many_documents(tmp_path, 120)) as server, assessor(chromium, server) as ann:
+        ann.page.add_init_script(WEBKITS_LIMIT)
+        ann.page.reload()
+        ann.shown()
+        for _ in range(106):
+            ann.page.keyboard.down("j")  # held
+        ann.page.keyboard.up("j")
+        assert ann.shown() == "d106"
+        ann.until("location.hash.includes('doc=d106')")
+        ann.press("/")
+        ann.page.keyboard.insert_text("of 106")
+        ann.press("Enter", "2")
+        ann.saved()
+        assert ann.squares()[106] == "2" and ann.shown() == "d107"
+        with ann.page.expect_event("framenavigated"):  # later, and of many addresses the last
+            ann.press("k")
+        ann.page.reload()
+        assert ann.shown() == "d106" and ann.page.input_value("#note") == "of 106"
+        for _ in range(51):
+            ann.press("a", "a")  # each is an entry of the history
+        assert ann.page.is_visible("#workbench") and ann.shown() == "d106"
+        assert [text for text in ann.complaints if "terms" not in text] == []
+
+
+def test_a_note_is_refused_until_its_document_is_on_the_page_and_needs_no_focus(
+    chromium: "Browser", tmp_path: Path
+) -> None:
+    waiting: list[Route] = []
+    with running(*many_documents(tmp_path, 12)) as server, assessor(chromium, server) as ann:
+        ann.page.route("**/api/document?docid=d005", lambda route: waiting.append(route))
+        ann.press(*"jjjjj", "/")
+        ann.page.keyboard.type("of the last")
+        assert ann.text("#toast") == "The note of document 6 is not saved: the document is not on the page."
+        assert ann.page.input_value("#note") == ""
+        for route in waiting:
+            route.continue_()
+        assert ann.shown() == "d005"
+        ann.press("Escape")
+        for note in ("now", "now it is"):  # as voice control and extensions do, and windows that have not got the focus
+            ann.page.evaluate(
+                "note => { const field = document.querySelector('#note'); field.value = note;"
+                " field.dispatchEvent(new Event('input')); }",
+                note,
+            )
+            ann.page.wait_for_timeout(500)  # it is saved between
+        ann.saved()
+        assert not ann.text("#toast").startswith("Not saved")
+        topic = server.get("/api/topic?assessor=Ann&qid=q0")
+        notes = {each["docid"]: each["original"]["note"] for each in topic["documents"] if "original" in each}
+        assert notes == {"d005": "now it is"}
+        ann.press("u")  # both are undone together
+        ann.until("document.querySelector('#note').value === ''")
+
+
+def test_a_grade_is_under_the_narrative_on_the_page_while_the_next_topic_is_read(
+    chromium: "Browser", tmp_path: Path
+) -> None:
+    waiting: list[Route] = []
+    with running(*many_documents(tmp_path, 2, topics=2)) as server, assessor(chromium, server) as ann:
+        ann.press(*"33", "c", "g", *"00", "o")
+        ann.saved()
+        ann.page.route("**/api/topic?*", lambda route: waiting.append(route))
+        ann.press("N")  # the other topic is to be read again: nothing of it is on the page yet
+        ann.until("document.querySelector('#tab-original').ariaSelected === 'true'")
+        ann.press("1")
+        assert ann.squares()[:2] == ["1", "3"]
+        for route in waiting:
+            route.continue_()
+        ann.page.unroute("**/api/topic?*")
+        ann.saved()
+        docid = ann.shown()
+        entry = {each["docid"]: each for each in server.get("/api/topic?assessor=Ann&qid=q0")["documents"]}
+        assert [entry[docid][name]["grade"] for name in ("original", "changed")] == [1, 0]
+
+
+def test_keys_in_the_editor_are_commands_until_it_is_opened(chromium: "Browser", tmp_path: Path) -> None:
+    with running(*many_documents(tmp_path, 3)) as server, assessor(chromium, server) as ann:
+        narrative = ann.page.input_value("#editor")
+        ann.page.focus("#editor")  # as a search of the browser leaves it
+        ann.press("2")
+        assert ann.squares() == ["2", "", ""] and ann.page.input_value("#editor") == narrative
+        for opened in ("e", "click", "label"):
+            if opened == "e":
+                ann.press("e")
+            else:
+                ann.page.click({"click": "#editor", "label": "label[for=editor]"}[opened])
+            ann.press("Control+End")
+            ann.page.evaluate("document.activeElement.dispatchEvent(new Event('blur'))")  # to another window, and back
+            ann.page.keyboard.type("2")
+            narrative += "2"
+            assert ann.page.input_value("#editor") == narrative
+            ann.press("Escape")
+            ann.page.focus("#editor")
+            assert ann.page.evaluate("document.activeElement.readOnly")
+        assert ann.squares() == ["2", "", ""]
 
 
 def judge_first_topic(ann: Assessor, grades: str) -> None:

@@ -1,6 +1,7 @@
 """Topics and documents of a report in a real Chromium, opened as a file: texts, keys, languages, hostile texts."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 from accessibility import AXE, WIDE, axe_core
-from annotating_browser import CHROMIUM
+from annotating_browser import CHROMIUM, WEBKITS_LIMIT
 from conftest import ROOT
 from explored_results import PAYLOADS, by_grade, evaluated, half_judged, hostile, sample, tables, untitled
 from watched_page import watched
@@ -223,6 +224,21 @@ def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
     tab.wait_for_selector("#overview:not([hidden])")
 
 
+def test_a_topic_is_drawn_whatever_becomes_of_its_address(tab: "Page") -> None:
+    tab.add_init_script(WEBKITS_LIMIT)
+    tab.reload()
+    go(tab, f"#/{FAS}/topic/01?system=obeys")
+    order = tab.evaluate("[...document.querySelectorAll('.columns section:first-child a')].map((a) => a.dataset.docid)")
+    tab.keyboard.press("j")
+    for key in "jk" * 55:
+        tab.keyboard.press(key)
+        tab.wait_for_timeout(5)  # each is drawn
+    assert shown(tab) == order[0]
+    assert texts(tab, ".topic .query") != [], "the topic is there, not an error"
+    tab.fill(".topics input", "1")
+    tab.wait_for_url(re.compile("find=1"))
+
+
 def test_topics_are_listed_the_worst_first_with_their_values_and_the_first_is_opened(tab: "Page", report: Path) -> None:
     tab.click(f"#overview a.topics[href*='{FAS}/topic?']")
     tab.wait_for_selector(f"{EXPLORER} .ranking a")
@@ -273,7 +289,7 @@ def test_filter_order_and_narrative_are_in_the_address(tab: "Page") -> None:
     tab.wait_for_selector(f"{EXPLORER} .ranking a")
     assert tab.evaluate(state) == before
     tab.fill(".topics input", "")
-    assert "find=" not in tab.evaluate("location.hash")
+    tab.wait_for_url(lambda url: "find=" not in url)
 
 
 def test_a_followtable_topic_stands_beside_its_query_and_tables_are_drawn(tab: "Page") -> None:

@@ -1,9 +1,11 @@
-"""The report in a Firefox, where there is one: the same views, nothing requested, no hostile text executed."""
+"""Report and annotation in a Firefox, where there is one: the same views, nothing requested, no hostile text run."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+from annotating import running, sample_pool
 from explored_results import hostile, sample
 from firefox import FIREFOX, Firefox, firefox
 
@@ -55,3 +57,26 @@ def test_hostile_texts_are_texts(window: Firefox) -> None:
     go(window, hostile_links[0])
     assert window.wait("document.querySelector('#explorer').textContent.includes('<script>')")
     assert window.evaluate("typeof window.ran") == "undefined" and window.complaints == []
+
+
+ENTER = "\ue007"
+
+
+def test_what_is_typed_after_a_search_of_the_browser_is_not_written_into_the_narrative(tmp_path: Path) -> None:
+    sample_pool(tmp_path / "pool.jsonl", topics=1)
+    (tmp_path / "profile").mkdir()
+    with running(tmp_path / "pool.jsonl", "--lang", "zho") as server, firefox(tmp_path / "profile") as page:
+        page.open(server.address)
+        page.wait("!!document.querySelector('#ask[open]')")
+        page.press("A")
+        page.press(ENTER)
+        page.wait("document.querySelector('#document').dataset.shown ?? ''")
+        narrative = page.evaluate("document.querySelector('#editor').value")
+        # as Ctrl+F, a word of it and Esc leave it; without a window there is no Ctrl+F
+        page.evaluate("document.querySelector('#editor').focus() ?? 1")
+        page.press("2")
+        page.wait("document.querySelector('#strip button').textContent === '2'")
+        assert page.evaluate("document.querySelector('#editor').value") == narrative
+        page.press("e")
+        page.press("2")
+        assert sorted(page.evaluate("document.querySelector('#editor').value")) == sorted(f"{narrative}2")

@@ -198,6 +198,8 @@ def test_judgements_of_unknown_topics_and_documents_are_warnings_also_when_quiet
     assert "\nno judgements for any of the 2 topics" in unjudged.stderr
     (tmp_path / "q").write_text("99 0 a 1\n")
     (tmp_path / "c").write_text("1 0 gone 1\n2 0 gone-2 0\n")
+    instructions = {"original": "文", "changed": "文章"}
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": qid, "query": "文", "instructions": instructions} for qid in "12"])
     foreign = heed(COMMAND, *common, "--qrels", "q", "--changed-qrels", "c", "--quiet")
     assert (foreign.returncode, foreign.stdout) == (1, "")
     assert foreign.stderr.splitlines() == [

@@ -259,7 +259,7 @@ def test_of_the_tracks_each_language_has_its_topics_documents_and_judgements(tmp
 def test_a_ragtime_request_is_title_and_then_background_with_problem(tmp_path: Path) -> None:
     [topic] = read("ragtime2025/eng", tmp_path).topics  # the longer report of the same request is not judged
     assert (topic.qid, topic.query) == ("1", "Storm")
-    assert topic.instructions == {"original": "I am a sailor.\nWhich storms came?"}
+    assert topic.instructions == {"original": "I am a sailor.\n\nWhich storms came?"}
 
 
 def test_mairs_grades_come_with_its_queries(tmp_path: Path) -> None:
@@ -516,7 +516,7 @@ def test_what_has_a_command_of_its_own_runs_by_its_name_too(tmp_path: Path, heed
         (("--dataset", "bright/bio"), "bright has subsets such as biology"),
         (("--dataset", "brigt"), "brigt: no collection of this name; did you mean bright"),
         (("--dataset", "mfollowir-crosslingual"), "mfollowir-crosslingual: needs lang"),
-        (("--dataset", "news21"), "wapo/v4: has no judgements; name them with --qrels"),
+        (("--dataset", "news21"), "wapo/v4: has no topics; name them with --topics"),
         (("--dataset", "ifir", "--data", "."), "no folder fiqa/; ifir is several data sets, with one each"),
         (("--dataset", "hub:a/b@../x"), "revision '../x', expected a commit or main"),
         (("--dataset", "vaswani", "--data", "x"), "data: not used by vaswani; it takes lang, fields"),

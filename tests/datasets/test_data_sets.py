@@ -102,6 +102,21 @@ def test_several_splits_without_test_are_asked_for_and_a_single_one_is_taken(tmp
     assert library.load_files(beir(tmp_path / "one", dev="2")).judging.qrels == {"original": {"2": {"d2": 1}}}
 
 
+def test_judgements_in_csv_are_read_and_what_is_not_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = beir(tmp_path / "sea", test="1")
+    (folder / "qrels" / "test.csv").write_text("query-id,corpus-id,score\n2,d2,1\n")
+    assert library.load_files(folder).judging.qrels == {"original": {"1": {"d1": 2}}}
+    assert "found and not read: qrels/test.csv; name judgements with --qrels\n" in capsys.readouterr().err
+    (folder / "qrels" / "test.tsv").unlink()
+    assert library.load_files(folder).judging.qrels == {"original": {"2": {"d2": 1}}}
+    assert "not read" not in capsys.readouterr().err
+    (folder / "qrels" / "test.csv").rename(folder / "qrels" / "test.xlsx")
+    assert library.load_files(folder).judging.qrels == {}
+    assert "warning: " in (said := capsys.readouterr().err) and "found and not read: qrels/test.xlsx" in said
+
+
 def test_judgements_are_found_by_split_in_every_layout(tmp_path: Path) -> None:
     for path in (
         "a/qrels/test/0000.parquet",
@@ -168,6 +183,6 @@ def test_a_subset_of_followtable_is_no_plain_data_set(tmp_path: Path, heed: Heed
 
 
 def test_columns_are_refused_in_one_line(tmp_path: Path, heed: Heed) -> None:
-    (tmp_path / "docs.tsv").write_text("1\tone\n2\ttwo\n")
-    with pytest.raises(HeedError, match="docs.tsv: documents in columns are not read; expected one JSON object"):
-        library.load_files(tmp_path / "docs.tsv", write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "one"}]))
+    (tmp_path / "docs.csv").write_text("1,one\n2,two\n")
+    with pytest.raises(HeedError, match="docs.csv: documents in CSV are not read; expected JSON lines"):
+        library.load_files(tmp_path / "docs.csv", write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "one"}]))

@@ -132,7 +132,7 @@ def test_without_top_ranked_there_are_no_candidates(tmp_path: Path) -> None:
         (
             "qrels_og/test",
             [{"query-id": "305", "corpus-id": "x"}],
-            "line 1: no field score (found query-id, corpus-id)",
+            "line 1: no field score or grade (found query-id, corpus-id)",
         ),
         ("qrels_og/test", [{"query-id": "305", "corpus-id": "x", "score": 0.5}], "score is 0.5, expected a whole numb"),
         (

@@ -2,13 +2,19 @@ import io
 import json
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import ir_datasets
 import pytest
 from conftest import Heed, write_jsonl
 from hub_copies import packed
 
 from heed.datasets import irds
+from heed.errors import HeedError
 from heed.formats.neuclir_topics import TopicTexts
+from heed.formats.topics import FIELDS
+from heed.types import Topic
 
 
 def entry(lang: str, source: str, text: str, narrative: str | None = None) -> dict:
@@ -117,3 +123,130 @@ def test_files_that_cannot_be_fetched_say_what_to_do(heed: Heed, tmp_path: Path)
     result = heed("pipelines.neuclir", "--lang", "zho", "--docs", docs, "--topics", "hc4/zh/dev", "--quiet")
     assert result.returncode == 1
     assert "cannot be fetched" in result.stderr and "on a machine with a network" in result.stderr
+
+
+def record(kind: Any) -> Any:
+    """A query or document of ``kind``, whose texts are the names of its fields, and its lists empty."""
+    made = {str: str, bytes: str.encode, int: len}
+    return kind(*(made.get(kind.__annotations__[name], lambda _: ())(name) for name in kind._fields))
+
+
+def of_class(monkeypatch: pytest.MonkeyPatch, dataset_id: str, fields: str) -> Topic | str:
+    """The topic that is read from a record of an id's class, in place of its file; or the error."""
+    dataset = irds.load(dataset_id)
+    kind = dataset.queries_cls()
+    monkeypatch.setattr(irds, "_counted", lambda *_: iter([record(kind)]))
+    code = dataset.queries_lang() or (dataset.docs_lang() if dataset.has_docs() else "en") or "en"
+    try:
+        [topic] = irds.read_queries(dataset_id, irds.CODES.get(code, "eng"), fields)
+    except HeedError as error:
+        return str(error)
+    return topic
+
+
+def test_topics_of_every_id_are_read_or_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [name for name in ir_datasets.registry if irds.load(name).has_queries()]
+    assert len(ids) > 500
+    read = {(name, fields): of_class(monkeypatch, name, fields) for name in ids for fields in FIELDS}
+    for (name, fields), topic in read.items():
+        known = irds.load(name).queries_cls()._fields
+        if isinstance(topic, str):
+            listed = ", ".join(known[1:])
+            said = (
+                f"its topics have {listed}, no",
+                "topics in '",
+                "its topics come in several languages; use heed neuclir",
+            )
+            assert topic.startswith(tuple(f"{name}: {text}" for text in said))
+        elif fields != "title":
+            assert topic.query.split()[-1].startswith("desc") and topic.query.split()[-1] in known
+            assert (fields == "both") == (len(topic.query.split()) == 2)
+        narratives = [field for field in known if field.startswith(("narrative", "guidelines"))]
+        if narratives and not isinstance(topic, str):
+            assert topic.instructions["original"] in narratives
+    refused = {name for (name, fields), topic in read.items() if fields == "title" and isinstance(topic, str)}
+    assert {name for name in refused if "no title" in read[name, "title"]} == {
+        "wapo/v2/trec-news-2018",
+        "wapo/v2/trec-news-2019",
+        "wapo/v3/trec-news-2020",
+    }
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "query", "narrative"),
+    [
+        ("argsme/2020-04-01/touche-2020-task-1", "title description", "narrative"),
+        ("beir/webis-touche2020", "text description", "narrative"),
+        ("clueweb09/en/trec-web-2009", "query description", ""),
+        ("c4/en-noclean-tr/trec-misinfo-2021", "text description", "narrative"),
+        ("trec-mandarin/trec5", "title_zh description_zh", "narrative_zh"),
+        ("trec-spanish/trec3", "title_es description_es", "narrative_es"),
+        ("nfcorpus/dev/video", "title desc", ""),
+    ],
+)
+def test_fields_are_those_of_the_class_in_the_documents_language(
+    monkeypatch: pytest.MonkeyPatch, dataset_id: str, query: str, narrative: str
+) -> None:
+    topic = of_class(monkeypatch, dataset_id, "both")
+    assert isinstance(topic, Topic)
+    assert (topic.query, topic.instructions.get("original", "")) == (query, narrative)
+
+
+def test_guidelines_are_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of_class(monkeypatch, "codec", "title") == Topic("query_id", "eng", "query", {"original": "guidelines"})
+
+
+def test_documents_of_every_id_have_a_text_or_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {dataset.docs_cls(): name for name in ir_datasets.registry if (dataset := irds.load(name)).has_docs()}
+    refused = {}
+    for kind, name in kinds.items():
+        documents = SimpleNamespace(docs_iter=lambda kind=kind: iter([record(kind)]))
+        try:
+            source = irds.IrDataset(name)
+        except HeedError as error:
+            refused[kind.__name__] = str(error)
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(irds, "load", lambda _, documents=documents: documents)
+            [line] = source.lines()
+        assert line.document and line.document.text.strip(), kind
+    assert len(kinds) > 50
+    [(kind, said)] = refused.items()
+    assert kind == "ToucheImageDoc" and "its documents have doc_id, png, webp, url, phash, pages, no text" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--dataset", "codec", "--fields", "both"),
+            "codec: its topics have query, domain, guidelines, no title and description",
+        ),
+        (("--dataset", "wapo/v2/trec-news-2018"), "wapo/v2/trec-news-2018: its topics have doc_id, url, no title"),
+        (("--docs", "d.jsonl", "--topics", "beir/absent"), "beir/absent: no such file, and not an id that ir_datasets"),
+        (("--docs", "d.jsonl", "--topics", "wikiclir/de", "--lang", "deu"), "topics in 'en' for documents in 'de'"),
+    ],
+)
+def test_the_command_names_what_an_id_lacks_before_anything_is_fetched(
+    heed: Heed, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    write_jsonl(tmp_path / "d.jsonl", [{"id": "a", "text": "Der Hafen liegt an der Mündung des Flusses."}])
+    result = heed("pipelines.trec", *arguments, IR_DATASETS_HOME=str(tmp_path / "irds"))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert said in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["trec", "tables"])
+def test_topics_of_an_id_are_those_of_documents_of_ones_own(heed_process: Heed, tmp_path: Path, command: str) -> None:
+    # the file of cord19/trec-covid, as NIST has it, where ir_datasets keeps it
+    topics = '<topics><topic number="7"><query>ferry</query><question>Why?</question><narrative>Causes.</narrative>'
+    (tmp_path / "irds/cord19/trec-covid").mkdir(parents=True)
+    (tmp_path / "irds/cord19/trec-covid/queries.xml").write_text(f"{topics}</topic></topics>")
+    write_jsonl(
+        tmp_path / "d.jsonl", [{"id": "a", "text": "| port |\n| --- |\n| ferry |"}, {"id": "b", "text": "rain"}]
+    )
+    arguments = ("--docs", "d.jsonl", "--topics", "cord19/trec-covid", "--retriever", "bm25", "--reranker", "none")
+    result = heed_process(f"pipelines.{command}", *arguments, IR_DATASETS_HOME=str(tmp_path / "irds"))
+    assert result.returncode == 0, result.stderr
+    [run] = (tmp_path / "runs").rglob("bm25.original.run")
+    assert run.read_text().split()[:3] == ["7", "Q0", "a"]

@@ -147,6 +147,24 @@ def run_bm25(root: Path, lang: str, k1: float, depth: int, threads: int) -> None
         experiment.evaluate([*first, experiment.rerank("polarity", first)])
 
 
+def test_a_collection_whose_narratives_yield_no_cue_is_named(small: Experiment) -> None:
+    """Traditional characters have no cues; by one narrative with a cue the others are taken for what they are."""
+    plain = [
+        topic._replace(lang="zho", instructions={"original": "只敘述被告反應的文件是不相關的。"})
+        for topic in small.collection.topics
+    ]
+    one = [plain[0]._replace(instructions={"original": "只叙述被告反应的文件是不相关的。"}), *plain[1:]]
+    line = "no cue of Chinese excludes anything in 12 instructions: all is asked for; are they in other letters?"
+    warned = []
+    for topics in (plain, one):
+        experiment = Experiment(replace(small.collection, topics=topics), depth=10)
+        bm25 = experiment.retrieve("bm25")
+        warned.append(experiment.warnings[:])
+        experiment.rerank("polarity", bm25)
+        warned.append(experiment.warnings)
+    assert warned == [[], [line], [], []]
+
+
 def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, tmp_path / "processes", "1", Path(__file__).parent, *TESTS]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,21 +1,45 @@
 """Results of the same runs and judgements are used again; whatever has changed is measured, and shown, anew."""
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
+from chats import Turned
 from conftest import write_jsonl
 from drinks import TEXTS, Words, collection
+from letter_encoder import LetterCounts
+from openai_server import Server
 
-from heed import Collection, DataError, Experiment, Judging, Results, SystemRuns, UsageError, measure
+from heed import (
+    Collection,
+    DataError,
+    Document,
+    Experiment,
+    Judging,
+    ModelError,
+    Query,
+    Results,
+    SystemRuns,
+    Topic,
+    UsageError,
+    measure,
+)
 from heed.formats.documents import Files
+from heed.models.registry.entries import Model
+from heed.models.remote.listwise import api_listwise
+from heed.models.remote.reranker import ApiReranker
+from heed.models.rerankers.listwise import ListwiseReranker
+from heed.models.rerankers.listwise_prompt import Message
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
 from heed.report.topics.views import folder_view
+from heed.reranking.decompose import Decompose
 from heed.reuse import program
 from heed.types import SubtopicGrades
 
@@ -248,6 +272,117 @@ def test_a_topic_for_which_nothing_is_found_is_told_each_time(tmp_path: Path) ->
 
     told = [measured(tmp_path, None, Nothing()).warnings for _ in range(2)]
     assert told[0] == told[1] and any("words.query.run: nothing found for 1 of 1 topics: 1" in one for one in told[0])
+
+
+class Flat:
+    """A reranker with one score for all."""
+
+    name = "flat"
+
+    def __init__(self, config: object) -> None:
+        if config:
+            self.config = config
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [0.5] * len(documents)
+
+
+def of_systems(folder: Path, topics: Sequence[Topic], system: Any) -> list[str]:
+    """Return the warnings about ties of a reranker over all three documents, or of LSA."""
+    pool = {topic.qid: ["a"] if topic.qid == "single" else [*TEXTS] for topic in topics}
+    with experiment(folder, collection(topics=topics)) as asked:
+        results = asked.evaluate(asked.retrieve(system) if system == "lsa" else asked.rerank(system, pool))
+    return [line for line in results.warnings if "one score" in line]
+
+
+def printing(folder: Path, _: Server) -> str:
+    text = "import json, sys\nfor line in sys.stdin:\n    topic = json.loads(line)\n"
+    answer = '    print(json.dumps({"qid": topic["qid"], "scores": [7] * len(topic["documents"])}), flush=True)\n'
+    path = folder / "score"
+    path.write_text(f"#!{sys.executable} -IS\n{text}{answer}")
+    path.chmod(0o755)
+    return f"flat=command:{path}"
+
+
+def served(_: Path, server: Server) -> ApiReranker:
+    server.score = lambda _, texts: [0.0] * len(texts)
+    return ApiReranker(Model("org/flat", family="api-rerank", status="api"))
+
+
+SOURCES = [lambda *_: Flat({"flat": 1}), lambda *_: Flat(None), printing, served]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_one_score_for_all_documents_is_warned_of_from_every_source(
+    source: Callable[[Path, Server], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    topics = [Topic(qid, "eng", "tea", {"original": "milk"}) for qid in ("1", "2", "single")]
+    with Server().running() as server:
+        monkeypatch.setenv("RERANK_BASE_URL", server.url)
+        told = [of_systems(tmp_path, topics, source(tmp_path, server)) for _ in range(2)]  # made, and used again
+    where = "one score for all documents in 2 of 3 topics (1, 2): their order is lost, the docids decide, as in trec"
+    for ties in told:
+        assert [line.partition("_eval")[0] for line in ties] == [
+            f"flat.query.run: {where}",
+            f"flat.original.run: {where}",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("system", "empty"),
+    [("polarity", "of the"), ("rank_bm25", "of the"), (Decompose(LetterCounts()), "…"), ("lsa", "ぬ")],
+)
+def test_a_query_without_a_term_is_warned_of_by_each_lexical_system(system: object, empty: str, tmp_path: Path) -> None:
+    topics = [Topic("1", "eng", "tea with milk", {}), Topic("2", "eng", empty, {})]
+    [line] = of_systems(tmp_path, topics, system)
+    assert "one score for all documents in 1 of 2 topics (2): " in line
+    assert line.endswith("; a lexical system gives it to a query of stop words alone")
+
+
+def test_replies_that_are_no_answers_are_counted_in_the_summary_and_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Server().running() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.say = lambda said: None if "no milk" in json.dumps(said) else "[2] > [1] > [3]"
+        for _ in range(2):  # the same command asks again
+            chat = api_listwise(Model("openai/tiny", family="api-chat", status="api", max_length=100_000))
+            with experiment(tmp_path, collection()) as asked:
+                runs = [asked.retrieve(Words()), asked.add("other", {"original": {"1": {"a": 1.0}}})]
+                with pytest.raises(ModelError, match=r"tiny.changed.run: no reply names a document, of 1 \(refused"):
+                    asked.rerank(chat, runs[:1])
+        assert server.calls == 4 and not (tmp_path / DRINKS / "tiny.changed.run").exists()
+        topics = [collection().topics[0], Topic("2", "eng", "coffee", {"original": "milk", "changed": "any milk"})]
+        with experiment(tmp_path, collection(topics=topics)) as asked:
+            results = asked.evaluate([asked.retrieve(Words()), asked.rerank(chat, [asked.retrieve(Words())])])
+    summary = json.loads((tmp_path / DRINKS / "summary.json").read_text())
+    line = "tiny.changed.run: replies that name no document: 1, in 1 of 2 topics (1), refused, empty, cut off"
+    assert summary["systems"] == [{"system": "tiny", "unanswered": 1}] and results.unanswered["tiny"] == 1
+    assert [each for each in summary["warnings"] if each.startswith(line)]
+    assert line in (tmp_path / DRINKS / "report.html").read_text()
+
+
+class Local(Turned):
+    """A chat that answers in this process, and not about coffee."""
+
+    def answer(self, conversation: list[Message], ranking: str) -> str:
+        return "No." if "coffee" in conversation[-1]["content"].partition("[1]")[0] else ranking
+
+
+def test_a_local_model_is_not_asked_again_what_it_did_not_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topics = [Topic(qid, "eng", query, {}) for qid, query in (("1", "tea"), ("2", "coffee"))]
+    chat = ListwiseReranker(Model("org/local"), Local(), "rank_zephyr")
+    for again in (False, True):
+        with experiment(tmp_path, collection(topics=topics)) as asked:
+            runs = asked.rerank(chat, {"1": [*TEXTS], "2": [*TEXTS]})
+        said = capsys.readouterr().err
+        line = "local.query.run: replies that name no document: 1, in 1 of 2 topics (2), refused, empty, cut off, or a"
+        assert f"{line} thought without end; the pool's order stays there\n" in said
+        assert ("local.query.run: used again" in said, runs.unanswered) == (again, 1)
 
 
 def test_results_in_folders_below_are_in_the_report(tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ import pytest
 from conftest import write_jsonl
 
 from heed.errors import DataError, HeedError
+from heed.formats.docids import read_docids
 from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Documents, Files, Line, corpus_files, read_corpus
+from heed.formats.documents import Documents, Files, Line, corpus_files
+from heed.judging.annotate.pooled_documents import read_pooled
 from heed.tables.documents import Tables
 from heed.types import Document
 
@@ -32,11 +34,70 @@ def store_of(tmp_path: Path, records: Sequence[object]) -> DocumentStore:
         ({"id": "007", "contents": "x"}, ("007", "", "x")),
         ({"docid": "NA", "title": None, "body": "x"}, ("NA", "", "x")),
         ({"id": 12, "text": ""}, ("12", "", "")),
+        ({"id": "1", "text": " ", "contents": "x"}, ("1", "", "x")),
+        ({"id": "1", "contents": "", "body": None, "content": "x"}, ("1", "", "x")),
+        ({"id": "", "docno": "FT911-1", "text": "x"}, ("FT911-1", "", "x")),
+        ({"pid": "msmarco_passage_00_0", "passage": "x", "docid": "D1"}, ("msmarco_passage_00_0", "", "x")),
+        ({"docid": "doc_00_0#0_0", "url": "u", "title": "T", "headings": "H", "segment": "x", "start_char": 0},
+         ("doc_00_0#0_0", "T", "x")),
     ],
-)
+)  # fmt: skip
 def test_every_published_schema_is_read(tmp_path: Path, record: object, document: tuple[str, str, str]) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", [record])
-    assert [line.document for line in read_corpus([path])] == [Document(*document)]
+    assert [line.document for line in Files([path]).lines()] == [Document(*document)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("d.json", '[{"id": "1", "contents": "x"},\n {"id": "2", "title": "T", "contents": "y"}]'),
+        ("d.jsonl", '\ufeff\n[\n{"id": "1", "contents": "x"}, {"id": "2", "title": "T", "contents": "y"}\n]'),
+        ("d.jl", '{"id": "1", "text": "x"}\n{"id": "2", "title": "T", "text": "y"}\n'),
+        ("d.tsv", "docid\ttext\ttitle\n1\tx\t\n\n2\ty\tT\n"),
+    ],
+)
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_arrays_and_columns_are_read(tmp_path: Path, name: str, content: str, gzipped: bool) -> None:
+    path = tmp_path / (f"{name}.gz" if gzipped else name)
+    path.write_bytes(gzip.compress(content.encode()) if gzipped else content.encode())
+    expected = [Document("1", "", "x"), Document("2", "T", "y")]
+    assert [line.document for line in Files([path]).lines()] == expected
+    assert list(read_docids(path)) == ["1", "2"]
+    assert [document[:2] for document in read_pooled([str(path)], ["1", "2"])] == [("1", ""), ("2", "T")]
+
+
+def test_one_object_a_file_and_lines_without_a_title_are_read(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text('{\n "id": "1",\n "contents": "x"\n}\n')  # as Anserini's JsonCollection
+    (tmp_path / "c.tsv").write_text('2\tsays "y\n3\t\n')  # as MS MARCO's collection.tsv
+    documents = [line.document for line in Files([tmp_path / "1.json", tmp_path / "c.tsv"]).lines()]
+    assert documents == [Document("1", "", "x"), Document("2", "", 'says "y'), Document("3", "", "")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problems"),
+    [
+        ("d.jsonl", '{"number": 1, "text": "x"}\n' * 3 + '{"id": "1", "main": "x"}\n{"number": 2, "text": "y"}\n',
+         ["line 1: no id in id or _id or docid or doc_id or docno or pid (found number, text), said once a file",
+          "line 4: no text in text or contents or body or content or doc or passage or segment or abstract "
+          "(found id, main), said once a file"]),
+        ("d.tsv", "1\tu\tT\tx\n" * 2,
+         ["line 1: no id in id or _id or docid or doc_id or docno or pid (found 4 columns), said once a file"]),
+        ("d.json", '[{"id": "1"', ["line 1: not JSON (Expecting ',' delimiter: line 1 column 12 (char 11)); "
+                                   "expected one JSON object a line"]),
+        ("d.json", '[[1], {"id": "1", "text": [1]}]',
+         ["line 1: found list, expected a JSON object",
+          "line 2: no text in text or contents or body or content or doc or passage or segment or abstract "
+          "(found id, text), said once a file"]),
+    ],
+)  # fmt: skip
+def test_what_no_known_key_holds_is_said_once_with_the_keys(
+    tmp_path: Path, name: str, content: str, problems: list[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(DataError) as error:
+        open_store(tmp_path / "store", Files([path]))
+    assert str(error.value).splitlines() == [f"{path}, {problem}" for problem in problems]
 
 
 def test_title_and_text_are_joined_as_anserini_joins_them() -> None:
@@ -73,9 +134,9 @@ def test_every_bad_document_given_in_python_is_named() -> None:
     with pytest.raises(HeedError) as caught:
         Documents(given)
     assert str(caught.value).splitlines() == [
-        "documents in memory, number 1: id is 'a b', expected a word in one of id, _id, docid, doc_id",
-        "documents in memory, number 3: "
-        "no text in text or contents or body or content or doc or abstract (found id, title, text)",
+        "documents in memory, number 1: id is 'a b', expected a word in one of id, _id, docid, doc_id, docno, pid",
+        "documents in memory, number 3: no text in text or contents or body or content or doc or passage or segment or "
+        "abstract (found id, title, text), said once a file",
     ]
     with pytest.raises(HeedError, match="half of a surrogate pair"):
         _ = Documents([Document("a", "", "\ud800")]).recipe
@@ -118,7 +179,7 @@ def test_random_access_keeps_the_asked_order_and_misses_are_told(tmp_path: Path)
         store.get(["d1", "x"])
 
 
-def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path) -> None:
+def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import pyarrow
     import pyarrow.parquet
 
@@ -127,15 +188,32 @@ def test_gzip_folders_and_parquet_are_found_and_read(tmp_path: Path) -> None:
     (folder / "b.jsonl.gz").write_bytes(gzip.compress(json.dumps({"id": "b", "text": "x"}).encode()))
     pyarrow.parquet.write_table(pyarrow.table({"_id": ["c"], "title": ["T"], "text": ["y"]}), folder / "c.parquet")
     (folder / "ignored.txt").write_text("not a corpus file")
+    (folder / "made.json").write_text("{}")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "x.jsonl").write_text("1")
     files = corpus_files([folder])
     assert [path.name for path in files] == ["b.jsonl.gz", "c.parquet"]
-    assert [line.document for line in read_corpus(files)] == [Document("b", "", "x"), Document("c", "T", "y")]
+    assert [line.document for line in Files(files).lines()] == [Document("b", "", "x"), Document("c", "T", "y")]
+    assert f"{folder}: 2 files are not read as documents: ignored.txt, made.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz", "part/a.jl"])
+def test_a_folder_of_json_lines_under_other_names_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    content = b'{"id": "1", "text": "x"}\n'
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    (tmp_path / "topics.tsv").write_text("1\tquery\n")
+    assert corpus_files([tmp_path]) == [path]
+    assert [line.document[:3] for line in Tables([path], "raw").lines() if line.document] == [("1", "", "x")]
+    assert list(read_docids(tmp_path)) == ["1"]
 
 
 def test_missing_paths_and_folders_without_files_say_what_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(HeedError, match="documents are .jsonl, .parquet files or folders"):
+    with pytest.raises(HeedError, match="documents are .jsonl, .parquet, .json, .* files or folders"):
         corpus_files([tmp_path / "absent.jsonl"])
-    with pytest.raises(HeedError, match="no .jsonl, .parquet file in this folder"):
+    (tmp_path / "q.tsv").write_text("1\tx\n")
+    with pytest.raises(HeedError, match=r"no .jsonl, .parquet, .* file in this folder, .* \(found q.tsv\)"):
         corpus_files([tmp_path])
 
 

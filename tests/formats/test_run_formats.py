@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 from conftest import Heed, write_jsonl
 from mteb_predictions import RUN, mteb_file
 
@@ -32,6 +33,8 @@ def test_the_same_run_is_read_from_every_form(tmp_path: Path) -> None:
     assert "\u2028" in (tmp_path / "llm.jsonl").read_text()
     (tmp_path / "llm.jsonl.gz").write_bytes(gzip.compress((tmp_path / "llm.jsonl").read_bytes()))
     mteb_file(tmp_path / "Task_predictions.json", zho={"test": RUN})
+    with (tmp_path / "a.run").open() as lines:
+        (tmp_path / "pytrec_eval.json").write_text(json.dumps(pytrec_eval.parse_run(lines)))
     for path in tmp_path.iterdir():
         assert read_any_run(path) == RUN, path.name
 
@@ -68,6 +71,7 @@ def test_pool_and_rerank_take_one_of_several_mteb_subsets(tmp_path: Path, heed: 
         ("a.json", "{", "not JSON"),
         ("a.json", "3", "holds a int; expected rank_llm results or MTEB predictions"),
         ("a.json", "[]", "holds no scores"),
+        ("a.json", '{"1": {"a": 2.0, "b": "x"}}', "topic 1: document b: score 'x', expected a finite number"),
         ("a.json", '[{"query": {}}]', "result 1: no 'qid'"),
         (
             "a.json",

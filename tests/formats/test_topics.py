@@ -1,13 +1,22 @@
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 from conftest import write_jsonl
+from ir_datasets.formats import TrecQuery
+from ir_datasets.formats.trec import TrecColonQueries
 
+from heed.datasets.irds import _topic
 from heed.errors import HeedError
 from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
-from heed.formats.user_files import read_topics
-from heed.types import Topic, conditions_of, under
+from heed.formats.user_files import read_topics, recognised
+from heed.submission.expected import expected_topics
+from heed.templates import paragraphs
+from heed.types import Query, Topic, conditions_of, under
 
 SOURCES = {
     "en": ("eng", "original"),
@@ -97,12 +106,28 @@ def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
     assert read_jsonl_topics(path, "rus", "title") == [Topic("NA", "rus", "x", {})]
 
 
+def test_topics_are_chosen_by_their_language_whatever_its_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = ["zho", "zh", "zh-CN", "cmn", "zho-Hans", "rus", "de-AT"]
+    path = write_jsonl(tmp_path / "t.jsonl", [{"qid": code, "lang": code, "query": "q"} for code in codes])
+    assert [topic.qid for topic in read_topics(path, "zho", "title")] == codes[:5]
+    assert f"{path}: 2 topics are in rus, de-AT, not in zho, and left out" in capsys.readouterr().err
+    assert expected_topics(path) == {*codes}, "heed check"
+
+
+def test_translations_of_neuclir_are_chosen_by_their_language_whatever_its_code(tmp_path: Path) -> None:
+    entries = [{"lang": "zh-CN", "source": "human translation", "topic_title": "一", "topic_narrative": "二"}]
+    record = {"topic_id": "3", "languages_with_qrels": ["zho"], "topics": entries, "narratives": None}
+    assert neuclir(tmp_path, record) == [Topic("3", "zho", "一", {"original": "二"})]
+
+
 def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
-    with pytest.raises(HeedError, match="no topic in eng; found topics in zho, fas; name their language with --lang"):
+    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language with --lang"):
         read_topics(path, "eng", "title")
     (tmp_path / "t.tsv").write_text("")
-    with pytest.raises(HeedError, match="no topic in eng; found none"):
+    with pytest.raises(HeedError, match="no topic in eng; there is none"):
         read_topics(tmp_path / "t.tsv", "eng", "title")
 
 
@@ -130,6 +155,95 @@ def test_tsv_lines_without_a_query_or_repeated_are_told(tmp_path: Path) -> None:
     assert [line.split(":")[0].split(", ")[1] for line in str(caught.value).splitlines()] == ["line 2", "line 3"]
 
 
+@pytest.mark.parametrize("header", ["qid\tquery", "query_id\ttext", "query-id\tTitle", "id\ttext", "_id\tquery\ttype"])
+def test_the_header_of_a_tsv_is_no_topic(tmp_path: Path, header: str) -> None:
+    more = "\t" * header.count("\ttype")
+    (tmp_path / "t.tsv").write_text(f"\ufeff{header}\n7\tone two{more}\n\n8\tthree{more}\n")
+    topics = [Topic("7", "eng", "one two", {}), Topic("8", "eng", "three", {})]
+    assert read_topics(tmp_path / "t.tsv", "eng", "title") == topics
+
+
+def test_columns_of_a_tsv_are_read_by_name_or_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("qid\tdescription\tquery\tinstruction\n1\tabout\tq\tonly x\n2\tof\tr\t \n")
+    first = Topic("1", "eng", "q", {"original": "only x"}, description="about")
+    assert read_topics(path, "eng", "title") == [first, Topic("2", "eng", "r", {}, description="of")]
+    assert [topic.query for topic in read_topics(path, "eng", "both")] == ["q about", "r of"]
+    path.write_text("1\tq\n2\tr\tdropped before\n")
+    with pytest.raises(
+        HeedError, match=r"line 2: expected qid, a tab, and the query, or a first line that names the col"
+    ):
+        read_topics(path, "eng", "title")
+    path.write_text("qid\tquery\tnotes\n1\tq\tn\n")
+    with pytest.raises(HeedError, match="line 1: key 'notes' of the topic is not known; known are _id, text, title"):
+        read_topics(path, "eng", "title")
+
+
+def test_topics_of_the_web_tracks_are_read_as_ir_datasets_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "wt.topics").write_text("51:horse hooves\nwt09-2:map: of a river 2:1\n")
+
+    class Local:
+        @contextmanager
+        def stream(self) -> Iterator[IO[bytes]]:
+            with (tmp_path / "wt.topics").open("rb") as stream:
+                yield stream
+
+    theirs = [Topic(query.query_id, "eng", query.text, {}) for query in TrecColonQueries(Local()).queries_iter()]
+    assert read_topics(tmp_path / "wt.topics", "eng", "title") == theirs and len(theirs) == 2
+    (tmp_path / "mq.txt").write_text(
+        "20001:1:obama family tree\n"
+    )  # the Million Query track's second column: a priority
+    with pytest.raises(HeedError, match="line 1: expected qid, a tab, and the query"):
+        read_topics(tmp_path / "mq.txt", "eng", "title")
+
+
+TREC = "<top>\n<num> 1\n<title> q\n</top>\n"
+FORMED = {  # by the beginning, then by the name
+    "t.tsv": ("1\tmap<topic_id, x>\n2\tthe <topic> tag\n3\t<top> hat\n", "tsv"),
+    "queries": ("1\tmap<topic_id, x>\n", "tsv"),
+    "51-100": ("51:horse hooves\n", "tsv"),
+    "topics.txt": (f"Topics of 1992\n\n{TREC.upper()}", "trec"),
+    "topics.xml": ('<topics><topic number="1"><query>q</query></topic></topics>', "trec"),
+    "topics.gz.txt": ("\ufeff  <top><num> 1 <title> q </top>", "trec"),
+    "lines.txt": ('\n{"qid": "1", "query": "a <top> b"}\n', "heed"),
+    "neuclir": ('{"topic_id": "1", "topics": []}\n', "neuclir"),
+}
+
+
+@pytest.mark.parametrize("name", FORMED)
+def test_the_form_is_known_by_beginning_and_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(FORMED[name][0])
+    assert recognised(tmp_path / name) == FORMED[name][1]
+
+
+def test_an_unknown_form_is_an_error_that_names_the_option(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 d1 1\n")
+    with pytest.raises(
+        HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*--topics-form"
+    ):
+        read_topics(tmp_path / "qrels", "eng", "title")
+    with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another --topics-format"):
+        read_topics(tmp_path / "qrels", "eng", "title", "trec")
+
+
+def test_topics_of_the_rag_tracks_are_read_and_documents_are_not(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "t.jsonl", [{"id": "464", "title": "ferry accidents"}, {"id": 7, "title": "b"}])
+    assert read_topics(path, "eng", "title") == [Topic("464", "eng", "ferry accidents", {}), Topic("7", "eng", "b", {})]
+    with pytest.raises(HeedError, match="key 'text' of the topic is not known"):
+        read_topics(write_jsonl(tmp_path / "d.jsonl", [{"id": "d1", "title": "T", "text": "x"}]), "eng", "title")
+
+
+def test_a_blank_instruction_is_none(tmp_path: Path) -> None:
+    blank = {"qid": "1", "query": "q", "instructions": {"original": " \n", "changed": "c", "reversed": "\u3000"}}
+    mteb = {"_id": "2", "text": "q", "instruction": "\t"}
+    read = read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", [blank, mteb]), "eng", "title")
+    assert [topic.instructions for topic in read] == [{"changed": "c"}, {}]
+    record = NEUCLIR_2022 | {"topics": [dict(one) for one in NEUCLIR_2022["topics"]]}
+    record["topics"][1]["topic_narrative"] = " \n"
+    [topic] = neuclir(tmp_path, record)
+    assert topic.instructions == {"original": "N mt"}  # as where the human narrative is missing
+
+
 def test_a_condition_that_no_topic_carries_is_an_error() -> None:
     topics = [Topic("1", "zho", "q", {"original": "i"}), Topic("2", "zho", "q", {})]
     assert conditions_of(topics, []) == ["query", "original"]
@@ -149,7 +263,7 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
         {"qid": "1", "query": "q", "instruction": {"original": "o"}},
         {"qid": "3", "query": "q", "instructions": {"orginal": "o"}},
         {"qid": "4", "query": "q", "notes": ""},
-        {"id": "5", "query": "q", "lang": "fas"},  # its text is in another language, the slip is the file's
+        {"ids": "5", "query": "q", "lang": "fas"},  # its text is in another language, the slip is the file's
     ]
     with pytest.raises(HeedError) as error:
         read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", slips), "eng", "title")
@@ -157,7 +271,7 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
         "1: key 'instruction' of the topic is not known; did you mean 'instructions'?",
         "2: key 'orginal' of instructions is not known; did you mean 'original'?",
         "3: key 'notes' of the topic is not known; known are qid, lang, query, description, instructions, type",
-        "4: key 'id' of the topic is not known; did you mean 'qid'?",
+        "4: key 'ids' of the topic is not known; did you mean 'qid'?",
     ]
 
 
@@ -169,3 +283,68 @@ def test_lines_of_beir_and_mteb_have_keys_of_their_own(tmp_path: Path) -> None:
     slip = write_jsonl(tmp_path / "t.jsonl", [beir | {"instruction_changed": "c"}])
     with pytest.raises(HeedError, match="key 'instruction_changed' of the topic is not known; did you mean 'instruct"):
         read_jsonl_topics(slip, "eng", "title")
+
+
+def trec(path: Path, narrative: str) -> list[Topic]:
+    path.write_text(f"<top>\n<num> Number: 1\n<title> T\n<narr> Narrative:\n{narrative}\n\n</top>\n", encoding="utf-8")
+    return read_topics(path, "eng", "title")
+
+
+def beir(path: Path, narrative: str) -> list[Topic]:
+    write_jsonl(path / "queries.jsonl", [{"_id": "1", "text": "T", "instruction": narrative}])
+    write_jsonl(path / "corpus.jsonl", [{"_id": "d", "text": "T"}])
+    return read_topics(path, "eng", "title")
+
+
+def jsonl(path: Path, narrative: str) -> list[Topic]:
+    return read_topics(
+        write_jsonl(path, [{"qid": "1", "query": "T", "instructions": {"original": narrative}}]), "eng", "title"
+    )
+
+
+def neuclir_or_hc4(path: Path, narrative: str) -> list[Topic]:
+    texts = {"lang": "eng", "source": "original", "topic_title": "T", "topic_narrative": narrative}
+    return read_topics(write_jsonl(path, [{"topic_id": "1", "topics": [texts]}]), "eng", "title")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        trec,
+        beir,
+        jsonl,
+        neuclir_or_hc4,
+        lambda _, narrative: [_topic(TrecQuery("1", "T", "", narrative), "eng", "title", TrecQuery._fields[1:])],
+        lambda _, narrative: [Topic("1", "eng", "T", {"original": narrative})],
+    ],
+    ids=["trec", "beir", "jsonl", "neuclir", "ir_datasets", "python"],
+)
+def test_a_wrapped_narrative_is_put_to_systems_as_the_plain_one(
+    tmp_path: Path, read: Callable[[Path, str], list[Topic]]
+) -> None:
+    """White space is one blank, but for empty lines and lists."""
+    plain = "Cargo ships that sank in port are not relevant, nor are ferries that were late by less than an hour."
+    wrapped = "\r\n  ".join(textwrap.wrap(plain, 30)).replace("sank in", "sank  in\u200b")
+    [topic] = read(tmp_path / "topics", wrapped + "\n \n\nRelevant are:\n- tugs\n- rafts")
+    query = topic.under("original")
+    assert query.instruction == f"{plain}\n\nRelevant are:\n- tugs\n- rafts"
+    assert query.text == f"T {query.instruction}"
+    assert Query("1", query="T", instruction=wrapped) == Query("1", query="T", instruction=plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ships:\n1. tugs\nand boats\n2. rafts", "Ships:\n1. tugs and boats\n2. rafts"),
+        ("Ships older than\n50. Rafts", "Ships older than 50. Rafts"),  # a number that a line happens to begin with
+        ("Суда,\n— без людей,\n— не нужны.", "Суда, — без людей, — не нужны."),  # a dash within a sentence
+        ("• tugs\n• rafts\nof wood", "• tugs\n• rafts of wood"),
+        ("不相\n关的船，\n“大”\n船 GPS\n船", "不相关的船，“大”船 GPS 船"),
+        ("（一）\n船\n（二）筏", "（一）船\n（二）筏"),
+        ("\u2028 \x0bA\u00ad\tb\u3000c\u00a0\ufeff", "A b c"),
+        ("می\u200cخواهم", "می\u200cخواهم"),  # a half space is a letter's
+        ("", ""),
+    ],
+)
+def test_line_breaks_are_blanks_but_at_empty_lines_and_items(text: str, expected: str) -> None:
+    assert paragraphs(text) == paragraphs(paragraphs(text)) == expected

@@ -2,17 +2,19 @@
 
 import gzip
 import random
+import tarfile
 from pathlib import Path
 
 import pytest
-from conftest import write_jsonl
+from conftest import Heed, write_jsonl
 from ir_datasets.util import sax_html_parser
 
 from heed.errors import DataError
-from heed.formats.document_store import open_store
+from heed.formats.document_store import FILE, DocumentStore, open_store
 from heed.formats.documents import Files, Line
 from heed.formats.trec_documents import read_trec_documents
 from heed.judging.annotate.pooled_documents import read_pooled
+from heed.retrieval.lucene import jvm
 from heed.types import Document
 
 # in the forms of TREC disks 4 and 5 (FT, LATIMES, FBIS, FR94), of WSJ and AQUAINT
@@ -136,7 +138,7 @@ def test_a_folder_is_read_whatever_its_files_are_called(tmp_path: Path, capsys: 
     (folder / "readme").write_text("About <DOC>")
     (folder / "ft" / "empty").write_text("")
     assert [line.document.docid for line in read(folder) if line.document] == ["1", "2"]
-    assert f"{folder}: 2 files do not begin with <DOC> and are not read: ft/empty, readme" in capsys.readouterr().err
+    assert f"{folder}: 2 files are not read as documents: ft/empty, readme" in capsys.readouterr().err
     assert [document.docid for document in read_pooled([str(folder)], ["2"])] == ["2"]
     (folder / "ft" / "ft911_1").unlink()
     (folder / "ft" / "ft911_2.gz").unlink()
@@ -144,21 +146,56 @@ def test_a_folder_is_read_whatever_its_files_are_called(tmp_path: Path, capsys: 
         read(folder)
 
 
-def test_articles_of_the_washington_post_are_read(tmp_path: Path) -> None:
-    contents = [
-        {"type": "title", "content": "T"},
+# of the kind of Anserini's WashingtonPostCollectionTest
+ARTICLE: dict[str, object] = {
+    "id": "5f992bbc-4b9f",
+    "article_url": "https://www.washingtonpost.com/x.html",
+    "title": "Controlled exposure to light can ease jet lag’s effects",
+    "author": "Mike",
+    "published_date": 1356999181000,
+    "contents": [
+        {"content": "National", "mime": "text/plain", "type": "kicker"},
+        {"content": "Controlled exposure", "mime": "text/plain", "type": "title"},
         None,
-        {"type": "sanitized_html", "subtype": "paragraph", "content": 'A <a href="x">ferry</a> sank &amp; burned.'},
-        {"type": "image", "fullcaption": "no"},
-        {"type": "sanitized_html", "content": None},
-        {"type": "sanitized_html", "content": "Second."},
-    ]
-    path = write_jsonl(
-        tmp_path / "wapo.jl", [{"id": "b2", "title": None, "contents": contents}, {"id": "x", "text": ["a"]}]
-    )
-    article, other = read(path)
-    assert article.document == Document("b2", "", "A ferry sank & burned.\nSecond.")
-    assert other.problem.startswith("no text in text or contents")
+        {"type": "image", "imageURL": "u", "blurb": "not read", "fullcaption": "A <i>traveller</i> &amp; his bag."},
+        {"content": "Using light to help reset your body clock", "subtype": "subhead", "type": "sanitized_html"},
+        {"content": '<b>When</b> traveling <a href="x">east</a>ward:', "type": "sanitized_html", "mime": "text/html"},
+        {"content": "A few days before, <b>start</b> with a walk.", "type": "sanitized_html", "mime": "text/html"},
+        {"content": "One<br>two", "type": "sanitized_html", "mime": "text/html"},
+        {"content": None, "type": "sanitized_html"},
+        {"content": {"text": "When you arrive", "user": {"screen_name": "a"}, "id_str": "1"}, "type": "tweet"},
+        {"content": "By Mike", "type": "byline"},
+        {"content": 1356999181000, "type": "date"},
+    ],
+}
+OTHER = {"id": "b2", "article_url": "u", "title": None, "author": "", "published_date": 1, "contents": [None]}
+
+
+@pytest.mark.golden(program="Anserini 1.7.1", compared="the text of the Washington Post's articles", systems=())
+def test_articles_of_the_washington_post_have_the_words_of_anserini(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "wapo.jl", [ARTICLE, OTHER, {"id": "x", "text": ["a"]}])
+    article, other, list_of_texts = read(path)
+    paths = jvm.java("java.nio.file.Paths")
+    segment = jvm.java("io.anserini.collection.WashingtonPostCollection$Segment")(paths.get(str(path)))
+    theirs = segment.iterator().next().contents()
+    assert article.document is not None and article.document.contents().split() == theirs.split()
+    assert other.document == Document("b2", "", "")
+    assert list_of_texts.problem.startswith("no text in text or contents")
+
+
+def test_articles_of_ir_datasets_are_read_as_those_of_files(tmp_path: Path, heed_process: Heed) -> None:
+    path = write_jsonl(tmp_path / "wapo.jl", [ARTICLE, OTHER])
+    name = "WashingtonPost.v2/data/TREC_Washington_Post_collection.v2.jl"
+    (tmp_path / "irds" / "wapo").mkdir(parents=True)
+    with tarfile.open(tmp_path / "irds" / "wapo" / "WashingtonPost.v2.tar.gz", "w:gz") as archive:
+        archive.add(path, name)
+    (tmp_path / "t.jsonl").write_text('{"qid": "1", "query": "east walk"}\n')
+    told = {"IR_DATASETS_HOME": str(tmp_path / "irds")}
+    shown = ("--topics", "t.jsonl", "--retriever", "bm25", "--reranker", "none")
+    result = heed_process("pipelines.trec", "--docs", "wapo/v2", *shown, **told)
+    assert result.returncode == 0, result.stderr
+    [store] = (tmp_path / "indexes").rglob(FILE)
+    assert list(DocumentStore(store.parent, "")) == [line.document for line in read(path)]
 
 
 PIECES = ["<TEXT>", "</TEXT>", "<HEADLINE>", "</HEADLINE>", "<P>", "</p>", "<TEXT", "</", "<", ">", "&amp;", "\n"]

@@ -1,14 +1,19 @@
 import gzip
+import json
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 from conftest import write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.formats.pools import read_pool, write_pool
+from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import as_tag, read_qrels, read_run, write_qrels, write_run
+from heed.formats.user_files import read_judgements
+from heed.judging.exchange.judgements import read_judgements as read_labels
 from heed.types import Qrels
 
 IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
@@ -89,6 +94,29 @@ def test_wrong_encoding_is_told_with_its_line(tmp_path: Path) -> None:
         read_run(tmp_path / "latin.run")
 
 
+COMMENTED = {  # each reader, and what it makes of two comments, one of which has the columns of a line
+    "run": (read_run, "# a run\n1 Q0 d#0 1 3.0 t\n #1 Q0 c 2 2.9 t\n1 Q0 #b 3 2.0 t\n", {"1": {"d#0": 3.0, "#b": 2.0}}),
+    "any run": (read_any_run, "#301 Q0 c 1 2.9 x\n# NIST\n1 Q0 a 1 2.0 t\n", {"1": {"a": 2.0}}),
+    "qrels": (read_qrels, "#1 0 c 1\n# of NIST's own files\n1 0 d#0 2\n", {"1": {"d#0": 2}}),
+    "BEIR": (read_qrels, "# of\n# BEIR\nquery-id\tcorpus-id\tscore\n1\ta\t1\n", {"1": {"a": 1}}),
+    "judgements": (
+        lambda path: {label.qid: {label.docid: int(label.text)} for label in read_labels([path])},
+        "#1 0 c 1\n# judged\n1 0 a#1 1\n",
+        {"1": {"a#1": 1}},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", COMMENTED)
+def test_a_line_that_begins_with_a_hash_is_a_comment(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read, content, expected = COMMENTED[form]  # trec_eval 10 skips such lines; docids may hold the character
+    (tmp_path / "file").write_text(content)
+    assert read(tmp_path / "file") == expected
+    assert capsys.readouterr().err == f"{tmp_path / 'file'}: skipped 2 comments, lines that begin with #\n"
+
+
 def test_a_tag_is_made_of_any_name() -> None:
     assert [as_tag(name) for name in ("bm25+rm3.query", "-x", "模型", "--")] == ["bm25-rm3-query", "x", "run", "run"]
 
@@ -111,11 +139,60 @@ def test_a_damaged_or_cut_gzip_stream_is_told(tmp_path: Path) -> None:
         ("1 0 a 2.0\n1 0 b -1\n1 0 c 0\n007 Q0 NA 3\n", None, {"1": {"a": 2, "b": -1, "c": 0}, "007": {"NA": 3}}),
         ("query-id\tcorpus-id\tscore\n0_0\t8930\t1\n", None, {"0_0": {"8930": 1}}),  # BEIR's
         ("1 zho a 3\n1 rus b 1\n2 fas c 1\n", "zho", {"1": {"a": 3}}),  # NeuCLIR's official ones
+        ("query_id\tcorpus_id\tscore\n1\ta b\t2\n\n", None, {"1": {"a b": 2}}),
+        ('"qid"\t"did"\t"label"\r\n"007"\t"zho"\t"1"\r\n8\tb\t0\r\n', "rus", {"007": {"zho": 1}, "8": {"b": 0}}),
+        ("relevance\tdocid\tnote\tqid\n2\ta\tof x y\t1\n", None, {"1": {"a": 2}}),  # by name
+        ("1\ta\t2\n1\tb\t0\n", None, {"1": {"a": 2, "b": 0}}),  # headless
+        ("1\t0\ta\t2\n", None, {"1": {"a": 2}}),
     ],
 )
 def test_each_form_of_qrels_is_read(tmp_path: Path, content: str, lang: str | None, qrels: Qrels) -> None:
     (tmp_path / "q").write_text(content)
     assert read_qrels(tmp_path / "q", only_language=lang) == qrels
+
+
+@pytest.mark.parametrize("header", ["query-id,corpus-id,score\n", ""])
+def test_qrels_in_csv_are_read(tmp_path: Path, header: str) -> None:
+    (tmp_path / "q.csv").write_text(f'{header}1,d1,2\n1,"d 2",0\n')
+    assert read_qrels(tmp_path / "q.csv") == {"1": {"d1": 2, "d 2": 0}}
+
+
+def test_qrels_in_json_are_those_of_pytrec_eval(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 2\n1 0 b 0\n007 0 NA -1\n")
+    with (tmp_path / "q").open() as lines:
+        theirs = pytrec_eval.parse_qrel(lines)
+    (tmp_path / "q.json").write_text(json.dumps(theirs))
+    (tmp_path / "q.json.gz").write_bytes(gzip.compress(json.dumps(theirs, indent=1).encode()))
+    for name in ("q", "q.json", "q.json.gz"):
+        assert read_judgements(tmp_path / name) == theirs
+    for wrong in ("[1]", '{"1": 2}', '{"1": {"a": 0.5}}', '{"1": {"a": true}}', "{"):
+        (tmp_path / "q.json").write_text(wrong)
+        with pytest.raises(HeedError, match=r'q.json: .*; expected grades by docid by qid, as {"1": {"d1": 2}}'):
+            read_judgements(tmp_path / "q.json")
+
+
+def test_a_run_as_qrels_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 Q0 a 1 2.0 t\n" * 3)
+    with pytest.raises(HeedError) as caught:
+        read_qrels(tmp_path / "q")
+    expected = "line 1: 6 columns, as a run has; expected judgements: topic 0 docid grade"
+    assert str(caught.value) == f"{tmp_path}/q, {expected}"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("qid\tdocid\tscore\n1\ta\n", "line 2: 2 columns, expected 3 (qid docid score)"),
+        ("qid\tdocid\tscore\textra words\n1\ta\t1\n", "line 2: 3 columns, expected 4 (qid docid score extra words)"),
+        ("1\ta\t1\n1\tb\tx\n", "line 2: grade 'x', expected a whole number; round it first"),
+        ("qid\tsomething\tscore\n", "line 1: 3 columns, expected 4 (topic 0 docid grade)"),
+    ],
+)
+def test_bad_lines_of_tables_of_qrels_are_told(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "q").write_text(content)
+    with pytest.raises(HeedError) as caught:
+        read_qrels(tmp_path / "q")
+    assert str(caught.value) == f"{tmp_path}/q, {said}"
 
 
 def test_every_bad_line_of_qrels_is_told(tmp_path: Path) -> None:
@@ -158,7 +235,8 @@ def test_qrels_are_written_with_their_topics_in_order_and_read_back(tmp_path: Pa
     ("qrels", "said"),
     [
         ({"1 2": {"a": 1}}, "qid '1 2' holds white space"),
-        ({"1": {"": 1}}, "docid '' holds white space or is empty"),
+        ({"1": {"": 1}}, "docid '' holds white space, is empty"),
+        ({"#1": {"a": 1}}, "qid '#1' .* begins a comment"),
         ({}, "there is no judgement to write"),
         ({"1": {}}, "there is no judgement to write"),
     ],

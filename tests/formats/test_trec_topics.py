@@ -9,6 +9,8 @@ from typing import IO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ir_datasets.datasets.wapo import RM_TAGS  # of Core 2018
+from ir_datasets.formats import TrecQueries, TrecXmlQueries
 from properties import unhurried
 
 from heed.errors import HeedError
@@ -104,22 +106,88 @@ def test_closed_topics_are_read(tmp_path: Path) -> None:
     assert topic == expected
 
 
-def test_the_classic_form_is_read_as_ir_datasets_reads_it(tmp_path: Path) -> None:
-    from ir_datasets.formats import TrecQueries
+class Local:
+    """A file as ir_datasets takes it."""
 
-    class Local:
-        @contextmanager
-        def stream(self) -> Iterator[IO[bytes]]:
-            with (tmp_path / "topics.txt").open("rb") as stream:
-                yield stream
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
+    @contextmanager
+    def stream(self) -> Iterator[IO[bytes]]:
+        with self.path.open("rb") as stream:
+            yield stream
+
+
+# labels alone in their lines, without colons, as Core 2018 has that of narratives
+BARE = CLASSIC.replace("Description:", "Description").replace("Narrative:", "Narrative ").replace("Number:", "Number")
+
+
+@pytest.mark.parametrize("label", ["Narrative:", "Narrative", ""])
+def test_the_classic_form_is_read_as_ir_datasets_reads_it(tmp_path: Path, label: str) -> None:
     # ir_datasets keeps entities, and takes no topic without a narrative
-    first = CLASSIC.replace("&amp; ", "").partition("</top>")[0] + "</top>\n"
+    first = CLASSIC.replace("&amp; ", "").replace("Narrative:", label).partition("</top>")[0] + "</top>\n"
     [ours] = read_trec_topics(write(tmp_path, first), "eng", "both")
-    [theirs] = TrecQueries(Local()).queries_iter()
+    [theirs] = TrecQueries(Local(tmp_path / "topics.txt"), remove_tags=RM_TAGS).queries_iter()
     assert theirs.query_id == ours.qid
     assert f"{theirs.title} {theirs.description}".split() == ours.query.split()
     assert theirs.narrative.split() == ours.instructions["original"].split()
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_labels_need_no_colon_where_they_are_alone_in_a_line(tmp_path: Path, newline: str) -> None:
+    plain = read_trec_topics(write(tmp_path, CLASSIC), "eng", "title")
+    assert read_trec_topics(write(tmp_path, BARE.replace("\n", newline)), "eng", "title") == plain
+
+
+def test_texts_may_begin_with_the_word_of_a_label(tmp_path: Path) -> None:
+    text = "<top><num> 1 <title> Topic maps <desc> Description logics in use. <narr> Narrative accounts of it. </top>"
+    [topic] = read_trec_topics(write(tmp_path, text), "eng", "both")
+    assert topic == Topic(
+        "1", "eng", "Topic maps Description logics in use.", {"original": "Narrative accounts of it."}
+    )
+    [topic] = read_trec_topics(write(tmp_path, "<top>\n<num> 1\n<title> a\n<narr> Narrative\n</top>"), "eng", "title")
+    assert topic.instructions == {}  # the label alone
+
+
+# the form of TREC-COVID, then of the Web tracks
+NUMBERED = """<?xml version="1.0" encoding="UTF-8"?>
+<topics task="COVIDSEARCH" batch="1">
+  <topic number="1">
+    <query>silt traps</query>
+    <question>what is the use of <i>silt</i> traps</question>
+    <narrative>seeking traps &amp; dams,
+    and no rivers; a &lt;topic&gt; too</narrative>
+  </topic>
+  <topic number="wt09-2" type="faceted">
+    <query>kelp</query>
+    <description>
+      Where does kelp grow?
+    </description>
+    <subtopic number="1" type="inf">Of no use.</subtopic>
+  </topic>
+</topics>
+"""
+
+
+def test_topics_with_a_number_in_their_tag_are_read_as_ir_datasets_reads_them(tmp_path: Path) -> None:
+    parts = {"query": "title", "question": "description", "description": "description", "narrative": "narrative"}
+    ours = read_trec_topics(write(tmp_path, NUMBERED.replace("<i>", "").replace("</i>", "")), "eng", "title")
+    theirs = list(TrecXmlQueries(Local(tmp_path / "topics.txt"), qtype_map=parts).queries_iter())
+    assert [topic.qid for topic in ours] == [query.query_id for query in theirs] == ["1", "wt09-2"]
+    for topic, query in zip(ours, theirs, strict=True):
+        texts = (topic.query, topic.description, topic.instructions.get("original", ""))
+        expected = (query.title, query.description, query.narrative or "")
+        assert [text.split() for text in texts] == [text.split() for text in expected]
+
+
+@pytest.mark.parametrize("tag", ["top", "topic"])
+def test_a_query_is_a_title(tmp_path: Path, tag: str) -> None:
+    # Microblog's, and with <topic> the Podcasts track's
+    parts = "<num> Number: MB001 </num>\n<query> BBC staff cuts </query>\n<querytime> Tue Feb </querytime>"
+    text = f"<{tag}>\n{parts}\n</{tag}>"
+    assert read_trec_topics(write(tmp_path, text), "eng", "title") == [Topic("MB001", "eng", "BBC staff cuts", {})]
+    with pytest.raises(HeedError, match="topic MB001 has <title> twice; keep one"):
+        read_trec_topics(write(tmp_path, text.replace("<query>", "<title> BBC\n<query>")), "eng", "title")
 
 
 def test_latin_1_and_byte_order_marks_are_read(tmp_path: Path) -> None:
@@ -141,7 +209,7 @@ def test_every_bad_topic_is_told_with_its_line(tmp_path: Path) -> None:
     assert [line.removeprefix(f"{tmp_path}/topics.txt, ") for line in str(caught.value).splitlines()] == [
         "line 1: this <top> has no <num>",
         "line 4: topic 2 has no title (query)",
-        "line 8: <num> is '3 4', expected a word",
+        "line 8: qid is '3 4', expected a word",
         "line 12: topic 5 has <title> twice; keep one",
         "line 20: topic 6 comes twice; keep one",
     ]

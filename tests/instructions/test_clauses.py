@@ -207,6 +207,90 @@ def test_pieces_are_places_in_the_text_as_it_is_written(
         assert [text[piece.start : piece.end] for piece in pieces(text, lang) if piece.sign == sign] == expected
 
 
+@pytest.mark.parametrize(
+    ("lang", "text", "excluded"),
+    [
+        # joined, the first three would exclude the list, and the fourth the title
+        ("eng", "Relevant are:\n- mills\n- dams\nand\nlocks\n\nToys are not relevant.", "Toys"),
+        ("eng", "Relevant are\n• mills\n• dams that\nbroke\n\nToys are not relevant.", "Toys"),
+        ("zho", "相关的是：\n1、水坝\n2、磨坊\n\n玩具不相\n关。", "玩具"),
+        ("eng", "Mills and dams\n\nLeave\n out toys.", "toys."),
+        ("eng", "Mills. Toys made in the U.S.\nare not relevant.", "Toys made in the U.S."),
+        ("rus", "Нужны мельницы.\nИгрушки — деревянные\n— не нужны.", "Игрушки — деревянные —"),
+        ("deu", "Mühlen, ausser solchen mit Rädern.", "solchen mit Rädern."),
+        ("fra", "Des moulins, a l’exception de ceux à eau.", "ceux à eau."),
+        ("spa", "Molinos. Los juguetes no son utiles.", "Los juguetes"),
+        ("ara", "اكتب عن السدود، ولٰكنّ ٱلألعاب غيرُ مطلـوبةٍ.", "ٱلألعاب"),
+        ("ara", "ينبغي ألا تذكر الوثيقة الألعاب.", "الوثيقة الألعاب."),
+    ],
+)
+def test_a_narrative_is_read_alike_however_it_is_written(lang: str, text: str, excluded: str) -> None:
+    assert _bare(split(text, lang).excluded) == _bare(excluded)
+
+
+def _bare(text: str) -> str:
+    """Return the words without Arabic vowel signs and tatweel."""
+    return " ".join(re.sub("[\u064b-\u0670\u0640]", "", text).replace("ٱ", "ا").split())
+
+
+def test_russian_is_read_alike_with_and_without_its_dots() -> None:
+    topics = (ROOT / "topics" / "neuclir-sample" / "rus.jsonl").read_text(encoding="utf-8").splitlines()
+    narratives = [text for topic in topics for text in json.loads(topic)["instructions"].values()]
+    assert any("ё" in text for text in narratives)
+    for text in narratives:
+        assert split(text.replace("ё", "е"), "rus") == tuple(side.replace("ё", "е") for side in split(text, "rus"))
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("zho", "受害者若仅为消防员、急救员等队伍的成员，这类研究和病例也请排除。"),
+        ("zho", "仅涉及消防员的，请排除这类病例。"),
+        ("eng", "If the victims are only firemen, please leave out such studies and cases."),
+        ("eng", "Where the victims are firemen, exclude these studies."),
+        ("rus", "Если пострадали только пожарные, исключите такие исследования и случаи."),
+        ("fas", "اگر قربانیان فقط آتش‌نشان باشند، نمی‌خواهم این موارد را ببینم."),
+        ("ara", "إذا كان الضحايا من رجال الإطفاء فقط، فاستبعد هذه الدراسات والحالات."),
+        ("deu", "Wenn nur Feuerwehrleute betroffen sind, lassen Sie solche Studien und Fälle bitte weg."),
+        ("deu", "Wenn nur Feuerwehrleute betroffen sind, sind solche Studien ausgeschlossen."),
+        ("fra", "Si les victimes sont seulement des pompiers, excluez ces études et ces cas."),
+        ("spa", "Si las víctimas son solo bomberos, excluya esos estudios y casos."),
+        ("jpn", "被害者が消防士だけの場合、そのような研究や症例も除外してください。"),
+    ],
+)
+def test_a_condition_is_excluded_with_such_documents(lang: str, text: str) -> None:
+    firemen = ("消防", "firemen", "пожарные", "آتش‌نشان", "الإطفاء", "Feuerwehrleute", "pompiers", "bomberos")
+    read = split(text, lang)
+    assert [word for word in firemen if word in read.excluded and word not in read.asked_for]
+
+
+def test_such_documents_stand_for_a_condition_alone() -> None:
+    asked = [
+        "Tables are useful if they list mills, so exclude those tables with toys.",
+        "Tables of mills count. Leave out such tables as name toys.",
+        "If a table lists mills rather than these toys, it is wanted.",
+    ]
+    assert [text for text in asked if "mills" not in split(text).asked_for] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "excluded"),
+    [
+        ("Find&nbsp;ships. <b>Leave</b> out\n  fer&shy;ries.", ["Find&nbsp;ships."], ["fer&shy;ries."]),
+        (
+            "Find ships.\u200b Leave\u00ad out  ferries &amp; <i>barges</i>.",
+            ["Find ships."],
+            ["ferries &amp; <i>barges</i>."],
+        ),
+    ],
+)
+def test_pieces_without_markup_are_places_in_the_text_with_it(text: str, asked: list[str], excluded: list[str]) -> None:
+    for sign, expected in {1: asked, -1: excluded}.items():
+        found = [piece for piece in pieces(text) if piece.sign == sign]
+        assert [text[piece.start : piece.end] for piece in found] == expected
+        assert not any(re.search("[&<]\\w|\u00ad", piece.text) for piece in found)
+
+
 def test_every_language_with_cues_is_known() -> None:
     assert languages_with_cues() == [*CUED]
     assert set(CUED) <= LANGUAGES.keys()

@@ -13,7 +13,7 @@ from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
 from heed.errors import HeedError, UsageError
-from heed.judging.annotate.assessors import ADJUDICATED, parse_names
+from heed.judging.annotate.assessors import ADJUDICATED, parse_names, read_assigned
 from heed.judging.annotate.database import create
 from heed.judging.annotate.export import export
 from heed.judging.annotate.joining import add_annotations
@@ -410,6 +410,54 @@ def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp
     table.write_text("qid,docid,grade\n1,zz,1\n")
     with pytest.raises(HeedError, match="documents zz are not in .*; add the pool they are from first"):
         here.add(table, names=["ben=ben"])
+
+
+@pytest.mark.parametrize(
+    "names", [("project-3-at-2026-11-26-18-00-1a2b3c4d", "project-3-at-2026-11-27-18-00-5e6f7a8b"), "xy"]
+)
+def test_the_next_export_of_a_project_is_by_the_persons_who_are_here(
+    new: New, tmp_path: Path, names: Sequence[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING")
+
+    def exported_project(name: str, *grades: tuple[int, str, int], second: int = 0) -> Path:
+        """Write annotations 1, 2 … with user, document and grade as JSON_MIN; the higher the grade, the later."""
+        lines = [
+            {"qid": "1", "docid": docid, "grade": str(grade), "annotator": user, "annotation_id": number}
+            | {"created_at": f"2026-11-26T10:00:0{second}Z", "updated_at": f"2026-11-26T11:00:0{grade}Z"}
+            for number, (user, docid, grade) in enumerate(grades, 1)
+        ]
+        (tmp_path / name).with_suffix(".json").write_text(json.dumps(lines))
+        return (tmp_path / name).with_suffix(".json")
+
+    here = new("here")
+    monday = exported_project(names[0], (1, "a", 3), (2, "a", 1))
+    tuesday = exported_project(names[1], (1, "a", 3), (2, "a", 3), (1, "b", 0))  # all of user 2 was corrected
+    project = "project 3" if names[0].startswith("project") else "x"
+    here.add(monday)
+    for files in ([tuesday], [monday], [tuesday, monday]):
+        here.add(*files)
+        grades = {("1", "a"): 3, ("2", "a"): 3, ("1", "b"): 0}
+        assert here.grades() == {
+            (f"{user} of {project}", "1", "original", docid): grade for (user, docid), grade in grades.items()
+        }
+        assert here.log() == 4 and caplog.text == ""  # nothing was changed on two sides
+    other = exported_project(names[0], (1, "a", 1), second=5)  # another installation's: nothing says who user 1 is
+    with pytest.raises(UsageError, match="1 of .* has judged here too; give --as"):
+        here.add(other)
+
+
+def test_a_name_in_another_form_of_unicode_or_with_blanks_is_the_same(new: New, tmp_path: Path) -> None:
+    composed, decomposed = "Jos\u00e9", "Jose\u0301"
+    here, there = new("here"), new("there")
+    there.grade(decomposed, "1", "a", 1)  # as an earlier version recorded it
+    here.add(there)
+    here.add(exported(there), names=[f"{decomposed}={composed}"])
+    table = write_jsonl(tmp_path / "a.jsonl", [{"qid": "1", "docid": "b", "grade": 3, "assessor": f" {decomposed} "}])
+    here.add(table, names=[f"{decomposed} ={composed}"])
+    assert here.grades() == {(composed, "1", "original", "a"): 1, (composed, "1", "original", "b"): 3}
+    (tmp_path / "assigned.tsv").write_text(f"1\t{decomposed} \n1\t{composed}\n2\tAnn\n")
+    assert read_assigned(tmp_path / "assigned.tsv", POOL) == {"1": [composed], "2": ["Ann"]}
 
 
 def test_a_file_of_both_conditions_is_read_with_its_notes_and_the_narrative_that_its_task_carries(

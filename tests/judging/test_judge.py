@@ -131,6 +131,9 @@ def test_an_answer_without_a_grade_is_no_judgement(
     assert (note["counts"]["judged"], note["counts"]["refused"], note["counts"]["grades"]["0"]) == (10, 6, 0)
     assert note["refused"][1] == {"qid": "1", "docid": "d6", "answer": "I cannot judge that."}
     assert len(note["warnings"]) == 1
+    server.say, calls = lambda _: "##final score: 1", server.calls
+    assert "6 calls with about" in heed("pipelines.judge", *small).stderr and server.calls == calls + 6
+    assert len(read_qrels(tmp_path / "pool.gpt-tiny.original.qrels")["1"]) == 8
     server.say = lambda _: "no"
     result = heed("pipelines.judge", *small, "--condition", "changed", "--quiet")
     assert result.returncode == 1 and "gpt-tiny: no answer holds a grade; try another model" in result.stderr
@@ -328,7 +331,7 @@ def test_of_several_grades_the_last_one_counts_as_in_umbrela(answer: str, grade:
         ("##final score: 2 - the passage answers it", 2),
         ("M score: 3", None),
         ("The passage of 2 pages has 3 parts.", None),
-        ("<think>##final score: 2", 2),
+        ("<think>##final score: 2", None),
     ],
 )
 def test_the_grade_of_an_answer(answer: str, grade: int | None) -> None:

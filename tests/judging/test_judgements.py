@@ -3,6 +3,8 @@
 import csv
 import gzip
 import json
+import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,7 +182,10 @@ WORDS = st.text(CHARACTERS, min_size=1, max_size=6).filter(lambda word: word.spl
 
 
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(grades=st.dictionaries(WORDS, st.integers(0, 9), min_size=1, max_size=4), qid=WORDS)
+@given(
+    grades=st.dictionaries(WORDS, st.integers(0, 9), min_size=1, max_size=4),
+    qid=WORDS.filter(lambda word: not word.startswith("#")),  # begins a comment in qrels
+)
 def test_any_id_comes_back(tmp_path_factory: pytest.TempPathFactory, grades: dict[str, int], qid: str) -> None:
     folder = tmp_path_factory.mktemp("ids")
     documents = store(folder, [{"id": docid, "text": docid} for docid in grades])
@@ -196,16 +201,127 @@ def rows(*grades: tuple[str, Any, str]) -> list[dict[str, Any]]:
     return [{"qid": "1", "docid": docid, "grade": grade, "assessor": who} for docid, grade, who in grades]
 
 
-def test_users_of_several_label_studios_are_several_assessors(tmp_path: Path) -> None:
-    """Every installation calls its first user 1."""
-    paths = []
-    for name, grade in (("ann", "0"), ("ben", "0"), ("cem", "1")):
-        result = [{"from_name": "grade", "to_name": "text", "type": "choices", "value": {"choices": [grade]}}]
-        task = {"data": {"qid": "1", "docid": "a"}, "annotations": [{"result": result, "completed_by": 1}]}
-        paths.append(tmp_path / f"{name}.json")
-        paths[-1].write_text(json.dumps([task]))
-    votes = count_votes(read_judgements(paths), {}, None)
-    assert resolve(votes, "majority") == {"1": {"a": 0}}
+# Who is a person --------------------------------------------------------------------------------------
+
+Made = dict[str, Any]  # an annotation: number, user, document, grade, and a second of creation and of the last change
+
+
+def made(number: int, user: Any, docid: str, grade: str, created: int = 0, updated: int = 0) -> Made:
+    times = {name: f"2026-11-26T10:00:{at:02}.5Z" for name, at in (("created_at", created), ("updated_at", updated))}
+    return {"annotation_id": number, "annotator": user, "docid": docid, "grade": grade, **times}
+
+
+def label_studio(path: Path, *several: Made, project: int | None = None) -> Path:
+    """Write annotations of topic 1, by the suffix: JSON, JSON_MIN (.min.json), CSV or TSV of Label Studio, or XLSX."""
+    flat = [{"qid": "1", "id": number, **annotation} for number, annotation in enumerate(several)]
+    path.parent.mkdir(exist_ok=True)
+    if path.name.endswith(".xlsx"):
+        from openpyxl import Workbook
+
+        book = Workbook()
+        for row in ([*flat[0]], *([*line.values()] for line in flat)):
+            book.active.append(row)
+        book.save(path)
+    elif path.suffix in (".csv", ".tsv"):
+        with path.open("w", newline="") as stream:
+            table = csv.DictWriter(stream, [*flat[0]], delimiter="," if path.suffix == ".csv" else "\t")
+            table.writeheader()
+            table.writerows(flat)
+    elif path.suffix == ".jsonl":
+        write_jsonl(path, flat)
+    elif path.name.endswith(".min.json"):
+        path.write_text(json.dumps(flat))
+    else:
+        tasks = [
+            {
+                "data": {"qid": "1", "docid": one["docid"]},
+                "annotations": [
+                    {name: one[name] for name in ("created_at", "updated_at")}
+                    | {"id": one["annotation_id"], "completed_by": one["annotator"], "result": [choice(one["grade"])]}
+                ],
+            }
+            | ({"project": project} if project else {})
+            for one in several
+        ]
+        path.write_text(json.dumps(tasks))
+    return path
+
+
+def persons(*files: Path) -> dict[str, dict[str, str]]:
+    """Return grades by document, of each assessor."""
+    read: dict[str, dict[str, str]] = {}
+    for label in read_judgements(files):
+        read.setdefault(label.assessor, {})[label.docid] = label.text
+    return read
+
+
+@pytest.mark.parametrize("form", ["json", "min.json", "csv", "tsv", "xlsx", "jsonl"])
+def test_users_of_several_installations_are_several_assessors(tmp_path: Path, heed: Heed, form: str) -> None:
+    """Every installation calls its first user 1, and its first project, so the files have the same name too."""
+    files = [
+        label_studio(tmp_path / who / f"project-1-at-2026-11-26-10-00-abc.{form}", made(7, 1, "a", grade, second))
+        for second, (who, grade) in enumerate((("ann", "0"), ("ben", "0"), ("cem", "1")))
+    ]
+    assert [*persons(*files).values()] == [{"a": "0"}, {"a": "0"}, {"a": "1"}]
+    assert qrels_of(*files, rule="majority") == {"1": {"a": 0}}
+    done = heed(COMMAND, *files, "--resolve", "majority", "--out", "q")
+    assert done.returncode == 0 and done.stdout.count("1 document is judged by both") == 3, done.stderr
+    (tmp_path / "other").mkdir()
+    plain = [write_jsonl(tmp_path / f"{who}.jsonl", rows(("a", who, "1"))) for who in "01"]  # of any tool
+    assert len(persons(*plain)) == 2
+
+
+@pytest.mark.parametrize("form", ["json", "min.json", "csv", "tsv", "xlsx"])
+@pytest.mark.parametrize("named", ["project-3-at-2026-11-2{}-18-00-1a2b3c4d", "evening{}"])
+def test_the_next_export_of_a_project_is_by_the_same_persons(
+    tmp_path: Path, form: str, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monday = [made(14, 1, "a", "3"), made(15, 2, "a", "2", 1), made(16, 1, "b", "0", 2), made(17, 2, "b", "1", 3)]
+    tuesday = [*monday[:2], made(16, 1, "b", "1", 2, 9), monday[3], made(18, 1, "c", "2", 8)]
+    files = [
+        label_studio(tmp_path / f"{named.format(day)}.{form}", *annotations)
+        for day, annotations in ((6, monday), (7, tuesday))
+    ]
+    for given_files in (files, files[::-1]):
+        read = persons(*given_files)
+        assert sorted(read.values(), key=len) == [{"a": "2", "b": "1"}, {"a": "3", "b": "1", "c": "2"}]
+        assert "left out: 4 exported again" in capsys.readouterr().err
+        assert qrels_of(*given_files, rule="majority") == {"1": {"a": 3, "b": 1, "c": 2}}  # b: 0 was corrected
+
+
+def test_a_project_is_known_by_its_number_its_files_name_and_its_annotations(tmp_path: Path) -> None:
+    first, second, third = made(1, 1, "a", "1"), made(2, 1, "b", "1", 1), made(3, 1, "c", "1", 2)
+    named, numbered = tmp_path / "project-3-at-2026-11-26-10-00-ab.csv", tmp_path / "n.json"
+    assert [*persons(label_studio(named, first), label_studio(numbered, second, project=3))] == ["1 of project 3"]
+    # renamed, of other forms, and only neighbours have an annotation in common
+    chain = [(first, second), (third,), (second, third)]
+    files = [label_studio(tmp_path / f"x{n}.{form}", *chain[n]) for n, form in enumerate(("csv", "json", "min.json"))]
+    assert [*persons(*files).values()] == [{"a": "1", "b": "1", "c": "1"}]
+    # two evenings of one installation, one of another whose project has the same number
+    other = label_studio(tmp_path / "other" / "project-3-at-2026-11-26-11-00-cd.csv", made(1, 1, "a", "0", 5))
+    evening = label_studio(tmp_path / "project-3-at-2026-11-27-10-00-ab.csv", first, second)
+    assert sorted(persons(named, other, evening).values(), key=len) == [{"a": "0"}, {"a": "1", "b": "1"}]
+    # the number of a document and the time when it was written are no annotation
+    lines = [rows(("a", grade, "")) for grade in "01"]
+    lines = [[lines[n][0] | {"id": 1, "created_at": first["created_at"]}] for n in range(2)]
+    assert len(persons(*(write_jsonl(tmp_path / f"d{n}.jsonl", lines[n]) for n in range(2)))) == 2
+
+
+def test_an_annotation_skipped_later_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = label_studio(tmp_path / "project-3-at-1.json", made(1, 1, "a", "3"), made(2, 1, "b", "1", 1))
+    tasks = json.loads(before.read_text())
+    tasks[0]["annotations"][0] |= {"was_cancelled": True, "updated_at": "2026-11-26T11:00:00Z"}
+    tasks[1] |= {"drafts": [4], "predictions": [{"result": [choice("0")]}] * 2}
+    (after := tmp_path / "project-3-at-2.json").write_text(json.dumps(tasks))
+    assert qrels_of(before, after) == {"1": {"b": 1}}
+    assert "left out: 1 skipped, 1 in draft, 2 predicted, 2 exported again\n" in capsys.readouterr().err
+
+
+def test_names_are_compared_without_blanks_and_in_nfc(tmp_path: Path) -> None:
+    names = ["Jos\u00e9 A", " Jose\u0301  A\t", {"email": "Jos\u00e9 A"}, {"id": 5, "email": "Jose\u0301 A"}]
+    (tmp_path / "a.csv").write_text("qid,docid,grade,assessor\n" + "".join(f"1,a,1,{name}\n" for name in names[:2]))
+    label_studio(tmp_path / "b.json", *(made(n, name, "a", "1", n) for n, name in enumerate(names, 1)))
+    assert [*persons(tmp_path / "a.csv", tmp_path / "b.json")] == ["Jos\u00e9 A"]
 
 
 def test_assessors_who_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -375,6 +491,98 @@ def test_tables_as_spreadsheets_write_them(tmp_path: Path) -> None:
     long = "x" * 200_000  # beyond the csv module's own limit of 131,072 characters
     (tmp_path / "p.csv").write_text(f"qid,docid,text,grade\n1,a,{long},1\n")
     assert qrels_of(tmp_path / "p.csv") == {"1": {"a": 1}}
+
+
+@pytest.mark.parametrize(("kind", "value"), [("rating", 3), ("number", 0), ("number", 2.0), ("choices", ["1"])])
+def test_ratings_and_numbers_of_label_studio_are_grades(tmp_path: Path, kind: str, value: Any) -> None:
+    result = {"from_name": "grade", "to_name": "text", "type": kind, "value": {kind: value}}
+    other = {"from_name": "sure", "to_name": "text", "type": "rating", "value": {"rating": 5}}
+    task = {"data": {"qid": "1", "docid": "a"}, "annotations": [{"completed_by": 1, "result": [other, result]}]}
+    # converter.py of label-studio-sdk: only one choice and one text are taken out of their objects
+    flat = {"qid": "1", "docid": "a", "annotator": 1, "sure": [{"rating": 5}], "grade": [{kind: value}]}
+    (tmp_path / "l.json").write_text(json.dumps([task]))
+    (tmp_path / "l.min.json").write_text(json.dumps([flat]))
+    with (tmp_path / "l.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["qid", "docid", "grade"], ["1", "a", json.dumps(flat["grade"])]])
+    grade = int(value[0]) if isinstance(value, list) else int(value)
+    for name in ("l.json", "l.min.json", "l.csv"):
+        assert qrels_of(tmp_path / name) == {"1": {"a": grade}}, name
+    task["annotations"][0]["result"] = [other]
+    (tmp_path / "l.json").write_text(json.dumps([task]))
+    with pytest.raises(HeedError, match="item 1: rating named sure, expected grade as in the configuration"):
+        read_judgements([tmp_path / "l.json"])
+
+
+def test_what_was_ignored_or_rejected_in_prodigy_is_no_judgement(tmp_path: Path, heed: Heed) -> None:
+    options = [{"id": str(grade), "text": "…"} for grade in range(4)]
+    task = {"qid": "1", "grade": None, "text": "…", "_task_hash": 5, "_timestamp": 1700000000}
+    answers = [("a", ["2"], "accept"), ("b", ["3"], "reject"), ("c", ["1"], "ignore"), ("d", [], "accept")]
+    lines = [
+        task | {"docid": docid, "options": options, "accept": chosen, "answer": answer, "_annotator_id": "news-ann"}
+        for docid, chosen, answer in answers
+    ]
+    write_jsonl(tmp_path / "choice.jsonl", lines)  # choice: one of several labels
+    done = heed(COMMAND, "choice.jsonl", "--out", "q")
+    assert (tmp_path / "q").read_text() == "1 0 a 2\n" and "left out: 1 rejected, 1 ignored\n" in done.stderr
+    assert [*persons(tmp_path / "choice.jsonl")] == ["news-ann"]
+    answers = [("a", "relevant", "accept"), ("b", "relevant", "reject"), ("c", "relevant", "ignore")]
+    lines = [task | {"docid": docid, "label": label, "answer": answer} for docid, label, answer in answers]
+    write_jsonl(tmp_path / "one.jsonl", lines)  # classification: does this label fit?
+    assert "line 2: label 'not relevant', expected a whole number" in heed(COMMAND, "one.jsonl", "--out", "p").stderr
+    done = heed(COMMAND, "one.jsonl", "--grades", "relevant=1,not relevant=0", "--out", "p")
+    assert (tmp_path / "p").read_text() == "1 0 a 1\n1 0 b 0\n" and "left out: 1 ignored\n" in done.stderr
+
+
+def workbook(path: Path, **sheets: list[list[Any]]) -> Path:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    for title, lines in sheets.items():
+        sheet = book.create_sheet(title)
+        for line in lines:
+            sheet.append(line)
+    book.save(path)
+    return path
+
+
+def test_all_sheets_of_a_workbook_with_judgements_are_read(tmp_path: Path, heed: Heed) -> None:
+    header = ["qid", "docid", "grade"]
+    sheets = {who: [header, ["1", "a", grade], ["1", "b", 1]] for who, grade in (("ann", 0), ("ben", 0), ("cem", 3))}
+    notes = [["how we judged"], ["by the guidelines"]]
+    path = workbook(tmp_path / "p.xlsx", notes=notes, **sheets, empty=[])
+    done = heed(COMMAND, "p.xlsx", "--resolve", "majority", "--out", "q")
+    assert (tmp_path / "q").read_text() == "1 0 a 0\n1 0 b 1\n"
+    assert "p.xlsx: judgements in sheet ann, sheet ben, sheet cem, of 4 sheets\n" in done.stderr
+    assert "p.xlsx, sheet ann and p.xlsx, sheet ben: 2 documents are judged by both, equal 1.000" in done.stdout
+    named = {topic: [[*header, "assessor"], [topic, "a", 1, "Ann"]] for topic in ("1", "2")}
+    assert [*persons(workbook(path, **named))] == ["Ann"]
+    with pytest.raises(HeedError, match=r"p\.xlsx, sheet cem, row 3: qid is 12\.5, expected an id"):
+        read_judgements([workbook(path, ann=sheets["ann"], cem=[*sheets["cem"][:2], [12.5, "b", 1]])])
+
+
+def test_formulas_count_by_their_values_and_without_one_are_refused(tmp_path: Path) -> None:
+    header, formula = ["qid", "docid", "grade", "note"], '=IF(A2="1",2,"")'
+    path = workbook(
+        tmp_path / "p.xlsx", s=[header, ["1", "a", formula, "=1"], ["=A2", "b", "=C2", None], ["1", "c", 1]]
+    )
+    with pytest.raises(HeedError) as caught:
+        read_judgements([path])
+    assert str(caught.value).splitlines() == [
+        f"{path}, row {row}: {name} is a formula without a value; calculate it in a spreadsheet program and save the "
+        "workbook"
+        for row, name in ((2, "grade"), (3, "qid"), (3, "grade"))
+    ]
+    # as spreadsheet programs save it: with values, of which an empty text is one
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    sheet = files["xl/worksheets/sheet1.xml"].decode()
+    for cell, kind, value in (("C2", "", "2"), ("A3", ' t="str"', "1"), ("C3", ' t="str"', "")):
+        sheet = re.sub(f'<c r="{cell}">(<f>[^/]*</f>)<v></v>', f'<c r="{cell}"{kind}>\\1<v>{value}</v>', sheet)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (files | {"xl/worksheets/sheet1.xml": sheet.encode()}).items():
+            archive.writestr(name, content)
+    assert qrels_of(path) == {"1": {"a": 2, "c": 1}}
 
 
 def test_a_workbook_whose_cells_became_numbers(tmp_path: Path) -> None:

@@ -55,6 +55,47 @@ def test_systems_of_a_folder_are_compared_as_data(files: Path) -> None:
     assert p_mrr.means == {"few": 0.5, "good": pytest.approx(1 / 3), "same": 0.0}
     assert (p_mrr.best, p_mrr.missing) == ("good", {"few": 1})
     assert p_mrr.p_values == {"same": pytest.approx(1.0)}
+    assert result.measures["AP new"].per_topic["few"] == {"1": 1.0, "2": 0.0}  # judged, and not in its run
+
+
+@pytest.mark.golden(program="ir-measures 0.4.3", compared="means over topics that a run lacks", systems=())
+@pytest.mark.parametrize(
+    ("base", "new", "judged"),
+    [
+        ("{}", "{}", "{}"),
+        ("{}-og", "{}-changed", "{}"),
+        ("{}-og", "{}-changed", ""),
+        ("{}", "{}_0", ""),
+        ("a{}", "b{}", ""),
+    ],
+)
+def test_judged_topics_that_a_run_lacks_count_0_as_in_ir_measures(
+    tmp_path: Path, heed: Heed, base: str, new: str, judged: str
+) -> None:
+    """Topic 1 is in both runs, 2 in the base run, 3 in the new one, 4 in neither; judged by the runs' ids or others."""
+    import ir_measures
+
+    theirs = {}
+    for side, form, topics in (("base", base, "12"), ("new", new, "13")):
+        run = {form.format(qid): order("x", "y") for qid in topics}
+        qrels = {form.format(qid): {"y": 1, "x": int(side == "base")} for qid in "1234"}
+        theirs[side] = ir_measures.calc_aggregate([ir_measures.AP], qrels, run)[ir_measures.AP]
+        write_run(tmp_path / f"{side}.run", run, side)
+        ids = [judged.format(qid) or form.format(qid) for qid in "1234"]
+        (tmp_path / f"{side}.qrels").write_text(
+            "".join(f"{qid} 0 y 1\n{qid} 0 x {int(side == 'base')}\n" for qid in ids)
+        )
+    (tmp_path / "pairs.tsv").write_text("".join(f"{new}\t{base}\n".format(qid, qid) for qid in "1234"))
+    paired = ("--pairs", "pairs.tsv") if base == "a{}" else ()
+    judgements = ("--qrels", "base.qrels", "--new-qrels", "new.qrels", "--measure", "AP")
+    found, result = compared(heed, tmp_path, "base.run", "new.run", *judgements, *paired)
+    rows = {name: (row["mean"], row["n"]) for name, row in found["measures"].items()}
+    assert theirs == {"base": 2 / 4, "new": 2 * (1 / 2) / 4}
+    assert (rows["AP base"], rows["AP new"], rows["AP change"]) == ((theirs["base"], 4), (theirs["new"], 4), (-0.25, 4))
+    assert sorted(found["per_topic"]["AP change"].values()) == [-1.0, -0.5, 0.0, 0.5]
+    assert rows["p-MRR"] == (0.0, 1)  # a measure of both lists has no value where one is missing
+    for side in ("base", "new"):
+        assert f"2 judged topics are not in the {side} run and count 0 in its means" in result.stderr
 
 
 PAIR = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "n")
@@ -115,7 +156,7 @@ def test_the_lowest_rank_is_best_and_a_system_that_lacks_topics_is_not_marked(tm
     rows = {cells[0]: dict(zip(names, cells, strict=True)) for cells in lines}
     rank = "mean gold rank new"
     assert [rows[system][rank].strip("_") for system in orders] == ["**1.0**", "3.0", "1.0"]
-    assert [rows[system]["n"] for system in orders] == ["2", "2", "1"]
+    assert [rows[system]["n"] for system in orders] == ["2", "2", "1–2"]  # 0 of topic 2 counts in nDCG
     assert not any("*" in cell for cell in rows["few"].values())
     assert f"{rank}: not marked, since topics are missing: few (1 of 2)" in result.stderr
 
@@ -152,9 +193,9 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
     assert result.returncode == 1
     errors = [line for line in result.stderr.splitlines() if not line.startswith("warning: ")]
     assert [line.split(": topic")[0] for line in errors] == ["error: typo.run, line 6", "error: typo.run, line 7"]
-    (files / "q").write_text((files / "q").read_text() + "99 0 x 1\n98 0 x 1\n")  # judged, so only without a partner
+    (files / "q").write_text((files / "q").read_text() + "99 0 x 1\n98 0 x 1\n")  # judged: base lacks them
     _, result = compared(heed, files, "base.run", "typo.run", "--qrels", "q", "--new-qrels", "n")
-    assert "2 topics of the new run have no partner" in result.stderr
+    assert "2 judged topics are not in the base run and count 0 in its means: 98, 99" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,19 @@ def test_win_rate_of_neighbouring_grades() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "name", ["WinRate", "WinRate@2", "MonotonicOrder", "PairwiseAccuracy", "dR@1", "dMRR@10", "RightRank@10"]
+)
+def test_a_negative_grade_is_not_judged(name: str) -> None:
+    """It is passed over, as is a document without a grade."""
+    graded = {"7_q1": {"p": 2, "h": 1, "z": 0}, "7_q2": {"p": 0, "h": 1, "z": 0}}
+    run = {"7_q1": order("n", "p", "m", "h", "z"), "7_q2": order("m", "h", "n", "p", "z")}
+    negative = {qid: grades | {"n": -1, "m": -2} for qid, grades in graded.items()}
+    assert standard(run, negative, [name]) == standard(run, graded, [name])
+    assert standard(run, {"7_q1": {"p": 1, "n": -1}}, [name])[name] == {}  # nothing that is unwanted
+    assert flip_rate(run, {qid: order(*"zhpmn") for qid in run}, negative) == {"7_q1": 1.0, "7_q2": 0.5}
+
+
 def test_flip_rate_counts_pairs_decided_otherwise() -> None:
     # pairs p>h1, h1>h2, h2>h3. As conditions: won, won, lost; in natural language: won, lost, won
     grades = {"q": {"p": 3, "h1": 2, "h2": 1, "h3": 0}}

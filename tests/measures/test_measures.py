@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.measures import no_longer_relevant, not_judged, p_mrr, standard, still_relevant
+from heed.measures import mean, no_longer_relevant, not_judged, p_mrr, standard, still_relevant
+from heed.measures.summary import format_value
 
 DOCIDS = [f"d{number}" for number in range(8)]
 RANKING = st.dictionaries(st.sampled_from(DOCIDS), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1)
@@ -86,12 +87,49 @@ def test_standard_measures_worked_by_hand() -> None:
 
 def test_the_share_judged_of_the_first_documents() -> None:
     run = {"1": {"a": 1.0, "b": 1.0, "c": 0.0}, "2": {"x": 1.0}, "3": {"d": 1.0, "e": 0.5}, "4": {}}
-    qrels = {"1": {"a": 0, "c": 1}, "2": {"y": 1}, "3": {"d": -1}, "4": {"a": 1}, "5": {"a": 1}}
-    values = standard(run, qrels, ["Judged@1", "Judged@2", "Judged@20"])
+    qrels = {"1": {"a": 0, "c": 1}, "2": {"y": 1}, "3": {"d": 0, "e": -1}, "4": {"a": 1}, "5": {"a": 1}}
+    values = standard(run, qrels, ["Judged@1", "Judged@2", "Judged@20", "Judged"])
     # b is before a: of 1 none, of 2 a, of 3 a and c; of topic 3, with two documents, d. Topics without a list have 0
     assert values["Judged@1"] == {"1": 0.0, "2": 0.0, "3": 1.0, "4": 0.0, "5": 0.0}
     assert values["Judged@2"] == {"1": 0.5, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
-    assert values["Judged@20"] == {"1": 2 / 3, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
+    assert values["Judged"] == values["Judged@20"] == {"1": 2 / 3, "2": 0.0, "3": 0.5, "4": 0.0, "5": 0.0}
+
+
+def test_a_negative_grade_is_not_judged_as_in_trec_eval() -> None:
+    """BM25's first 20 of the English sample after Heed drew 438 of 1,441; trec_eval 10.0 prints unj_20 0.6917."""
+    ranked = [
+        "-0--331---0-00-----0",
+        "--0--1----00-0-00-00",
+        "-------03---0-----0-",
+        "----0-3---1---------",
+        "-----331------1--3--",
+        "-----3-1-00--0-000--",
+        "---0-3-3-1-------00-",
+        "-0----3--3--000-----",
+        "-0--3-0--3-01--0-0--",
+        "-00--------3--10----",
+        "--3-3---1-----0-----",
+        "00-0-3-3-13--------0",
+    ]
+    run = {str(topic): {f"d{rank}": -float(rank) for rank in range(20)} for topic in range(len(ranked))}
+    for grade in (-1, -2):
+        qrels = {
+            str(topic): {f"d{rank}": grade if each == "-" else int(each) for rank, each in enumerate(of_topic)}
+            for topic, of_topic in enumerate(ranked)
+        }
+        assert mean(standard(run, qrels, ["Judged@20"])["Judged@20"]) == pytest.approx(1 - 0.6917, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("measure", "factor"),
+    [
+        *((f"Num{count}{of}", 1) for count in ("Q", "Rel", "Ret", "RelRet", "Ret(rel=2)") for of in ("", " change")),
+        *(("mean gold rank", 1), ("mean gold rank base", 1)),
+        *((name, 100) for name in ("nDCG@20", "p-MRR kept", "Judged", "IPrec@1.0", "Number", "NumRetries")),
+    ],
+)
+def test_counts_and_ranks_are_printed_as_they_are(measure: str, factor: int) -> None:
+    assert format_value(measure, 1.5) == f"{factor * 1.5:.1f}"
 
 
 @pytest.mark.golden(program="ir-measures 0.4.3", compared="the share of judged documents", systems=())
@@ -121,13 +159,14 @@ names = ["P@5", "RR", "Rprec", "Bpref", "infAP", "nDCG", "nDCG@20", "AP", "AP(re
 measures = [ir_measures.parse_measure(name) for name in names]
 chooser = random.Random(20261124)
 documents = [f"d{number}" for number in range(30)]
-for _ in range(40):
+for _ in range(170):  # of 60 topics: 10,200
     best = {str(topic): chooser.randint(-3, 3) for topic in range(60)}
     qrels = {qid: {one: chooser.randint(-3, top) for one in chooser.sample(documents, 12)} for qid, top in best.items()}
-    run = {qid: {docid: chooser.random() for docid in chooser.sample(documents, 20)} for qid in best}
+    lengths = {qid: chooser.choice([0, 1, 5, 20, 20, 20]) for qid in best if chooser.random() < 0.9}
+    run = {qid: {docid: chooser.random() for docid in chooser.sample(documents, n)} for qid, n in lengths.items()}
     ours = standard(run, qrels, names)
     sound = {qid: grades for qid, grades in qrels.items() if max(grades.values()) >= 0}
-    values = ir_measures.pytrec_eval.iter_calc(measures, sound, run)
+    values = ir_measures.pytrec_eval.iter_calc(measures, sound, {qid: scores for qid, scores in run.items() if scores})
     theirs = {(str(each.measure), each.query_id): each.value for each in values}
     expected = {name: {qid: theirs.get((name, qid), 0.0) for qid in best} for name in names}
     assert ours == expected, [name for name in names if ours[name] != expected[name]]
@@ -136,8 +175,8 @@ print("equal")
 
 
 @pytest.mark.golden(program="pytrec-eval-terrier 0.5.11", compared="standard measures with negative grades", systems=())
-def test_topics_whose_grades_are_all_negative_count_0() -> None:
-    """In a process of its own, since pytrec_eval ends it, or hangs, where a topic's best grade is below 0."""
+def test_topics_without_results_or_with_negative_grades_alone_count_0() -> None:
+    """In a process of its own: pytrec_eval ends it where a topic's best grade is below 0, or a list is empty."""
     done = subprocess.run([sys.executable, "-c", NEGATIVE], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "equal\n", "")
 

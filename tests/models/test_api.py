@@ -237,7 +237,7 @@ def test_answers_are_kept(tmp_path: Path) -> None:
     assert Answers(tmp_path / "api").get(["a"]) == {}
     Answers(tmp_path / "api").put({"a": b"1", "b": b"\0"})
     Answers(tmp_path / "api").put({"a": b"another"})
-    assert Answers(tmp_path / "api").get([*map(str, range(1000)), "b", "a"]) == {"a": b"1", "b": b"\0"}
+    assert Answers(tmp_path / "api").get([*map(str, range(1000)), "b", "a"]) == {"a": b"another", "b": b"\0"}
     assert Answers(tmp_path / "other").get(["a"]) == {}
 
 

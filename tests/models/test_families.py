@@ -9,6 +9,7 @@ import yaml
 from conftest import Heed, write_jsonl
 from tiny_language_models import causal
 
+from heed.files import write_json
 from heed.models.files.guessing import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, ROWS
@@ -67,6 +68,19 @@ def test_a_guessed_family_is_told_and_stands_in_the_manifest(
     ):
         result = heed(COMMAND, *small, *arguments, "--device", "cpu", "--quiet")
         assert result.returncode == 1 and said in result.stderr
+
+
+def test_two_entries_of_one_folder_are_two_systems(
+    tmp_path: Path, small: list[str], tiny_encoder: Path, heed: Heed
+) -> None:
+    entry = {"source": str(tiny_encoder), "pooling": "mean"}
+    for name, query in (("plain", "{query} {instruction}"), ("asked", "find {query} {instruction}")):
+        write_json(tmp_path / f"{name}.json", {name: {**entry, "query": query}})
+    systems = ("--models", "plain.json", "--models", "asked.json", "--retriever", "plain", "--retriever", "asked")
+    result = heed(COMMAND, *small, *systems, "--reranker", "none", "--device", "cpu")
+    assert result.returncode == 0, result.stderr
+    plain, asked = ((tmp_path / f"runs/docs/eng/{name}.changed.run").read_text() for name in ("plain", "asked"))
+    assert plain.split()[4] != asked.split()[4]  # the score of the first document
 
 
 def test_a_folder_that_tells_no_family_is_taken_as_it_is_used_with_a_warning(tmp_path: Path) -> None:

@@ -75,6 +75,14 @@ def test_a_model_that_is_pickled_is_fetched_converted_once_and_works_offline(
     assert (tmp_path / "again.run").read_bytes() == (tmp_path / "one.run").read_bytes()
 
 
+def test_a_repository_of_llama_cpps_weights_is_refused_before_a_download(hub: Hub, heed: Heed, tmp_path: Path) -> None:
+    hub.data[NAME]["model-Q4_K_M.gguf"] = hub.data[NAME].pop("model.safetensors")
+    del hub.data[NAME]["pytorch_model.bin"]
+    result = heed(*AGAIN, "--reranker", NAME, "--out", "one.run", **online(hub.url, tmp_path / "hf"))
+    assert result.returncode == 1 and f"error: {NAME}: GGUF, llama.cpp's form of weights" in result.stderr
+    assert hub.got() == []
+
+
 def test_a_model_whose_download_was_killed_is_fetched_to_its_end(
     hub: Hub, heed: Heed, tmp_path: Path, environment: dict[str, str]
 ) -> None:

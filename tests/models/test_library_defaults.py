@@ -1,6 +1,7 @@
 """A model's folder without an entry is read as sentence-transformers and transformers read it."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,16 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from conftest import tiny_config, tiny_tokenizer
 from golden_models import pairs, ruled, unigram
 from model_inputs import CPU
 from safetensors.torch import load_file, save_file
 from tiny_language_models import SIZES, llama_tokenizer, save
 
+import heed
 from heed.errors import HeedError, ModelError
 from heed.files import write_json
 from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.files.guessing import guess
-from heed.models.registry.entries import Model
+from heed.models.encoders.late_interaction import LateEncoder, split
+from heed.models.facts import scoring_facts
+from heed.models.files.guessing import guess, with_family
+from heed.models.files.model_files import source_folder
+from heed.models.listing import EXAMPLE, EXAMPLE_DOCUMENT, EXAMPLE_QUERY, as_data, find_entry
+from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.progress import gathering
 from heed.types import Document, Query
@@ -260,3 +267,192 @@ def test_half_precision_is_the_librarys_on_a_cpu_too(tmp_path: Path, dtype: str)
 def test_a_head_may_be_there_and_a_pooler_may_be_missing_where_vectors_are_pooled(tmp_path: Path) -> None:
     folder = without(pairs(tmp_path / "m"), "bert.pooler")
     assert SentenceEncoder(Model(str(folder)), CPU).encode_documents(DOCUMENTS).shape == (5, 32)
+
+
+def masked(folder: Path, card: str = "") -> Path:
+    """A real masked language model of BERT's form, as transformers saves it."""
+    from transformers import BertForMaskedLM
+
+    save(folder, BertForMaskedLM(tiny_config()), tiny_tokenizer())
+    if card:
+        (folder / "README.md").write_text(card)
+    return folder
+
+
+def splade(folder: Path) -> Path:
+    from sentence_transformers import SparseEncoder
+
+    SparseEncoder(str(masked(folder / "mlm")), device="cpu").save(str(folder / "splade"))
+    return folder / "splade"
+
+
+def splade_without_settings(folder: Path) -> Path:
+    made = splade(folder)
+    (made / "config_sentence_transformers.json").unlink()
+    return made
+
+
+def splade_of_its_authors(folder: Path) -> Path:
+    return masked(folder / "naver", "---\ntags:\n- splade\n---\n")
+
+
+def splade_named_in_its_config(folder: Path) -> Path:
+    made = masked(folder / "copy")
+    content = json.loads((made / "config.json").read_text())
+    write_json(made / "config.json", {**content, "_name_or_path": "naver/splade-v3"})
+    return made
+
+
+def sparse_of_vectors(folder: Path) -> Path:
+    """The other kind that sentence-transformers trains: a bi-encoder's vector, made sparse."""
+    from sentence_transformers import SparseEncoder
+    from transformers import BertModel
+
+    encoder = save(folder / "plain", BertModel(tiny_config()), tiny_tokenizer())
+    SparseEncoder(str(encoder), device="cpu").save(str(folder / "csr"))
+    return folder / "csr"
+
+
+def raw(folder: Path) -> Path:
+    return masked(folder / "raw", "tags: [fill-mask]")
+
+
+def pretrained(folder: Path) -> Path:
+    from transformers import BertForPreTraining
+
+    return save(folder / "pretrained", BertForPreTraining(tiny_config()), tiny_tokenizer())
+
+
+SPARSE = r"a model of learned sparse retrieval by its {}, no bi-encoder and no cross-encoder; .* with --run NAME=FILE"
+RAW = r"a masked language model \({}\), perhaps SPLADE, no bi-encoder and no cross-encoder; .*\"pooling\": \"cls\""
+WORDS = [
+    (splade, SPARSE.format("config_sentence_transformers.json")),
+    (splade_without_settings, SPARSE.format("modules.json")),
+    (splade_of_its_authors, SPARSE.format("README.md")),
+    (splade_named_in_its_config, SPARSE.format("config.json")),
+    (sparse_of_vectors, SPARSE.format("config_sentence_transformers.json")),
+    (raw, RAW.format("BertForMaskedLM")),
+    (pretrained, RAW.format("BertForPreTraining")),
+]
+
+
+@pytest.mark.parametrize(("make", "named"), WORDS)
+def test_what_scores_words_of_a_vocabulary_is_named_and_refused(
+    tmp_path: Path, make: Callable[[Path], Path], named: str
+) -> None:
+    folder = make(tmp_path)
+    message = f"^{re.escape(str(folder))}: {named}"
+    for use in (heed.reranker, heed.encoder):
+        with pytest.raises(ModelError, match=message):
+            use(str(folder), device="cpu")
+    for settings in ({"family": "bi-encoder"}, {"family": "cross-encoder"}, {"similarity": "dot"}):
+        with pytest.raises(ModelError, match=message):
+            heed.reranker(str(folder), device="cpu", registry=heed.Registry(defaults=settings))
+
+
+def test_an_entry_with_a_pooling_makes_vectors_of_a_masked_language_model(tmp_path: Path) -> None:
+    """As the checkpoints of RetroMAE and coCondenser are published: the class of pretraining, trained for cls."""
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = raw(tmp_path)
+    write_json(tmp_path / "m.json", {"mine": {"source": str(folder), "pooling": "cls", "normalize": False}})
+    ours = heed.encoder("mine", device="cpu", registry=heed.Registry([tmp_path / "m.json"]))
+    with torch.no_grad():
+        tokens = AutoTokenizer.from_pretrained(folder)("a storm", return_tensors="pt")
+        theirs = AutoModel.from_pretrained(folder)(**tokens).last_hidden_state[:, 0].numpy()
+    np.testing.assert_allclose(ours.encode_documents(["a storm"]), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_modules_say_how_a_masked_language_model_is_pooled(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    parts = [Transformer(str(raw(tmp_path))), Pooling(32, "cls")]
+    theirs = SentenceTransformer(modules=parts, device="cpu")
+    theirs.save(str(tmp_path / "whole"), create_model_card=False)
+    config = tmp_path / "whole" / "config.json"
+    write_json(config, {**json.loads(config.read_text()), "architectures": ["BertForMaskedLM"]})
+    (tmp_path / "whole" / "README.md").write_text("It is better than SPLADE.")
+    ours = heed.encoder(str(tmp_path / "whole"), device="cpu").encode_documents(["a storm"])
+    np.testing.assert_allclose(ours, theirs.encode(["a storm"], normalize_embeddings=True), rtol=1e-5, atol=1e-6)
+
+
+GGUF = r": GGUF, llama.cpp's form of weights, which Heed does not read; fetch them as safetensors, or convert"
+
+
+def test_weights_of_llama_cpp_are_named_and_refused(tmp_path: Path) -> None:
+    """A file, a folder, and an entry of either."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"architectures": ["LlamaForCausalLM"]}')
+    for path in (tmp_path / "m.gguf", folder / "model-Q4_K_M.GGUF"):
+        path.write_bytes(b"GGUF\x03\0\0\0")
+    entries = {"file": {"source": str(tmp_path / "m.gguf")}, "whole": {"source": str(folder), "family": "bi-encoder"}}
+    write_json(tmp_path / "m.json", entries)
+    registry = heed.Registry([tmp_path / "m.json"])
+    for name in (str(tmp_path / "m.gguf"), str(folder), "file", "whole"):
+        with pytest.raises(ModelError, match=GGUF):
+            heed.reranker(name, device="cpu", registry=registry)
+    for name in (str(tmp_path / "m.gguf"), str(folder), "file"):
+        with pytest.raises(ModelError, match=GGUF):
+            find_entry(registry, name)  # of heed models
+    save_file({"a": torch.zeros(1)}, folder / "model.safetensors")  # beside other weights it is no reason to refuse
+    assert source_folder(Model(str(folder))) == folder
+
+
+def saved_with_prompts(encoder: Path, folder: Path, prompts: dict[str, str | None], late: bool) -> Path:
+    from sentence_transformers import MultiVectorEncoder, SentenceTransformer
+    from sentence_transformers.base.modules import Normalize, Transformer
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    ends = [MultiVectorMask(), Normalize(module_input_name="token_embeddings")]
+    whole = (
+        MultiVectorEncoder(modules=[Transformer(str(encoder)), *ends], device="cpu")
+        if late
+        else SentenceTransformer(str(encoder), device="cpu")
+    )
+    whole.save(str(folder))
+    path = folder / "config_sentence_transformers.json"
+    write_json(path, {**json.loads(path.read_text()), "prompts": prompts})
+    return folder
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["encoder", "late"])
+@pytest.mark.parametrize("entry", [{}, {"query": "ask {query} {instruction}", "document": "tell {title} {text}"}])
+@pytest.mark.parametrize(
+    "prompts",
+    [
+        {"query": "query: ", "document": "text: "},
+        {"query": "query: ", "passage": "passage: "},
+        {"query": "query: ", "document": "", "passage": "passage: "},  # as sentence-transformers 6 saves the second
+        {"query": None, "document": None, "corpus": "corpus: "},
+        {"query": "", "document": "text: ", "passage": "passage: "},
+        {"web": "a question: ", "passage": "passage: "},
+        {},
+    ],
+    ids=str,
+)
+def test_what_is_shown_is_what_is_read(
+    tmp_path: Path, tiny_encoder: Path, prompts: dict[str, str | None], entry: dict[str, str], late: bool
+) -> None:
+    """The shown texts, given to the library without any prompt, have Heed's vectors, and those of its own prompts."""
+    from sentence_transformers import MultiVectorEncoder, SentenceTransformer
+
+    folder = saved_with_prompts(tiny_encoder, tmp_path / "own", prompts, late)
+    write_json(tmp_path / "m.json", {"mine": {"source": str(folder), **entry}})
+    model = with_family(Registry([tmp_path / "m.json"]).find("mine"), "")
+    sees = as_data("mine", model, scoring_facts(model, CPU, here=True)["prompts"])["sees"]
+    theirs = (MultiVectorEncoder if late else SentenceTransformer)(str(folder), device="cpu")
+    ours = (LateEncoder if late else SentenceEncoder)(model, CPU)
+    query = Query("1", query=EXAMPLE_QUERY, instruction=EXAMPLE["original"])
+    bare = {"query": query.text, "document": f"{EXAMPLE_DOCUMENT.title} {EXAMPLE_DOCUMENT.text}"}
+    for task, shown, found in (
+        ("query", sees["original"], ours.encode_queries([query])),
+        ("document", sees["document"], ours.encode_documents([EXAMPLE_DOCUMENT])),
+    ):
+        read = split(found)[0][:, 1:] if late else found[0]
+        encode = getattr(theirs, f"encode_{task}")
+        given = [encode([shown], prompt=""), *([] if entry else [encode([bare[task]])])]
+        for expected in (np.asarray(vectors[0]) for vectors in given):
+            unit = expected / np.linalg.norm(expected, axis=-1, keepdims=True)
+            np.testing.assert_allclose(read, unit, atol=1e-5)

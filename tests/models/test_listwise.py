@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -14,14 +15,17 @@ from hypothesis import strategies as st
 from model_inputs import CPU
 from openai_server import Reply, Server, by_weight, passages
 from processes import until
+from transformers import AutoModelForCausalLM
 
+import heed as library
 from heed.errors import HeedError
+from heed.formats.trec_files import read_run
 from heed.models.registry.entries import Model
 from heed.models.remote import client as api
 from heed.models.remote.listwise import api_listwise
-from heed.models.rerankers.listwise import ListwiseReranker, Ranking, parse_ranking
+from heed.models.rerankers.listwise import ListwiseReranker, parse_ranking, read_answer
 from heed.models.rerankers.listwise_local import LocalChat, local_listwise
-from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, messages, passage, pieces
+from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, Form, messages, passage, pieces
 from heed.types import Document, Topic
 
 KEY = "sk-very-secret-0123456789"
@@ -57,7 +61,33 @@ DOCUMENTS = documents([f"weight {at}" for at in range(130)])  # the last is the 
     ],
 )
 def test_answers(answer: str, order: list[int], whole: bool) -> None:
-    assert parse_ranking(answer, 3) == Ranking(order, whole)
+    assert parse_ranking(answer, 3)[:2] == (order, whole)
+
+
+@pytest.mark.parametrize(
+    ("form", "answer", "is_one"),
+    [
+        ("brackets", "[2] > [9]", True),
+        ("brackets", "2", True),
+        ("brackets", "I can't help with that.", False),
+        ("brackets", "I cannot rank these 3 passages.", False),
+        ("brackets", "Of the 3 passages, [3] is best.", True),
+        ("brackets", "As of 2023 there is no answer.", False),
+        ("brackets", "", False),
+        ("brackets", "<think>Perhaps [2] > [1], but", False),
+        ("brackets", "<think>Perhaps [2]</think>[1] > [3]", True),
+        ("brackets", "<think>Perhaps [2]</think>I cannot say.", False),
+        ("numbers", "<think>2 is better than 1", False),
+        ("tagged", "<think>2 is better than 1", False),
+        ("tagged", "<think>2 is better than 1 <answer>[2] > [1]</answer>", True),  # as its authors read it
+        ("last line", "<think>\n2 > 1", False),
+        ("last line", "so it is</think>\n2 > 1", True),
+        ("last line", "so it is</think>\nnone", False),
+    ],
+)
+def test_an_answer_names_a_document_outside_an_open_thought(form: str, answer: str, is_one: bool) -> None:
+    ranking = read_answer(Form(answer=form), "[1] > [2] > [3]", answer)
+    assert ranking.is_one == is_one and (is_one or ranking.order == [0, 1, 2])
 
 
 @given(st.one_of(st.text(), st.text("[]<>/think 0123456789,۲②")), st.integers(0, 25))
@@ -158,15 +188,131 @@ def test_two_instructions_are_two_questions(chat: ListwiseReranker, server: Serv
 def test_answers_that_are_no_ranking_are_repaired_and_counted(
     chat: ListwiseReranker, server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = iter(["I would say [2], [2] and [77]", None, "[3] > [2] > [1]"])
+    said = iter(["I would say [2], [2] and [77]", None, "[3] > [2] > [1]"])  # the second is no answer
     server.rank = lambda _: next(said)
     found = [order_of(chat.score(TOPIC.under(name), DOCUMENTS[:3])) for name in ("query", "original", "changed")]
     assert found == [[1, 0, 2], [0, 1, 2], [2, 1, 0]]
     chat.finish()
-    expected = "gpt-tiny: 2 of 3 answers were no whole ranking and were repaired"
+    expected = "gpt-tiny: 1 of 2 answers were no whole ranking and were repaired"
     assert expected in capsys.readouterr().err
     chat.finish()
     assert capsys.readouterr().err == ""
+
+
+def choice(content: str | None, reason: str = "stop") -> Reply:
+    return Reply(body=json.dumps({"choices": [{"message": {"content": content}, "finish_reason": reason}]}).encode())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        choice(None),
+        choice("I'm sorry, I can't help with that."),
+        choice("[3] > [2]", "length"),
+        choice("[3] > [2]", "content_filter"),
+        choice("<think>[3] is heavier than [2]", "stop"),
+    ],
+)
+def test_what_is_no_answer_is_not_kept_and_asked_again(server: Server, chat: ListwiseReranker, reply: Reply) -> None:
+    query = TOPIC.under("original")
+    server.script = [reply]
+    assert order_of(chat.score(query, DOCUMENTS[:3])) == [0, 1, 2]
+    for _ in range(2):
+        assert order_of(chat.score(query, DOCUMENTS[:3])) == [2, 1, 0]
+    assert server.calls == 2  # the second answer is one, and kept
+
+
+def test_an_empty_answer_that_an_earlier_version_kept_is_asked_again(
+    server: Server, chat: ListwiseReranker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = TOPIC.under("original")
+    chat.score(query, DOCUMENTS[:3])
+    with sqlite3.connect(CPU.answers / "answers.sqlite") as db:
+        db.execute("UPDATE answers SET answer = ?", [b""])
+    chat.begin([query], lambda _: DOCUMENTS[:3])
+    assert "gpt-tiny.original: 1 calls" in capsys.readouterr().err
+    for _ in range(2):
+        assert order_of(chat.score(query, DOCUMENTS[:3])) == [2, 1, 0]
+    assert server.calls == 2
+
+
+def test_a_model_alone_says_what_it_did_not_answer(
+    server: Server, chat: ListwiseReranker, caplog: pytest.LogCaptureFixture
+) -> None:
+    alone = library.reranker(chat)
+    server.script = [choice(None)]
+    with pytest.raises(HeedError, match="no reply names a document, of 1 "):
+        alone.score("heavy", ["weight 1", "weight 2"])
+    server.script = [choice(None)]
+    alone.score("heavy", [document.text for document in DOCUMENTS[:25]])
+    assert "replies that name no document: 1, in 1 of 1 topics (1), refused" in caplog.text
+
+
+@pytest.fixture
+def rerank(server: Server, tmp_path: Path) -> list[str]:
+    """A command that reranks 25 documents of four topics, two questions a topic, and the first has one document."""
+    docids = [document.docid for document in DOCUMENTS[:25]]
+    topics = [{"qid": str(at), "query": f"query {at}", "instructions": {"original": "only"}} for at in range(4)]
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": one.docid, "text": one.text} for one in DOCUMENTS[:25]])
+    write_jsonl(tmp_path / "topics.jsonl", topics)
+    write_jsonl(
+        tmp_path / "pool.jsonl",
+        [{"qid": t["qid"], "docids": docids if at else docids[:1]} for at, t in enumerate(topics)],
+    )
+    entry = {"family": "api-chat", "status": "api", "max_length": 100_000}
+    (tmp_path / "models.json").write_text(json.dumps({"openai/gpt-tiny": entry}))
+    command = ["pipelines.rerank", "pool.jsonl", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--device", "cpu"]
+    return [*command, "--models", "models.json", "--reranker", "openai/gpt-tiny", "--out", "found.run"]
+
+
+def test_the_same_command_asks_again_what_was_not_answered(
+    server: Server, rerank: list[str], tmp_path: Path, heed: Heed
+) -> None:
+    variables = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+    server.say = lambda said: None if "query 2" in json.dumps(said) else by_weight(passages(said))
+    first = heed(*rerank, **variables)
+    assert first.returncode == 0
+    line = "found.run: replies that name no document: 2, in 1 of 4 topics (2), refused"
+    assert line in first.stderr and "the same command asks for these alone again" in first.stderr
+    assert "0 of 4 answers were no whole ranking" in first.stderr
+    runs = [read_run(tmp_path / "found.run")]
+    assert list(runs[0]["2"]) == [document.docid for document in DOCUMENTS[:25]]
+    server.say = lambda said: by_weight(passages(said))
+    calls = server.calls
+    for asked in (2, 0):
+        again = heed(*rerank, **variables)
+        assert again.returncode == 0 and "no document" not in again.stderr
+        assert server.calls == calls + asked
+        calls = server.calls
+    assert "used again" in again.stderr
+    runs.append(read_run(tmp_path / "found.run"))
+    assert {qid: runs[0][qid] == runs[1][qid] for qid in runs[0]} == {"0": True, "1": True, "2": False, "3": True}
+    assert next(iter(runs[1]["2"])) == "d024"
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", 1)])
+def test_replies_of_a_local_model_are_counted_by_workers_too(
+    workers: tuple[object, ...], llama: Path, rerank: list[str], tmp_path: Path, heed: Heed
+) -> None:
+    silent = AutoModelForCausalLM.from_pretrained(llama)
+    silent.lm_head.weight.data.zero_()  # so that the first token, <unk>, is the likeliest
+    shutil.copytree(llama, tmp_path / "silent")
+    silent.save_pretrained(tmp_path / "silent")
+    local = (*rerank[: rerank.index("--models")], "--reranker", "silent", "--family", "listwise", "--out", "found.run")
+    result = heed(*local, *workers)
+    assert result.returncode == 1 and "found.run: no reply names a document, of 6 (refused" in result.stderr
+    assert not (tmp_path / "found.run").exists()
+
+
+def test_a_run_without_any_answer_is_an_error_as_often_as_it_is_made(
+    server: Server, rerank: list[str], tmp_path: Path, heed: Heed
+) -> None:
+    variables = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
+    server.say = lambda _: "I'm sorry, I can't help with that."
+    for calls in (6, 12):
+        result = heed(*rerank, **variables)
+        assert result.returncode == 1 and "found.run: no reply names a document, of 6 (refused" in result.stderr
+        assert server.calls == calls and not (tmp_path / "found.run").exists()
 
 
 def test_a_document_says_nothing_to_heed(chat: ListwiseReranker, server: Server) -> None:
@@ -316,6 +462,19 @@ def test_an_answer_is_as_long_as_a_ranking(llama: Path, tmp_path: Path) -> None:
     ids = greedy(folder, prompt, 7, 15, end)
     assert len(ids) > 7 and end not in ids[:7]
     assert LocalChat(Model(str(folder)), CPU).answer(conversation, "[1]>[2]") == decoded(folder, ids)
+
+
+def test_a_thought_that_is_cut_off_is_an_empty_answer(llama: Path, tmp_path: Path) -> None:
+    conversation = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
+    prompt = "<s><|system|>\ns</s>\n<|user|>\nq</s>\n<|assistant|>\n"
+    ids = greedy(llama, prompt, 0, 6)
+    assert len(ids) == 6 and 2 not in ids
+    assert LocalChat(Model(str(llama)), CPU, thought=6).answer(conversation, "") == ""
+    shutil.copytree(llama, tmp_path / "ending")
+    written = tmp_path / "ending/generation_config.json"
+    written.write_text(json.dumps(json.loads(written.read_text()) | {"eos_token_id": ids[5]}))
+    ending = greedy(llama, prompt, 0, 6, ids[5])
+    assert LocalChat(Model(str(written.parent)), CPU, thought=6).answer(conversation, "") == decoded(llama, ending)
 
 
 @pytest.mark.golden(program="transformers 5.23.0", compared="answers", systems=("listwise",))

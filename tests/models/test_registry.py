@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from heed.errors import DataError, HeedError
+from heed.files import write_json
 from heed.models.files.guessing import guess
 from heed.models.files.model_files import fingerprint, runs_remote_code
 from heed.models.registry.entries import Model, Registry
@@ -96,7 +97,49 @@ def added(folder: Path, entry: dict[str, Any]) -> Registry:
 
 def test_models_can_be_added_from_a_file(tmp_path: Path) -> None:
     fields = {"query": "Q: {query}", "pooling": "cls"}
-    assert added(tmp_path, {"source": "/models/mine", **fields}).find("mine") == Model("/models/mine", **fields)
+    found = added(tmp_path, {"source": "/models/mine", **fields}).find("mine")
+    assert found == Model("/models/mine", **fields, entry="mine")
+
+
+def test_files_of_models_are_paths_or_texts_and_add_up(tmp_path: Path) -> None:
+    files = []
+    for name in ("a", "b"):
+        write_json(tmp_path / f"{name}.json", {name: {"source": f"/models/{name}"}})
+        files.append(str(tmp_path / f"{name}.json"))
+    registry = Registry(files=[files[0], Path(files[1])])
+    assert [registry.find(name).source for name in "ab"] == ["/models/a", "/models/b"]
+    with pytest.raises(DataError, match=f"^{re.escape(files[0])}: a: is in an earlier file of models too; rename one"):
+        Registry(files=[files[0], files[1], files[0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("mine", "mine"),
+        ("mine@short", "mine@short"),
+        ("owner/other", "other"),
+        ("with space", "with-space"),
+        ("BAAI/bge-base-en-v1.5", "bge-base-en-v1.5"),  # shipped
+        ("intfloat/e5-mistral-7b-instruct@mteb", "e5-mistral-7b-instruct@mteb"),
+        ("/models/folder", "folder"),  # without an entry
+    ],
+)
+def test_runs_are_named_after_the_entry(tmp_path: Path, name: str, runs: str) -> None:
+    entry = {"source": "/models/folder", "presets": {"short": {"max_length": 8}}}
+    write_json(tmp_path / "m.json", dict.fromkeys(("mine", "owner/other", "with space"), entry))
+    assert Registry([tmp_path / "m.json"]).find(name).name == runs
+
+
+def test_no_shipped_entry_has_another_name_than_its_model() -> None:
+    assert all(Path(name).name == Path(model.source).name for name, model in Registry().entries.items())
+
+
+def test_the_name_of_an_entry_decides_no_score(tmp_path: Path, tiny_encoder: Path) -> None:
+    entry = {"source": str(tiny_encoder), "pooling": "cls"}
+    write_json(tmp_path / "m.json", {"one": entry, "two": entry})
+    one, two = (Registry([tmp_path / "m.json"]).find(name) for name in ("one", "two"))
+    plain = Model(str(tiny_encoder), pooling="cls")
+    assert fingerprint(one) == fingerprint(two) == fingerprint(plain)  # so runs that have the name are used again
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,16 @@ from yes_no_inputs import DOCIDS, TOPIC, adapter_of, documents, entry, prompt_id
 
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
+from heed.models.facts import scoring_facts
+from heed.models.local import language_models
 from heed.models.local.language_models import precision
 from heed.models.local.logits import Rows, shares_prefixes
 from heed.models.local.runtime import Runtime
-from heed.models.registry.entries import Model
+from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.models.text.batches import batches
 from heed.models.text.prompts import Prompts
+from heed.progress import gathering
 from heed.tables.documents import Tables
 from heed.types import Topic
 
@@ -255,3 +258,52 @@ def test_batches_are_longest_first_and_within_the_budget() -> None:
     assert list(batches([3, 9, 4, 4, 30], 12)) == [[4], [1], [2, 3, 0]]
     assert list(batches([3, 9, 4, 4, 30], 12, 1)) == [[4], [1], [2], [3], [0]]
     assert list(batches([], 12)) == []
+
+
+ASKED = "Query: {query} Document: {document} Relevant:"
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompt", "tokens", "warned"),
+    [
+        ("Qwen3", ASKED, ["no", "yes"], "Ġno or Ġyes"),
+        ("Qwen3", ASKED, ["no", "Ġyes"], "Ġno"),
+        ("Qwen3", "Relevant (yes/no)? {query} {document}", ["yes"], "Ġyes"),
+        ("Qwen3", ASKED, ["Ġno", "Ġyes"], ""),
+        ("Qwen3", f"{ASKED} ", ["no", "yes"], ""),
+        ("Qwen3", f"{ASKED}\n", ["no", "yes"], ""),
+        ("Qwen3", f"{ASKED}<|im_start|>", ["no", "yes"], ""),  # a token of its own, which no space follows
+        ("Llama", ASKED, ["false", "true"], ""),  # SentencePiece
+    ],
+)
+def test_words_that_the_vocabulary_has_with_a_space_too_are_warned_of(
+    folders: dict[str, Path], tmp_path: Path, kind: str, prompt: str, tokens: list[str], warned: str
+) -> None:
+    entry = {"source": str(folders[kind]), "family": "causal", "prompt": prompt, "tokens": tokens}
+    (tmp_path / "m.json").write_text(json.dumps({"mine": entry}))
+    model = Registry([tmp_path / "m.json"]).find("mine")
+    with gathering([]) as warnings:
+        YesNoReranker(model, CPU)  # before it is loaded: also where its runs are used again
+    expected = f"{folders[kind]}: its prompt ends without a space, so the answer is rather {warned} of its vocabulary "
+    assert [warning[: len(expected)] for warning in warnings] == ([expected] if warned else [])
+    with gathering([]) as shown:
+        assert scoring_facts(model, CPU, here=True)["problem"] is None  # of heed models
+    assert shown == warnings
+
+
+def test_no_shipped_recipe_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pair of prompt and tokens over a vocabulary that has every word with a space too."""
+
+    class Vocabulary:
+        def get_vocab(self) -> dict[str, int]:
+            return {token: at for at, token in enumerate(f"{mark}{word}" for mark in ("", "Ġ") for word in words)}
+
+    shipped = [each for model in Registry().entries.values() for each in (model, *map(model.preset, model.presets))]
+    answering = [model for model in shipped if model.tokens and model.family in ("causal", "seq2seq", "reasoning")]
+    words = sorted({token for model in answering for token in model.tokens or ()})
+    assert len(answering) > 40
+    monkeypatch.setattr(language_models, "load_tokenizer", lambda model: Vocabulary())
+    with gathering([]) as warnings:
+        for model in answering:
+            language_models.check_entry(model._replace(entry="as if in a file of the user's"))
+    assert not warnings

@@ -11,7 +11,10 @@ from explored_results import evaluated, tables
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
+from heed.measures.summary import cells
 from heed.report.bundle import script
+from heed.report.figures import figures
+from heed.report.manifest_reader import Settings
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
@@ -144,6 +147,19 @@ def test_a_followtable_topic_takes_the_list_and_grades_of_its_query(tmp_path: Pa
 )
 def test_what_a_document_is_listed_by(document: Document, name: str) -> None:
     assert title_of(document) == name
+
+
+def test_counts_are_not_times_100_in_table_report_and_explorer(tmp_path: Path) -> None:
+    folder = ships(tmp_path)
+    for name in ("summary.json", "per_topic.json"):
+        (folder / name).write_text((folder / name).read_text().replace('"nDCG@5"', '"NumRet"'))
+    [results] = read_tree(folder)
+    factors = folder_view(Explored(results))["factors"]
+    assert factors == {name: 1 if name == "NumRet" else 100 for name in factors} and len(factors) > 3
+    assert {column["measure"]: column["factor"] for column in figures(results, Settings([], {}))["columns"]} == factors
+    counts = [row for row in results.rows if row["measure"] == "NumRet"]
+    assert [f"{row['value']:.1f}" for row in counts] == [line[2] for line in cells(counts)[1:]]
+    assert ">1.0<" in page([results], folder, charts=False)
 
 
 def unpack(block: str) -> object:

@@ -1,14 +1,18 @@
 import math
 import random
+import re
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import write_jsonl
+from conftest import ROOT, write_jsonl
 
 from benchmarks.polarity import Collection
 from heed.errors import UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
+from heed.formats.topics import read_jsonl_topics
 from heed.languages import language
 from heed.measures import mean
 from heed.progress import gathering
@@ -37,10 +41,57 @@ def bm25(tmp_path: Path) -> Bm25:
     return bm25_over(tmp_path, texts)
 
 
-def bm25_over(tmp_path: Path, texts: dict[str, str]) -> Bm25:
+SPELT: dict[str, Callable[[str], str]] = {
+    "wrapped": lambda text: textwrap.fill(text, 72),
+    "wrapped and indented": lambda text: textwrap.fill(text, 50, subsequent_indent="  ").replace("\n", "\r\n"),
+    "doubly spaced": lambda text: text.replace(" ", "  ").replace("。", "。\t"),
+    "soft hyphens": lambda text: re.sub(r"(?<=\w\w)(?=\w\w)", "\u00ad", text),
+    "zero-width spaces": lambda text: re.sub(r"(?<=\w)(?=\W)|(?<=[不相])", "\u200b", text),
+    "bold words": lambda text: re.sub(r"(\w+)", r"<b>\1</b>", text),
+    "paragraph of markup": lambda text: f'<p class="narrative">{text.replace(" ", "&nbsp;")}</p>',
+    "one quotation mark": lambda text: re.sub("['’]", "‘", text),
+    "backquotes": lambda text: re.sub("['’]", "`", text),
+    "acute accents": lambda text: re.sub("['’]", "´", text),
+    "modifier letters": lambda text: re.sub("['’]", "ʼ", text),
+}
+LETTERS: dict[str, Callable[[str], str]] = {
+    "Arabic yeh and kaf": lambda text: text.translate(str.maketrans("یک", "يك")),
+    "yeh without dots": lambda text: text.replace("ی ", "ى "),
+    "Arabic digits": lambda text: text.translate(str.maketrans("۰۱۲۳۴۵۶۷۸۹", "٠١٢٣٤٥٦٧٨٩")),
+    "tatweel": lambda text: re.sub("(?<=[سمنب])(?=[اری])", "ـ", text),
+    "vowel signs": lambda text: re.sub("(?<=[نم])(?=[یب])", "\u0650", text),
+    "no vowel signs": lambda text: re.sub("[\u064b-\u0652]", "", text),
+    "spaces for half spaces": lambda text: text.replace("\u200c", " "),
+}
+
+
+@pytest.mark.parametrize(
+    ("lang", "spelling"),
+    [
+        *((lang, name) for lang in ("zho", "eng", "fas", "rus") for name in SPELT),
+        *(("fas", name) for name in LETTERS),
+    ],
+)
+def test_narratives_have_the_same_terms_however_they_are_wrapped_and_spelt(
+    tmp_path: Path, lang: str, spelling: str
+) -> None:
+    spelt = (SPELT | LETTERS)[spelling]
+    terms = bm25_over(tmp_path, {"1": "text"}, lang).searcher.terms_of_each
+    differ = []
+    for topic in read_jsonl_topics(ROOT / "topics" / "neuclir-sample" / f"{lang}.jsonl", lang, "title"):
+        for condition, plain in topic.instructions.items():
+            written = topic._replace(instructions={condition: spelt(plain)}).under(condition)
+            if topic_terms(terms, topic.query, plain, lang) != topic_terms(
+                terms, topic.query, written.instruction, lang
+            ):
+                differ.append((topic.qid, condition))
+    assert differ == []
+
+
+def bm25_over(tmp_path: Path, texts: dict[str, str], lang: str = "eng") -> Bm25:
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    return Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene())
+    return Bm25("bm25", Corpus(tmp_path, store, language(lang)), Bm25Settings(), Lucene())
 
 
 def scores(

@@ -19,7 +19,7 @@ import heed as library
 from heed.errors import DataError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
-from heed.retrieval.dense.foreign_vectors import ForeignVectors
+from heed.retrieval.dense.foreign_vectors import ForeignVectors, sample
 from heed.retrieval.dense.vector_files import read_parts
 
 Matrix = np.ndarray
@@ -141,7 +141,7 @@ def test_a_run_of_given_vectors_is_that_of_the_model(
     tevatron(folder, vectors[::-1], own.read_text().splitlines()[::-1])
     given = heed(*arguments, "--out", "other", "--vectors", folder)
     assert given.returncode == 0, given.stderr
-    assert "of 8 documents that the model encoded again the lowest cosine is 1.000000" in given.stderr
+    assert "of 101 documents that the model encoded again the lowest cosine is 1.000000" in given.stderr
     runs = [{path.name: path.read_bytes() for path in (tmp_path / out).rglob("*.run")} for out in ("direct", "other")]
     assert len(runs[0]) == 3 and runs[0] == runs[1]
     assert "sha256:" in next((tmp_path / "other").rglob("manifest.yml")).read_text()
@@ -149,6 +149,11 @@ def test_a_run_of_given_vectors_is_that_of_the_model(
     assert again.stderr.count("used again") >= 3 and "lowest cosine is 1.000000" in again.stderr
     hnsw = heed(*arguments, "--out", "hnsw", "--vectors", folder, "--faiss", "hnsw")
     assert hnsw.returncode == 0, hnsw.stderr
+
+
+def at(rows: Matrix, begin: int, end: int, others: Matrix) -> Matrix:
+    """The vectors with others in the place of some."""
+    return np.concatenate([rows[:begin], others, rows[end:]])
 
 
 @pytest.mark.parametrize(
@@ -161,7 +166,13 @@ def test_a_run_of_given_vectors_is_that_of_the_model(
         (lambda rows, ids: (rows, ids[1:]), "94 vectors and 93 docids; expected as many"),
         (lambda rows, ids: (rows[1:], ids), "144 docids for 143 vectors; expected as many"),
         (lambda rows, ids: (rows * 3, ids), "of other lengths than the model's: 3 to 3, expected 1 to 1; normalise"),
-        (lambda rows, ids: (rows[::-1], ids), r"not this model's vectors: of 8 documents .* cosine is down to 0\.\d+"),
+        (
+            lambda rows, ids: (rows[::-1], ids),
+            r"not this model's vectors: of 101 documents .* cosine is down to 0\.\d+",
+        ),
+        # as many as the model encodes again: one in each stretch of every file, 35 of 50 and 66 of 94
+        (lambda rows, ids: (at(rows, 20, 32, rows[50:62]), ids), "of 101 documents that it encoded again [5-9] differ"),
+        (lambda rows, ids: (at(rows, 100, 117, rows[101:118]), ids), "of 101 documents .* differ, the cosine is down"),
         (lambda rows, ids: (np.where(rows > 0, np.nan, rows), ids), "not finite numbers"),
         (lambda rows, ids: (rows.astype(int), ids), "int64 of shape .*, expected floating-point numbers"),
     ],
@@ -175,14 +186,40 @@ def test_what_does_not_fit_is_refused(
     assert not (folder.parent / "taken").exists()
 
 
+def test_wrong_vectors_anywhere_are_seen(store: DocumentStore) -> None:
+    """Twelve of 144 vectors, wherever they are: all are missed with a probability below (1 - 12/144)^101 = 0.015 %."""
+    order, starts = np.random.default_rng(1).permutation(store.count), np.array([0, 50, 51, 144])
+    compared = {int(order[number]) for number, _ in sample(store, order, starts)}
+    assert 101 <= len(compared) <= 103 and 50 in compared  # a file of one vector too
+    places = np.random.default_rng(2)
+    missed = sum(compared.isdisjoint(places.choice(144, 12, replace=False).tolist()) for _ in range(20_000))
+    assert missed <= 3  # 20,000 · 0.015 %
+    assert all(not compared.isdisjoint(range(begin, begin + 4)) for begin in range(140))  # two stretches of 1.4 vectors
+
+
+def test_files_in_another_order_than_their_docids_are_explained(folder: Path, store: DocumentStore) -> None:
+    vectors, docids = made(store, Normalised())
+    for number, begin in enumerate(range(0, 144, 12), 1):
+        np.save(folder / f"emb_{number}.npy", vectors[begin : begin + 12])
+    (folder / "docids.txt").write_text("\n".join(docids))
+    with pytest.raises(
+        DataError, match="docids.txt has the order of the numbers .*, emb_10 before emb_2; rename them, such as emb_02"
+    ):
+        taken(folder, store, Normalised())
+    for number in range(1, 10):
+        (folder / f"emb_{number}.npy").rename(folder / f"emb_0{number}.npy")
+    assert len(taken(folder, store, Normalised())) == 144
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [(np.nan, "1 vectors are not finite"), (0.9, "1 vectors are not of length 1, as the model's are: {}; normalise")],
 )
 def test_every_vector_is_looked_at(value: float, problem: str, folder: Path, store: DocumentStore) -> None:
     vectors, docids = made(store, Normalised())
-    sampled = {place * store.count // 8 for place in range(8)}
-    row = next(row for row, docid in enumerate(docids) if list(store.docids()).index(docid) not in sampled)
+    order = np.array([docids.index(docid) for docid in store.docids()])
+    sampled = {int(order[number]) for number, _ in sample(store, order, np.array([0, 50, 144]))}
+    row = next(row for row in range(144) if row not in sampled)
     vectors[row] *= value
     npy(folder, vectors, docids)
     with pytest.raises(DataError, match=problem.format(docids[row])):
@@ -319,7 +356,7 @@ def test_python_searches_given_vectors_too(folder: Path, store: DocumentStore, t
     encoder = Normalised()
     search = library.Search(vectors=folder)
     given = library.Experiment(news, indexes=tmp_path / "i", out=tmp_path / "given", search=search).retrieve(encoder)
-    assert len(encoder.encoded) == 8
+    assert len(encoder.encoded) == 101
     own = library.Experiment(news, indexes=tmp_path / "i", out=tmp_path / "own").retrieve(Normalised())
     assert {name: dict(run) for name, run in given.items()} == {name: dict(run) for name, run in own.items()}
 

@@ -14,7 +14,7 @@ from heed.datasets.loading import load
 from heed.errors import JavaError, UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
-from heed.languages import LANGUAGES, Language, language, suggestion
+from heed.languages import LANGUAGES, Language, known_language, language, suggestion
 from heed.retrieval.bm25.building import build_index
 from heed.retrieval.bm25.index import Bm25Settings, Searcher
 from heed.retrieval.lsa.lsa import build_lsa
@@ -124,8 +124,26 @@ def test_both_codes_name_a_language(known: Language) -> None:
 
 
 @pytest.mark.parametrize(
+    ("codes", "expected"),
+    [
+        ("zho zh cmn chi zh-CN zho-Hans zh_Hant zho-Hans-CN ZH-tw", "zho"),
+        ("fas fa per pes fa-IR pes_Arab", "fas"),
+        ("ara ar arb ar-001", "ara"),
+        ("nor no nob nb nn-NO", "nor"),
+        ("eng en en-US eng-Latn", "eng"),
+        ("xyz mlir zh-nonsense z zho- yue", None),  # Cantonese is written otherwise
+    ],
+)
+def test_a_language_is_one_under_all_its_codes(codes: str, expected: str | None) -> None:
+    # ISO 639-1, -2, -3; script of ISO 15924 and region of ISO 3166 as BCP 47 puts them behind a code
+    for code in codes.split():
+        known = known_language(code)
+        assert (known and known.code) == expected, code
+
+
+@pytest.mark.parametrize(
     ("found", "near"),
-    [("german", "deu"), ("ger", "deu"), ("DE", "deu"), ("farsi", "fas"), ("engl", "eng"), ("uk", "ukr"), ("qqq", "")],
+    [("german", "deu"), ("GERM", "deu"), ("farsi", "fas"), ("engl", "eng"), ("uk", "ukr"), ("qqq", "")],
 )
 def test_an_unknown_code_names_near_ones(found: str, near: str) -> None:
     assert suggestion(found) == (f"; did you mean {near}?" if near else "")

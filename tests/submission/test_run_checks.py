@@ -32,6 +32,7 @@ from heed.submission.expected import CollectionIds, Rules, expected_topics, read
 from heed.submission.run_checks import check_run
 from heed.submission.run_names import parse_name, tag_problems
 from heed.submission.tracks import TRACKS
+from pipelines.check import main
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -165,6 +166,8 @@ def test_topics_come_in_every_form(tmp_path: Path) -> None:
     (tmp_path / "topics.tsv").write_text("1\ta\n2\tb c\n")
     (tmp_path / "topics.xml").write_text("<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n<title> b\n</top>\n")
     (tmp_path / "ids.txt").write_text("1\n2\n")
+    write_jsonl(tmp_path / "rag.jsonl", [{"id": qid, "title": "a"} for qid in "12"])
+    (tmp_path / "web").write_text("1:a\n2:b c\n")
     found = {path.name: expected_topics(path) for path in tmp_path.iterdir()}
     assert {name: sorted(topics) for name, topics in found.items()} == {name: ["1", "2"] for name in found}
     assert expected_topics(tmp_path / "heed.jsonl", "changed") == {"1"}
@@ -172,6 +175,17 @@ def test_topics_come_in_every_form(tmp_path: Path) -> None:
         expected_topics(tmp_path / "heed.jsonl", "reversed")
     with pytest.raises(HeedError, match="a list of topics has no conditions"):
         expected_topics(tmp_path / "ids.txt", "changed")
+    write_jsonl(tmp_path / "neuclir.jsonl", [{"topic_id": "1"}, {"topic_id": None}])
+    with pytest.raises(HeedError, match="line 2: topic_id is None, expected a word"):
+        expected_topics(tmp_path / "neuclir.jsonl")
+
+
+def test_the_form_of_topics_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "topics").write_text("one\tq\ntwo\tr\n")
+    (tmp_path / "a.run").write_text("one Q0 a 1 1.0 t\ntwo Q0 a 1 1.0 t\n")
+    given = [str(tmp_path / "a.run"), "--topics", str(tmp_path / "topics"), "--topics-format"]
+    assert main([*given, "tsv"]) == 0
+    assert main([*given, "trec"]) == 1 and "no <top>; expected TREC topics" in capsys.readouterr().err
 
 
 def test_the_bare_queries_of_tables_are_topics_of_their_own() -> None:

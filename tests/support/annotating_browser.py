@@ -46,6 +46,20 @@ FLAGS = [
     f"--disable-features={','.join(OFF)}",
 ]
 PATIENCE = 8_000  # ms
+# Run before a page's scripts, in this browser, what another does: WebKit's history throws at the 101st change in 10 s
+WEBKITS_LIMIT = """{
+    const times = [];
+    for (const name of ["replaceState", "pushState"]) {
+        const change = history[name].bind(history);
+        history[name] = (...given) => {
+            const now = performance.now();
+            if (times.filter(time => now - time < 10_000).length >= 100)
+                throw new DOMException("more than 100 times per 10 seconds", "SecurityError");
+            times.push(now);
+            change(...given);
+        };
+    }
+}"""
 SETTLING = "SETTLING = 150;"  # ms, of shown.js: a document is on screen for so long before its grade counts
 
 

@@ -64,6 +64,35 @@ def test_a_file_may_be_one_table_and_its_name_the_docid_beside_records(tmp_path:
     assert found.keys() == {"a", "12", "2.1", "river-depths", "tab"}
 
 
+def test_a_file_in_columns_is_read_by_its_suffix(tmp_path: Path) -> None:
+    write(tmp_path, "song.csv", 'Year,Song\n1999,"\\"Men\\", live"\n')
+    write(tmp_path, "quote.tsv", 'Year\tSong, live\n1999\t"Men, live\n2000\tFerry\\nland, x\n')
+    write(tmp_path, "column.csv", "River\nOrrin\n")
+    write(tmp_path, "pipe.tsv", "Sign\tName\n|\tpipe\n")
+    found = {docid: (table.header, table.cells) for docid, table in store(tmp_path).items()}
+    assert found == {
+        "song": ("Year Song", '1999 "Men", live'),
+        "quote": ("Year Song, live", '1999 "Men, live\n2000 Ferry land, x'),
+        "column": ("River", "Orrin"),
+        "pipe": ("Sign Name", "| pipe"),
+    }
+
+
+def test_ragged_rows_and_texts_without_a_table_are_counted_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, "a.csv", "River,Depth\nOrrin\nWendle,2,3\nTarn,9\n")
+    write(tmp_path, "b.md", "|a|b|\n|-|-|\n|1|2|3|\n")
+    write(tmp_path, "c.csv", "")
+    write_jsonl(tmp_path / "tables" / "t.jsonl", [{"id": "d", "text": "River or lake"}, {"id": "e", "text": MARKDOWN}])
+    source = Tables([tmp_path / "tables"], "raw")
+    assert len(list(source.lines())) == len(list(source.lines())) == 5
+    assert capsys.readouterr().err.splitlines() == [
+        f"warning: {source}: no table found in 2 texts, read as captions; 3 rows in 2 tables longer or shorter than "
+        "the first: a, b, c, d"
+    ]
+
+
 def test_a_title_goes_above_the_text_only_where_the_text_does_not_carry_it(tmp_path: Path) -> None:
     bare = "| River |\n| --- |\n| Orrin |"
     records = [
@@ -138,7 +167,8 @@ def test_names_with_white_space_and_bytes_that_are_not_utf_8_are_errors_with_the
         f"{latin}, line 1: not UTF-8 (invalid start byte); convert it, or name its encoding with --encoding NAME",
         f"{spaced}, line 1: the file's name is the docid and holds white space; rename the file",
         f"{tmp_path / 'tables/t.jsonl'}, line 1: "
-        "no text in text or contents or body or content or doc or abstract (found id)",
+        "no text in text or contents or body or content or doc or passage or segment or abstract (found id), "
+        "said once a file",
     ]
 
 

@@ -130,7 +130,7 @@ def test_further_tables_follow_in_the_body() -> None:
     one = "<table><caption>one</caption><tr><th>a<tr><td>1</table>"
     two = "<table><caption>two</caption><tr><th>b<th>c<tr><td>2<td>3</table>"
     assert parse_html(f"<table></table>{one}{two}") == Table(
-        "one two", [["a", ""]], [["1", ""], ["b", "c"], ["2", "3"]]
+        "one two", [["a", ""]], [["1", ""], ["b", "c"], ["2", "3"]], ragged=2
     )
 
 
@@ -159,6 +159,9 @@ def test_broken_markup_loses_no_cell(markup: str, rows: list[list[str]]) -> None
         ("a\n \t b\xa0\u3000c\x07d", "a b c d"),
         ("R&amp;D &lt;b&gt; &#x4e2d; &nbsp;&bogus; &amp;amp;", "R&D <b> 中 &bogus; &amp;"),
         ("a<!-- <td>no</td> -->b<script>if (a<b) '<td>'</script><style>td {}</style>c", "ab c"),
+        ('<span style="color:red; DISPLAY: none">7<b>!</b></span>Gulf', "Gulf"),
+        ('<span class="sortkey">Gulf, The</span>The Gulf', "The Gulf"),
+        ('a</td><td style="display:none">key<br></td><!-- -->', "a"),
         ("1<W≤3", "1<W≤3"),
         ("a << & b&& <1 &1 R&D; <", "a << & b&& <1 &1 R&D; <"),
         ("40<b≤50, 8<s<32, i<n; i <= 2", "40<b≤50, 8<s<32, i<n; i <= 2"),
@@ -236,15 +239,25 @@ def test_a_grid_past_all_memory_is_refused(text: str, size: str) -> None:
             Table("Golf | Live", [["Name", "Pts"]], [["Jim", "6"], ["A|B", "`c|d`"]]),
         ),
         ("Text\nabove\na | b\n--- | ---\n1 | 2\n\nbelow", Table("Text above below", [["a", "b"]], [["1", "2"]])),
-        ("|a|b|\n|-|-|\n|1|\n|1|2|3|\n|", Table("", [["a", "b", ""]], [["1", "", ""], ["1", "2", "3"], ["", "", ""]])),
+        (
+            "|a|b|\n|-|-|\n|1|\n|1|2|3|\n|",
+            Table("", [["a", "b", ""]], [["1", "", ""], ["1", "2", "3"], ["", "", ""]], ragged=3),
+        ),
         ("|a|\n|-|\n|x<br>y<BR />z|\n|\\\\server \\- \\n|", Table("", [["a"]], [["x y z"], ["\\server - \\n"]])),
+        (
+            "|a|b|\n|-|-|\n|x&#124;y|R&amp;D &lt;1 A&B; &bogus; \\&amp;|",
+            Table("", [["a", "b"]], [["x|y", "R&D <1 A&B; &bogus; &amp;"]]),
+        ),
         ("| a | b |\n| 1 | 2 |", Table("", [["a", "b"]], [["1", "2"]])),
         ("| a | b |", Table("", [], [["a", "b"]])),
         ("| - | - |\n| 1 | 2 |\n| - | - |", Table("", [], [["1", "2"], ["-", "-"]])),
         ("| a | a |\n| b | c |\n|---|---|\n| 1 | 2 |", Table("", [["a", "a"], ["b", "c"]], [["1", "2"]])),
-        ("|a|\n|-|\n|1|\n# Two\n|b|c|\n|-|-|\n|2|3|", Table("Two", [["a", ""]], [["1", ""], ["b", "c"], ["2", "3"]])),
+        (
+            "|a|\n|-|\n|1|\n# Two\n|b|c|\n|-|-|\n|2|3|",
+            Table("Two", [["a", ""]], [["1", ""], ["b", "c"], ["2", "3"]], ragged=2),
+        ),
         ("|a|\n|-|\nlazy\n\nafter", Table("after", [["a"]], [["lazy"]])),
-        ("|a|b|\n|-|-|\n|`x|y`|1|2|", Table("", [["a", "b", "", ""]], [["`x", "y`", "1", "2"]])),
+        ("|a|b|\n|-|-|\n|`x|y`|1|2|", Table("", [["a", "b", "", ""]], [["`x", "y`", "1", "2"]], ragged=1)),
         ("|a|b|\n|-|-|\n|`x|y`|z|\n|`x|y`|", Table("", [["a", "b"]], [["`x|y`", "z"], ["`x", "y`"]])),
         (
             "\ufeff# تیتر\r\n\r\n| نام | 名 |\r\n|---|---|\r\n| علی | 中 |",
@@ -267,7 +280,18 @@ def test_markdown_tables(text: str, table: Table) -> None:
         ("# of wins,b\n1,2\n", Table("", [["# of wins", "b"]], [["1", "2"]])),
         (
             'a,b\n1,"2 ""x"""\n1\n1,2,3',
-            Table("", [["a", "b", ""]], [["1", '2 "x"', ""], ["1", "", ""], ["1", "2", "3"]]),
+            Table("", [["a", "b", ""]], [["1", '2 "x"', ""], ["1", "", ""], ["1", "2", "3"]], ragged=2),
+        ),
+        # a backslash is text unless it explains the file
+        ('a,b\n"say \\"hi, you\\"",1\n2,3', Table("", [["a", "b"]], [['say "hi, you"', "1"], ["2", "3"]])),
+        ('a,b\n"x\\\\y \\"z\\"","1,\\"2"', Table("", [["a", "b"]], [['x\\y "z"', '1,"2']])),
+        ('a,b\n"C:\\new\\","D:\\"\n1,2', Table("", [["a", "b"]], [["C:\\new\\", "D:\\"], ["1", "2"]])),
+        # a quotation mark that never closes swallows no row, one bad row undoes no other
+        ('a,b\n1,"open\n2,3\n4,5', Table("", [["a", "b"]], [["1", '"open'], ["2", "3"], ["4", "5"]])),
+        ('a,b\n"Pilot" (part 1),1\n2,3', Table("", [["a", "b"]], [['"Pilot" (part 1)', "1"], ["2", "3"]])),
+        (
+            'a,b\n"x, y","1\n2"\n"say "hi" to, me",3\n"u, v",4',
+            Table("", [["a", "b", ""]], [["x, y", "1 2", ""], ['say hi" to', 'me"', "3"], ["u, v", "4", ""]], ragged=1),
         ),
     ],
 )
@@ -278,7 +302,43 @@ def test_csv_tables(text: str, table: Table) -> None:
 def test_csv_that_is_asked_for_may_have_one_column_or_one_row() -> None:
     assert parse_csv("a\n1") == Table("", [["a"]], [["1"]])
     assert parse_csv("a;b") == Table("", [["a", "b"]], [])
-    assert parse_csv('a,b\n"open,1\n2,3') == Table("", [["a", "b"]], [["open,1 2,3", ""]])
+    assert parse_csv('a,b\n"open,1\n2,3') == Table("", [["a", "b"]], [['"open', "1"], ["2", "3"]])
+    assert parse_csv("#\n1\n2") == Table("", [["#"]], [["1"], ["2"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('a\tb\n1\t"x\n2\ty', [["a", "b"], ["1", '"x'], ["2", "y"]]),
+        ('a\tb\n"x"\t"y" z', [["a", "b"], ['"x"', '"y" z']]),
+        ("a, b\tc\n1, 2\t3", [["a, b", "c"], ["1, 2", "3"]]),  # as many commas as tabs
+        ("a, b\n1, 2", [["a, b"], ["1, 2"]]),
+        ("a\tb\nx\\ny\t1\\p2\\\\3", [["a", "b"], ["x y", "1|2\\3"]]),
+        ("a\tb\nC:\\new\tC:\\Users", [["a", "b"], ["C:\\new", "C:\\Users"]]),
+        ("a\tb\n\\name\\\t1", [["a", "b"], ["\\name\\", "1"]]),
+    ],
+)
+def test_a_tsv_file_is_tabs_without_quoting(text: str, rows: list[list[str]]) -> None:
+    assert grid(parse_csv(text, tabs=True)) == rows
+
+
+def odd_tables(shared: Path, suffix: str) -> dict[str, tuple[str, list[list[str]]]]:
+    cells = {path: json.loads(path.read_text()) for path in sorted((shared / "odd-tables").glob("*.json"))}
+    assert len(cells) == 30
+    return {path.stem: (path.with_suffix(suffix).read_text(), rows) for path, rows in cells.items()}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_odd_tables_of_wikipedia_have_their_cells(shared: Path, suffix: str) -> None:
+    for name, (text, rows) in odd_tables(shared, suffix).items():
+        assert grid(parse_csv(text, tabs=suffix == ".tsv")) == rows, name
+
+
+def test_odd_tables_in_html_have_the_rows_without_hidden_keys(shared: Path) -> None:
+    # the data set leaves out references to notes; three of its tables have other columns or spans than the page
+    for name, (text, rows) in odd_tables(shared, ".html").items():
+        body = [[re.sub(r"\[\d+\]", "", cell).strip() for cell in row] for row in grid(parse_table(text))]
+        assert name in ("200-17", "202-37", "202-91") or all(row in body for row in rows[1:]), name
 
 
 PIECES = ["<table>", "<caption>", "<thead>", "<tbody>", "<tfoot>", "<tr>", "<th>", "<td>", "<script>", "<b>"]

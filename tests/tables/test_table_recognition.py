@@ -16,6 +16,8 @@ NEWS = "The ferry sank on Monday.\nNobody was hurt | said the port.\nMore follow
         ("<table><tr><th>A</th></tr><tr><td>1</td></tr></table>", True),
         ("| A | B |\n|---|---|\n| 1 | 2 |", True),
         ("# Caption\n\n| A | B |\n|---|---|\n| 1 | 2 |", True),
+        # the words of keys to sort by, which no page shows, are not lost
+        ('<table><tr><th>A<tr><td><span class="sortkey">Gulf, the great</span>The Gulf</table>', True),
         (NEWS, False),
         ("a,b,c\n1,2,3\n", False),  # commas are in all news
         (f"{NEWS}\n" * 5 + "| A | B |\n|---|---|\n| 1 | 2 |", False),

@@ -116,6 +116,7 @@ def test_html_is_read_back_as_it_was(table: Table) -> None:
 
 
 @given(tables(st.just(1)))
+@example(Table("", [["R&amp;D"]], [["x&#124;y"], ["&bogus; A&B"]]))
 @example(Table("", [["---", ":-:"]], [["a\\|b", "\\<br>"]]))  # a header that looks like the delimiter row below it
 def test_markdown_is_read_back_as_it_was(table: Table) -> None:
     assert parse_markdown(serialise(table, "markdown")) == table

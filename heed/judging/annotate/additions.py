@@ -17,7 +17,7 @@ from heed.formats.pools import Pool
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import parse_score
 from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.change_log import NARRATIVE, Entry, State, current_entries, read_log
+from heed.judging.annotate.change_log import ADDED, NARRATIVE, Entry, State, current_entries, read_log
 from heed.judging.annotate.database import open_read_only, stored_properties
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import wording_of
@@ -74,9 +74,10 @@ def open_addition(path: Path, task: Task) -> Iterator[Addition]:
 
 def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
     try:
-        entries, task = read_log(db), load_task(stored_properties(db))
+        logs, task = (read_log(db), current_entries(db).values()), load_task(stored_properties(db))
+        entries, current = ([entry._replace(assessor=check_name(entry.assessor)) for entry in log] for log in logs)
         fail(f"{path}: damaged ({_name(entry)} does not fit)" for entry in entries if not _fits(entry, task))
-        return Addition(path, task, entries, [*current_entries(db).values()], _documents(db))
+        return Addition(path, task, entries, current, _documents(db))
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
 
@@ -88,7 +89,6 @@ def _documents(db: sqlite3.Connection) -> Iterator[PooledDocument]:
 
 def _fits(entry: Entry, task: Task) -> bool:
     """Whether the page could have made the entry: what is added goes to other assessors' pages."""
-    check_name(entry.assessor)
     if entry.kind == NARRATIVE:
         return entry.qid in task.pool and isinstance(entry.after["text"], str)
     if entry.condition not in CONDITIONS or entry.docid not in task.pool.get(entry.qid, ()):
@@ -138,7 +138,7 @@ def _read_export(folder: Path, task: Task) -> Addition:
 def _read_results(path: Path, task: Task) -> Addition:
     """Read the grades and notes in a result file of an annotation tool; all else is that of ``task``.
 
-    Labels are grades of the scale or its words. They are of the file's time, since most tools tell none; those that
+    Labels are grades of the scale or its words. They are of the file's time, where the tool tells none; those that
     name no condition of the page are under the original narrative, others under that of their record, if it has one.
     """
     time = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
@@ -155,10 +155,12 @@ def _read_results(path: Path, task: Task) -> Addition:
             continue
         condition = label.condition if label.condition in CONDITIONS else "original"
         assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
-        grade = None if number is None else int(number)
-        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, grade, label.note, time, False)
+        grade, moment = None if number is None else int(number), label.time or time
+        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, grade, label.note, moment, False)
         narrative = _narrative(task.topics[label.qid]) if label.qid in task.topics else ""
-        entries += _entries(judgement, label.instruction or narrative)
+        for entry in _entries(judgement, label.instruction or narrative):
+            state = f"{ADDED}{label.annotation}@{moment}{entry.kind}"  # of one annotation in files of all names
+            entries.append(entry._replace(request=state) if label.annotation else entry)
     fail(problems)
     return _added_entries(path, task, entries)
 
@@ -187,7 +189,7 @@ def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Entry]:
     line = "\t".join([judgement.assessor, *judged, judgement.time, str(judgement.grade), judgement.note])
 
     def entry(kind: str, after: State) -> Entry:
-        return Entry(line, 0, judgement.time, judgement.assessor, line, kind, *judged, {}, after)
+        return Entry(line, 0, judgement.time, check_name(judgement.assessor), line, kind, *judged, {}, after)
 
     if judgement.grade is not None:
         wording = EARLIER if judgement.reworded else wording_of(narrative)

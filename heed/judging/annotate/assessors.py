@@ -7,6 +7,7 @@ from pathlib import Path
 from heed.errors import UsageError, fail
 from heed.files import read_lines
 from heed.formats.pools import Pool
+from heed.judging.exchange.records import assessor_name
 from heed.progress import brief, log
 
 ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
@@ -15,8 +16,8 @@ JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Pyth
 
 
 def check_name(name: str | None) -> str:
-    """Return an assessor's name with single spaces; :class:`UsageError` if it is empty, too long or not printable."""
-    stripped = " ".join((name or "").split())
+    """Return an assessor's :func:`assessor_name`; :class:`UsageError` if it is empty, too long or not printable."""
+    stripped = assessor_name(name)
     if not stripped or len(stripped) > LONGEST_NAME or not stripped.translate(JOINERS).isprintable():
         raise UsageError(f"assessor is {name!r}, expected a name of at most {LONGEST_NAME} characters")
     return stripped

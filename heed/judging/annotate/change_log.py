@@ -36,6 +36,10 @@ class Entry(NamedTuple):
         parts = (self.request, self.part, self.time, self.kind, self.qid, self.condition, self.docid)
         return ADDED + hashlib.sha256("\t".join(map(str, parts)).encode()).hexdigest()[:32]
 
+    def origin(self) -> str:
+        """Return the part of the identity that all states of an annotation of another tool share."""
+        return self.identity().partition("@")[0]
+
     def key(self) -> Key:
         """Return the key of the grade, the note or the narrative that the entry changes."""
         if self.kind == NARRATIVE:

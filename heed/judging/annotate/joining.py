@@ -110,9 +110,9 @@ def _new_documents(
 
 def _names_before(theirs: Sequence[Entry], here: Sequence[Entry]) -> dict[str, str | None]:
     """Return each assessor of a log with the name of his entries that are here already, None without any."""
-    names = {entry.identity(): entry.assessor for entry in here}
+    names = {entry.origin(): entry.assessor for entry in here}
     before: dict[str, str | None] = {entry.assessor: None for entry in theirs}
-    return before | {entry.assessor: names[entry.identity()] for entry in theirs if entry.identity() in names}
+    return before | {entry.assessor: names[entry.origin()] for entry in theirs if entry.origin() in names}
 
 
 def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
@@ -164,7 +164,7 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
         is_later = True
         if here and here.identity() not in known_there:
             is_later = added.kind != NARRATIVE and added.time > here.time
-            conflicts.append(Conflict(added, before, is_later))
+            conflicts += [Conflict(added, before, is_later)] if here.origin() != added.origin() else []
         if is_later:
             write_entry(db, added._replace(before=before))
             new_grades += added.kind == "grade" and added.after["grade"] is not None

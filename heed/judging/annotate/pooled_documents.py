@@ -1,16 +1,15 @@
 """Read the documents of a pool from any kind of collection, with dates."""
 
-import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heed.datasets import irds
 from heed.datasets.irds import IrDataset
 from heed.errors import DataError, fail
-from heed.files import read_lines, unpacked_name
-from heed.formats.documents import SUFFIXES, Line, corpus_files, parse_line, read_corpus
+from heed.files import unpacked_name
+from heed.formats.documents import SUFFIXES, Line, corpus_files, read_with_records
 from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
 from heed.tables.documents import ONE_TABLE, TABLE_SUFFIXES, Tables
@@ -54,12 +53,12 @@ def read_pooled(docs: Sequence[str], docids: Collection[str], encoding: str | No
     fail([*lost, *problems] if lost else [])
 
 
-def _lines(docs: Sequence[str], encoding: str | None) -> Iterator[tuple[Line, str]]:
-    """Yield every document with the JSON it was read from, empty if it was read from something else."""
+def _lines(docs: Sequence[str], encoding: str | None) -> Iterator[tuple[Line, Any]]:
+    """Yield every document with the record it was read from, None if it was read from something else."""
     for name in docs:
         path, known = Path(name), irds.parse_id(name)
         if not path.exists() and known is None:
-            yield from ((line, "") for line in IrDataset(name).lines())
+            yield from ((line, None) for line in IrDataset(name).lines())
             continue
         if not path.exists() and known is not None:
             path = irds.documents_file(known[0], known[1])
@@ -68,21 +67,15 @@ def _lines(docs: Sequence[str], encoding: str | None) -> Iterator[tuple[Line, st
         files = corpus_files([path], TABLE_SUFFIXES)
         records = [file for file in files if unpacked_name(file).endswith(SUFFIXES) or is_trec_documents(file)]
         for file in records or files:  # a text file beside records is a note on them, not a document
-            if file.suffix == ".parquet" or is_trec_documents(file):  # the hub's mirrors have no column for a date
-                yield from ((line, "") for line in read_corpus([file], encoding))
-            elif unpacked_name(file).endswith(ONE_TABLE):
-                yield from ((line, "") for line in Tables([file], "raw", encoding=encoding).lines())
-            else:
-                yield from (
-                    (parse_line(file, line_no, text), text)
-                    for line_no, text in read_lines(file, encoding)
-                    if text.strip()
-                )
+            is_table = not records and unpacked_name(file).endswith(ONE_TABLE)
+            if not is_table or unpacked_name(file).endswith(".tsv"):  # whose lines may be documents
+                yield from read_with_records(file, encoding)
+            if is_table:
+                yield from ((line, None) for line in Tables([file], "raw", encoding=encoding).lines())
 
 
-def _date(record: str) -> str:
+def _date(fields: dict[str, Any]) -> str:
     """Return the day of a record's date if it is in ISO 8601, else the date as it is written."""
-    fields = json.loads(record)
     dates = (fields[name].strip() for name in DATES if isinstance(fields.get(name), str))
     date = next(filter(None, dates), "")
     day = DAY.match(date)

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from heed.datasets import irds, sample_root
 from heed.datasets.followir import is_mfollowir, read_mfollowir
-from heed.datasets.irds import read_queries
+from heed.datasets.irds import find_topics
 from heed.errors import DataError, UsageError, fail
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import Pool
-from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import read_topics, recognised
+from heed.formats.user_files import read_judgements, read_topics, recognised
 from heed.judging.annotate.task import Task, parse_scale
 from heed.languages import LANGUAGES, language
 from heed.progress import brief, log
@@ -99,7 +98,7 @@ def make_task(sources: Sources, pool: Pool) -> Task:
 
 def judgements_of_pool(path: Path, lang: str, pool: Pool, encoding: str | None = None) -> Qrels:
     """Return the judgements of the pool's topics; :class:`DataError` if there are none."""
-    qrels = read_qrels(path, lang, encoding or lang)
+    qrels = read_judgements(path, lang, encoding or lang)
     judged = {qid: qrels[qid] for qid in pool if qid in qrels}
     if not judged:
         raise DataError(f"{path}: no judgement of a topic of the pool ({brief([*pool])})")
@@ -125,16 +124,14 @@ def _read_topics(sources: Sources) -> list[Topic]:
     path, known = Path(sources.topics), irds.parse_id(sources.topics)
     lang = "eng" if sources.query_lang == "eng" else sources.lang
     fields = TopicTexts(lang, sources.lang, sources.translation, sources.fields)
-    if not path.exists() and known is None:
-        return read_queries(sources.topics, lang, sources.fields)
-    if not path.exists() and known is not None:
+    if known and not path.exists():
         return irds.judged(known.source, [known.part], fields)[0]
     if is_mfollowir(path, sources.lang):
         return read_mfollowir(path, sources.lang, lang).topics
-    form = sources.topics_format or recognised(path, sources.encoding or lang)
-    if form == "neuclir":
-        return read_neuclir_topics(path, fields, sources.encoding)
-    return read_topics(path, lang, sources.fields, form, sources.encoding)
+    encoding = sources.encoding or lang
+    if path.exists() and (sources.topics_format or recognised(path, encoding)) == "neuclir":
+        return read_neuclir_topics(path, fields, encoding)
+    return find_topics(path, lang, sources.fields, sources.topics_format, encoding)
 
 
 def corpus_of(sources: Sources) -> Sequence[str]:

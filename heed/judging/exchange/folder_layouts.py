@@ -209,6 +209,7 @@ def relevation_parser(id_map: Path) -> Callable[[Record], list[Label]]:
         if unknown:
             raise record.problem(f"{' and '.join(unknown)} not in {id_map}; give ids.json of the same export")
         renamed = record._replace(fields={field: known[fields[field]] for field, known in names.items()})
-        return [label_of(renamed, fields["grade"], "" if fields["second"] in ("0", "Q0") else fields["second"])]
+        who = "" if fields["second"] in ("0", "Q0") else fields["second"]
+        return [label_of(renamed, fields["grade"], {"assessor": who})]
 
     return parse

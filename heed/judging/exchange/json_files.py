@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 from heed.errors import DataError
 from heed.files import finished, parse_json, read_objects, read_text, unpacked_name, write_bytes, write_json
 from heed.judging.exchange.exported_pool import GRADES, ExportedPool, shown_documents, texts
-from heed.judging.exchange.records import Label, Record, label_of, parse_fields
+from heed.judging.exchange.records import HELD, Label, Record, label_of, parse_fields
 from heed.progress import log
 
 COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano needs one for each label
@@ -17,7 +17,7 @@ COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccan
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\x85\u2028\u2029"}
 EMPTY = "(this document is empty)"  # doccano refuses an empty text
 
-CHOICE = "grade"  # name of the choices, by which judgements are found in Label Studio's results
+CHOICE = "grade"  # name of the choices or the rating, by which judgements are found in Label Studio's results
 
 # plaintext: each line has the direction of its first strong letter, so that Persian documents
 # under an English query are set from the right. Label Studio 1.23 puts each line into an inline span
@@ -139,29 +139,28 @@ def json_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
 
 
 def parse_item(record: Record) -> list[Label]:
-    """Return the judgements of a Label Studio task, one for each annotation not skipped; other items are flat."""
+    """Return a label for each annotation, draft and prediction of a Label Studio task; other items are flat."""
     if not isinstance(record.fields.get("data"), dict):
         return parse_fields(record)
     task = record._replace(fields=record.fields["data"])
-    judgements = [
-        label_of(task, _choices(record, annotation), _assessor(record, annotation))
-        for annotation in _objects(record, record.fields.get("annotations"))
-        if not annotation.get("was_cancelled")
-    ]
-    return judgements or [label_of(task, "", "")]
+    labels = []
+    for annotation in _objects(record, record.fields.get("annotations")):
+        by = {"project": record.fields.get("project"), **annotation, "annotation_id": annotation.get("id")}
+        skipped = "skipped" if annotation.get("was_cancelled") else ""
+        labels.append(label_of(task, None if skipped else _values(record, annotation), by, skipped))
+    for name, reason in (("drafts", "in draft"), ("predictions", "predicted")):
+        several = record.fields.get(name)
+        labels += [label_of(task, None, {}, reason)] * (len(several) if isinstance(several, list) else 0)
+    return labels or [label_of(task, None, {})]
 
 
-def _choices(record: Record, annotation: dict[str, Any]) -> list[Any]:
-    results = [result for result in _objects(record, annotation.get("result")) if result.get("type") == "choices"]
+def _values(record: Record, annotation: dict[str, Any]) -> list[dict[str, Any]]:
+    results = [result for result in _objects(record, annotation.get("result")) if str(result.get("type")) in HELD]
     named = [result for result in results if result.get("from_name") == CHOICE]
     if results and not named:
-        others = ", ".join(sorted({str(result.get("from_name")) for result in results}))
-        raise record.problem(f"choices named {others}, expected {CHOICE} as in the configuration that was exported")
-    values = _objects(record, [result.get("value", {}) for result in named])
-    choices = [value.get("choices", []) for value in values]
-    if not all(isinstance(several, list) for several in choices):
-        raise record.problem("choices of a result must be a list, as Label Studio's JSON has them")
-    return [choice for several in choices for choice in several]
+        others = ", ".join(sorted({f"{result['type']} named {result.get('from_name')}" for result in results}))
+        raise record.problem(f"{others}, expected {CHOICE} as in the configuration that was exported")
+    return _objects(record, [result.get("value", {}) for result in named])
 
 
 def _objects(record: Record, value: Any) -> list[dict[str, Any]]:
@@ -170,10 +169,3 @@ def _objects(record: Record, value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise record.problem("annotations and their results must be lists of objects, as Label Studio's JSON has them")
     return value
-
-
-def _assessor(record: Record, annotation: dict[str, Any]) -> Any:
-    """Return who judged; a number is a user of one installation, so another person in another file."""
-    user = annotation.get("completed_by")
-    name = user.get("email") or user.get("id") if isinstance(user, dict) else user
-    return f"{name} of {record.path}" if isinstance(name, int) else name

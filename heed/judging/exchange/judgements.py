@@ -1,5 +1,7 @@
 """Judgements in the result files of annotation tools; one grade for each document from several assessors."""
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -27,6 +29,8 @@ READERS: dict[str, tuple[Reader, Parser]] = {
     ".tsv": (csv_records, parse_fields),
     ".xlsx": (xlsx_records, parse_fields),
 }
+
+NUMBER = re.compile(r"(\d+)(\.0)?")  # of an assessor; pandas writes 1.0 for 1 beside empty cells
 
 Key = tuple[str, str]  # qid, docid
 Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a document that is not judged
@@ -65,7 +69,44 @@ def read_judgements(
     if len(conditions) > 1 and not conditions.keys() <= {*together}:
         sources = ", ".join(f"{name} ({source})" for name, source in sorted(conditions.items()))
         raise DataError(f"judgements under several conditions: {sources}; choose one (--condition)")
-    return judgements
+    return _of_persons(judgements)
+
+
+def _of_persons(labels: Sequence[Label]) -> list[Label]:
+    """Return each annotation once, in its latest state, by whom it is; log what was left out, counted by reason.
+
+    Numbers of assessors are told apart by project, where that is known, else by file; so are those without a name.
+    """
+    latest: dict[tuple[str, str | int], dict[str, dict[str, Label]]] = {}  # by time and text, of each annotation
+    for index, (label, origin) in enumerate(zip(labels, _origins(labels), strict=True)):
+        number = NUMBER.fullmatch(label.assessor)
+        name = f"{number[1]} of {origin}" if number else label.assessor or origin
+        states = latest.setdefault((origin, label.annotation or index), {})
+        states.setdefault(label.time, {}).setdefault(label.text, label._replace(assessor=name))
+    last = [label for states in latest.values() for label in states[max(states)].values()]
+    reasons = [label.left_out for label in last if label.left_out] + ["exported again"] * (len(labels) - len(last))
+    if reasons:
+        log.info(f"left out: {', '.join(f'{count} {reason}' for reason, count in Counter(reasons).items())}")
+    return last
+
+
+def _origins(labels: Sequence[Label]) -> list[str]:
+    """Return the project or the file that each label is from; files with an annotation in common are of one project.
+
+    Every installation of Label Studio has a project 1: where annotations of one number differ, it is several.
+    """
+    numbered: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for label in labels:
+        numbered[label.project, label.annotation.partition(" ")[0]].add(label.annotation)
+    several = {project for (project, _), annotations in numbered.items() if len(annotations) > 1} | {""}
+    origins = [label.file if label.project in several else f"project {label.project}" for label in labels]
+    names = {origin: origin for origin in origins}
+    known: dict[str, str] = {}
+    for label, origin in zip(labels, origins, strict=True):
+        two = {names[origin], names[known.setdefault(label.annotation or origin, origin)]}
+        if len(two) > 1:
+            names = {other: min(two) if name in two else name for other, name in names.items()}
+    return [names[origin] for origin in origins]
 
 
 def suffix(path: Path) -> str:

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 from heed.errors import DataError, fail
 from heed.files import LARGEST, LONGEST_LINE, finished, read_lines
 from heed.judging.exchange.exported_pool import ExportedPool, ShownDocument, shown_documents
-from heed.judging.exchange.records import GRADE_FIELDS, Record
-from heed.progress import brief, counted, warn
+from heed.judging.exchange.records import GRADE_FIELDS, NAME_FIELDS, Record
+from heed.progress import brief, counted, log, warn
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -31,6 +31,8 @@ ROWS = 1_048_576  # that an Excel sheet holds, with the header (ibid.)
 CUT = "[cut]"  # at the end of a cell whose text is longer
 UNXML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # not allowed by XML 1.0, section 2.2
 DELIMITERS = (",", ";", "\t")  # ; is what spreadsheets write where , is the decimal sign; Label Studio has TSV too
+READ = ("qid", "docid", "condition", *GRADE_FIELDS, *NAME_FIELDS)
+FORMULA = "a formula without a value; calculate it in a spreadsheet program and save the workbook"
 EPOCH = datetime(1980, 1, 1)  # the first moment that a zip file can write
 
 
@@ -151,7 +153,7 @@ def csv_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
         header = next(lines, "")
         delimiter = max(DELIMITERS, key=header.count)
         names = next(csv.reader([header], delimiter=delimiter), [])
-        _check_columns(path, names)
+        fail([f"{path}: {missing}"] if (missing := _missing(names)) else [])
         rows = csv.reader(lines, delimiter=delimiter)
         for cells in rows:
             line_no = rows.line_num + 1
@@ -162,25 +164,44 @@ def csv_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
 
 
 def xlsx_records(path: Path, _: str | None = None) -> Iterator[Record]:
-    """Yield the rows of a workbook's first sheet, whose first row is the header."""
-    rows = _sheet(path)
-    names = [str(name or "") for name in next(rows, ())]
-    _check_columns(path, names)
-    for number, cells in enumerate(rows, 2):
-        if any(cell is not None for cell in cells):
-            yield _row(path, f"row {number}", names, cells)
+    """Yield the rows of the sheets with judgements, whose first row is the header; of several each is an assessor.
+
+    Raises :class:`DataError` naming every formula that has no value, in the columns that are read.
+    """
+    headers: dict[str, list[str]] = {}
+    problems: list[str] = []
+    for sheet, number, cells in _rows(path):
+        names = headers.setdefault(sheet, [str(name or "") for name in cells])
+        if number == 1 or _missing(names) or all(cell is None for cell in cells):
+            continue
+        row = _row(path, f"{sheet}row {number}", names, cells)
+        problems += [f"{row.source}: {name} is {FORMULA}" for name in READ if row.fields.get(name) is FORMULA]
+        if sheet and not any(map(row.fields.get, NAME_FIELDS)):
+            row.fields["assessor"] = f"{path}, {sheet}".removesuffix(", ")
+        yield row
+    judged = [sheet for sheet, names in headers.items() if not _missing(names)]
+    fail(problems or ([] if judged else [f"{path}: {_missing(next(iter(headers.values()), []))}"]))
+    if len(headers) > 1:
+        log.info(f"{path}: judgements in {''.join(judged)}of {len(headers)} sheets")
 
 
-def _sheet(path: Path) -> Iterator[tuple[Any, ...]]:
+def _rows(path: Path) -> Iterator[tuple[str, int, list[Any]]]:
+    """Yield sheet (empty for the only one), number and values of every row; formulas without a value are FORMULA."""
     from openpyxl import load_workbook
 
     try:
-        with path.open("rb") as stream:
+        with path.open("rb") as stream, path.open("rb") as again:
             size = sum(member.file_size for member in zipfile.ZipFile(stream).infolist())
             if size > LARGEST:  # zipfile never unpacks more than a member declares
                 raise DataError(f"{path}: unpacks to {size} bytes, more than {LARGEST}; split the workbook")
-            with closing(load_workbook(stream, read_only=True, data_only=True)) as book:
-                yield from book.worksheets[0].iter_rows(values_only=True)
+            books = load_workbook(stream, read_only=True, data_only=True), load_workbook(again, read_only=True)
+            with closing(books[0]), closing(books[1]):
+                for sheet, other in zip(*(book.worksheets for book in books), strict=True):
+                    title = f"sheet {sheet.title}, " if len(books[0].worksheets) > 1 else ""
+                    for number, row in enumerate(map(zip, sheet.iter_rows(), other.iter_rows()), 1):
+                        # by value, type, and type with formulas; an empty text that was calculated has the type str
+                        empty = {(None, "n", "f"): FORMULA}
+                        yield title, number, [empty.get((a.value, a.data_type, b.data_type), a.value) for a, b in row]
     except DataError:
         raise
     except Exception as error:  # openpyxl, zipfile and two XML parsers raise many kinds for a damaged file
@@ -188,12 +209,12 @@ def _sheet(path: Path) -> Iterator[tuple[Any, ...]]:
         raise DataError(f"{path}: not an Excel workbook ({reason}); save it as .xlsx") from error
 
 
-def _check_columns(path: Path, names: list[str]) -> None:
+def _missing(names: list[str]) -> str:
+    """Return the problem of a header without the columns of judgements; empty for one that has them."""
     missing = [name for name in ("qid", "docid") if name not in names]
     if not set(GRADE_FIELDS) & set(names):
         missing.append(" or ".join(GRADE_FIELDS))
-    if missing:
-        raise DataError(f"{path}: no column {', '.join(missing)} in the first row (found {', '.join(names) or 'none'})")
+    return f"no column {', '.join(missing)} in the first row (found {', '.join(names) or 'none'})" if missing else ""
 
 
 def _row(path: Path, where: str, names: list[str], cells: Iterable[Any]) -> Record:

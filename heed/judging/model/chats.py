@@ -3,6 +3,7 @@
 from heed.errors import ModelError, UsageError
 from heed.extras import advice
 from heed.files import digest_json
+from heed.judging.model.judge_prompts import parse_grade
 from heed.models.files.guessing import with_family
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
@@ -33,16 +34,13 @@ class LocalJudge:
         """Whether there is room for the conversation and an answer."""
         return self._chat.has_room(conversation, MOST)
 
-    def stored(self, conversation: list[Message]) -> str | None:
+    def stored(self, conversation: list[Message], _: str) -> str | None:
         """Return the answer if it is stored."""
-        key = self._key(conversation)
-        answer = self._answers.get([key]).get(key)
-        return None if answer is None else answer.decode()
+        return self._answers.stored(self._key(conversation))
 
     def answer(self, conversation: list[Message], _: str) -> str:
         """Return the model's answer; a stored one is not asked for again."""
-        write = self._chat.write
-        return self._answers.answer(self._key(conversation), lambda: write(conversation, MOST).encode()).decode()
+        return self._answers.answer(self._key(conversation), lambda: self._chat.write(conversation, MOST))
 
     def _key(self, conversation: list[Message]) -> str:
         return digest_json([self.config, conversation])
@@ -66,7 +64,7 @@ def judge_chat(model: Model, runtime: Runtime, needs_key: bool = True) -> JudgeC
             f"and one of the hub its files: {reason}"
         ) from error
     if model.family == "api-chat":
-        return ApiChat(model, runtime, needs_key)
+        return ApiChat(model, runtime, lambda _, answer: parse_grade(answer) is not None, needs_key)
     if model.family not in LOCAL:
         families = ", ".join(("api-chat", *LOCAL))
         raise UsageError(f"{model.source}: of family {model.family}, which answers no question; expected {families}")

@@ -60,7 +60,7 @@ class Judge:
         """Return the cost of judging a checked pool: the questions that are not answered yet."""
         bill = Bill(self._price)
         for question in self._questions(pool):
-            if self._chat.stored(question.messages) is None:
+            if self._chat.stored(question.messages, EXPECTED) is None:
                 bill.add([message["content"] for message in question.messages], EXPECTED)
             else:
                 bill.free += 1

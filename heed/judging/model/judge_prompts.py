@@ -6,7 +6,7 @@ Assessor, arXiv 2406.06519, 2024. The texts are castorini/umbrela's (Apache-2.0)
 
 import re
 
-from heed.models.rerankers.listwise import THOUGHT
+from heed.models.rerankers.listwise import THINK, THOUGHT
 from heed.models.rerankers.listwise_prompt import Message
 from heed.templates import placed
 
@@ -65,7 +65,7 @@ def parse_grade(answer: str) -> int | None:
     So does umbrela's common_utils.py at 16cba3e and later, where 0.0.7 takes the first; where there is none both
     take 0: no grade is not a judgement here.
     """
-    text = answer.rpartition(THOUGHT)[2].strip().lower()
+    text = answer.rpartition(THOUGHT)[2].partition(THINK)[0].strip().lower()
     if re.fullmatch("[0-3]", text):
         return int(text)
     for score in SCORES:

@@ -10,7 +10,8 @@ from heed.files import unpacked_name
 from heed.formats.docids import read_docids
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
-from heed.formats.trec_files import read_qrels
+from heed.formats.topic_ids import number_hint
+from heed.formats.user_files import read_judgements
 from heed.measures.comparison_warnings import warn_of_same_runs
 from heed.progress import bar, brief, log
 from heed.ranking import in_order, ranked
@@ -139,7 +140,7 @@ def read_judged(option: str, paths: Sequence[Path]) -> Qrels:
     """
     judged = merge_qrels(
         {qid: {docid: grade for docid, grade in grades.items() if grade >= 0} for qid, grades in qrels.items()}
-        for qrels in map(read_qrels, paths)
+        for qrels in map(read_judgements, paths)
     )
     if paths and not any(judged.values()):
         raise DataError(f"{option} {paths[0]}: every grade is negative, so nothing is judged; give judgements")
@@ -160,13 +161,14 @@ def merge_qrels(several: Iterable[Qrels]) -> Qrels:
 def check_topics(option: str, judged: Qrels, topics: Collection[str], base_of: Mapping[str, str]) -> None:
     """Log judged topics that are not among the pool's ``topics``; raise :class:`DataError` if none is."""
     unknown = sorted(qid for qid in judged if base_of.get(qid, qid) not in topics)
+    hint = number_hint(unknown, topics)
     if judged and len(unknown) == len(judged):
         raise DataError(
             f"{option}: none of its topics ({brief(unknown)}) is pooled ({brief(list(topics))} are); "
-            "the ids must be the same, see --by-base"
+            f"the ids must be the same, see --by-base{hint}"
         )
     if unknown:
-        log.info(f"{option}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}")
+        log.info(f"{option}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}{hint}")
 
 
 def fully_judged(judged: Qrels, narratives: Mapping[str, Collection[str]]) -> dict[str, set[str]]:

@@ -39,11 +39,6 @@ class LateEncoder(SentenceEncoder):
         encoder, self._markers = load(self._model, self._runtime)
         return encoder
 
-    def _input(self, task: str, whole: str, unprefixed: str) -> Input:
-        prompts = self._encoder.prompts
-        names = ("query",) if task == "query" else ("document", "passage", "corpus")  # as encode_document looks
-        return Input(next((prompts[name] for name in names if prompts.get(name)), ""), whole)
-
     def _vectors(self, inputs: Sequence[Input], task: str) -> Matrix:
         limit = self._encoder.limit(task)
         counts = lengths(self._encoder, [text.whole for text in inputs])

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from heed.files import read_bytes
-from heed.models.files.model_files import read_object, source_folder
+from heed.models.files.model_files import architecture_of, read_object, source_folder
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, TABLE
 from heed.progress import log, warn
@@ -65,8 +65,7 @@ def _modules(folder: Path) -> tuple[str, str] | None:
 
 
 def _architecture(folder: Path) -> tuple[str, str] | None:
-    names = read_object(folder / "config.json").get("architectures")
-    name = str(names[0]) if isinstance(names, list) and names else ""
+    name = architecture_of(folder)
     endings = {ending: row.name for row in ROWS for ending in row.architectures if name.endswith(ending)}
     return (endings[max(endings, key=len)], f"config.json ({name})") if endings else None
 

@@ -12,7 +12,8 @@ from heed.errors import ModelError, fail, first_line
 from heed.files import digest, read_bytes
 from heed.hub_client import fetching
 from heed.models.files.conversion import converted, has_weights, lacks_safetensors
-from heed.models.registry.entries import Model
+from heed.models.registry.entries import Model, refuse_gguf
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
 from heed.progress import log
 from heed.types import Config
 
@@ -27,10 +28,13 @@ OBJECTS = {
     *("config_sentence_transformers.json", "sentence_bert_config.json"),
 }
 MODULES = "modules.json"  # of sentence-transformers: a list of objects
+KINDS = ("config_sentence_transformers.json", MODULES)  # files that say what a model is
+KINDS_OF_RAW = ("config.json", "README.md")  # and of one without modules
+SPARSE, RAW = re.compile("SparseEncoder|sparse_encoder|splade", re.IGNORECASE), ("ForMaskedLM", "ForPreTraining")
 # fields that decide no score: facts for people, and the user's permission
 FACTS = (
     *("status", "pickled", "licence", "gated", "price", "search_price"),
-    *("api", "needs", "note", "names", "presets", "trusted"),
+    *("api", "needs", "note", "names", "presets", "trusted", "entry"),
 )
 LATER = ("pair_length", "block")  # fields that 0.2.0 had not: where an entry leaves them out, its runs are used again
 NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
@@ -72,10 +76,36 @@ def source_folder(model: Model) -> Path:
     )
     if code:
         _refuse_code_elsewhere(folder)
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    refuse_gguf(model.source, map(str, paths))
     problems = (_problem(path, path.stat().st_mtime_ns) for path in paths)
     fail(filter(None, problems), ModelError)
+    if not model.pooling and model.family in ("", BI_ENCODER, CROSS_ENCODER):
+        _refuse_words(model, folder)
     return folder
+
+
+def _refuse_words(model: Model, folder: Path) -> None:
+    """Raise :class:`ModelError` for a folder that scores words of a vocabulary: learned sparse, or only pretrained."""
+    kind = "" if (folder / MODULES).is_file() else architecture_of(folder)
+    paths = (folder / name for name in (*KINDS, *(KINDS_OF_RAW if kind.endswith(RAW) else ())))
+    texts = {path.name: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
+    if origin := next((name for name, text in texts.items() if SPARSE.search(text)), ""):
+        raise ModelError(
+            f"{model.source}: a model of learned sparse retrieval by its {origin}, no bi-encoder and no cross-encoder; "
+            "search with it elsewhere, and bring its run with --run NAME=FILE"
+        )
+    if kind.endswith(RAW):
+        raise ModelError(
+            f"{model.source}: a masked language model ({kind}), perhaps SPLADE, no bi-encoder and no cross-encoder; if "
+            f'trained for vectors, give its pooling in a --models file: {{"mine": {{"source": …, "pooling": "cls"}}}}'
+        )
+
+
+def architecture_of(folder: Path) -> str:
+    """Return the class that config.json names first, empty without one."""
+    names = read_object(folder / "config.json").get("architectures")
+    return str(names[0]) if isinstance(names, list) and names else ""
 
 
 def _refuse_code_elsewhere(folder: Path) -> None:
@@ -145,10 +175,13 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
             # first, as the client's own listing is retried for 25 s where the hub is out of reach, and this is not
             files = model_info(model.source, revision=model.revision or "main").siblings or []
             get = partial(snapshot_download, model.source, revision=model.revision)
-            pickles = lacks_safetensors([file.rfilename for file in files])
+            refuse_gguf(model.source, names := [file.rfilename for file in files])
+            pickles = lacks_safetensors(names)
             if pickles:  # first, so that a folder with all else is complete
                 get(allow_patterns=pickles)
             return Path(get(allow_patterns=patterns))
+    except ModelError:
+        raise
     except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
         problem = unusable(model.source, error)
         if model.gated and not model.base:  # an adapter's gate is its base's

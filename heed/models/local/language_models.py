@@ -13,10 +13,11 @@ from heed.models.local.network_checks import check_weights, warn_of_batches
 from heed.models.local.runtime import BACKENDS, Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
+from heed.progress import warn
 from heed.types import Config
 
 ADAPTER = "adapter_config.json"
-SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:", "tokens": ["false", "true"]}
+SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:\n", "tokens": ["false", "true"]}
 MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers
 
 
@@ -175,13 +176,21 @@ def limit_of(model: Model, tokenizer: Any, config: Any) -> int:
 
 
 def check_entry(model: Model) -> None:
-    """Raise :class:`ModelError`, with an entry to begin with, for a model without prompt or tokens."""
+    """Raise :class:`ModelError` for a model without prompt or tokens; warn of words that lack the space before."""
     missing = [field for field in FAMILIES[model.family].needs if getattr(model, field) is None]
     if missing:
         entry = {model.name: {"source": model.source, "family": model.family, **SKELETON}}
         raise ModelError(
             f"{model.source}: {' and '.join(missing)} missing, which a {model.family} reranker needs; give them in "
             f"a file with --models, such as {json.dumps(entry, ensure_ascii=False)}"
+        )
+    if not model.entry or model.family != "causal" or not re.search(r"[\w:?.!)}]\Z", model.prompt or ""):
+        return  # no space follows other ends, such as a special token; what is shipped is its authors'
+    vocabulary = load_tokenizer(model).get_vocab()
+    if spaced := [f"Ġ{token}" for token in model.tokens or () if token.isalnum() and f"Ġ{token}" in vocabulary]:
+        warn(
+            f"{model.source}: its prompt ends without a space, so the answer is rather {' or '.join(spaced)} of its "
+            f"vocabulary than tokens {model.tokens}; name these, or end the prompt with a newline"
         )
 
 

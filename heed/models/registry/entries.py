@@ -3,9 +3,9 @@
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
@@ -19,7 +19,7 @@ POOLINGS = ("mean", "cls", "lasttoken", "max", "weightedmean", "mean_sqrt_len_to
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
 REMOVED = {"int8": "eight-bit integers are gone: use --dtype bfloat16, or --backend openvino"}  # presets of 0.2.0
-SET_HERE = ("variant", "trusted", "guessed_from")  # fields that no file may set
+SET_HERE = ("variant", "trusted", "guessed_from", "entry")  # fields that no file may set
 QUERY_PLACES = (("query",), ("instruction", "mark"))
 PLACES = {  # the placeholders that a template must have, and those that it may have
     "query": QUERY_PLACES,
@@ -54,7 +54,8 @@ class Model(NamedTuple):
     server is asked, one of :data:`heed.models.remote.rerank_forms.FORMS`. ``needs`` are pip packages. ``presets`` are
     changes of these fields by name, ``variant`` the preset that was applied; ``names`` is what papers call the
     model outside their tables (:mod:`heed.published.systems` knows those in tables). ``trusted``: the user allowed
-    the code of the model's repository to run; set by a :class:`Registry`, never by a file.
+    the code of the model's repository to run; set by a :class:`Registry`, never by a file, as is ``entry``, its name in
+    a file of the user's.
     """
 
     source: str
@@ -100,11 +101,12 @@ class Model(NamedTuple):
     variant: str = ""
     trusted: bool = False
     guessed_from: str = ""
+    entry: str = ""
 
     @property
     def name(self) -> str:
-        """The name of its runs: the last part of the hub id or path, with the preset if there is one."""
-        name = re.sub(r"[^A-Za-z0-9._+-]", "-", Path(self.source).name) or "model"
+        """The name of its runs: the last part of the entry's name, hub id or path, with the preset if there is one."""
+        name = re.sub(r"[^A-Za-z0-9._+-]", "-", Path(self.entry or self.source).name) or "model"
         return f"{name}@{self.variant}" if self.variant else name
 
     def preset(self, name: str) -> "Model":
@@ -116,7 +118,7 @@ class Model(NamedTuple):
             raise UsageError(f"{self.source}: no preset {name!r}; {REMOVED.get(name, f'expected one of {known}')}")
         fields = {field: value for field, value in self._asdict().items() if field not in SET_HERE}
         changed = parse_entry(f"{self.source}, preset {name}", {**fields, **self.presets[name]})
-        return changed._replace(variant=name, trusted=self.trusted)
+        return changed._replace(variant=name, trusted=self.trusted, entry=self.entry)
 
     def limited(self, tokens: int | None) -> "Model":
         """Return the model with no input longer than ``tokens``; None for the lengths that it has."""
@@ -134,18 +136,21 @@ class Registry:
     """
 
     def __init__(
-        self, files: Sequence[Path] = (), defaults: Mapping[str, Any] = {}, trust_remote_code: bool = False
+        self, files: Sequence[str | Path] = (), defaults: Mapping[str, Any] = {}, trust_remote_code: bool = False
     ) -> None:
         """Read ``files``, JSON in the form of ``registry.json``; raises as :func:`read_entries` does.
 
-        Raises :class:`UsageError` for an unknown family in ``defaults``.
+        Raises :class:`UsageError` for an unknown family in ``defaults``, :class:`DataError` for a name in two files.
         """
         self._defaults = {field: value for field, value in defaults.items() if value is not None}
         fail(_family_problems(self._defaults.get("family")), UsageError)
         self.trusted = trust_remote_code
         self._added: dict[str, Model] = {}
         for path in files:
-            self._added.update(read_entries(path))
+            entries = {name: model._replace(entry=name) for name, model in read_entries(Path(path)).items()}
+            twins = (name for name in entries if name in self._added)
+            fail((f"{path}: {name}: is in an earlier file of models too; rename one" for name in twins), DataError)
+            self._added |= entries
 
     @property
     def entries(self) -> dict[str, Model]:
@@ -158,6 +163,7 @@ class Registry:
         name, _, preset = source.partition("@")
         entry = self._added.get(name) or _shipped().get(name) or _read_trained(name)
         model = entry or parse_entry(name, {"source": name, **self._defaults})
+        refuse_gguf(model.source, [model.source])
         return model._replace(trusted=self.trusted).preset(preset or AUTHOR)
 
     def resolve(self, source: str, built_in: Sequence[str]) -> Model:
@@ -184,6 +190,16 @@ class Registry:
         nearest = difflib.get_close_matches(source, sorted(others), n=3) or built_in
         meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name{meant}")
+
+
+def refuse_gguf(source: str, names: Iterable[str]) -> None:
+    """Raise :class:`ModelError` where ``names``, the files of a model, have weights of llama.cpp and no others."""
+    kinds = {PurePosixPath(name).suffix.lower() for name in names}
+    if ".gguf" in kinds and kinds.isdisjoint((".safetensors", ".bin")):
+        raise ModelError(
+            f"{source}: GGUF, llama.cpp's form of weights, which Heed does not read; fetch them as safetensors, or "
+            "convert them by transformers: from_pretrained(FOLDER, gguf_file=NAME), then save_pretrained"
+        )
 
 
 def read_entries(path: Path) -> dict[str, Model]:

@@ -52,7 +52,7 @@ ROWS = (
         "encoders.bi_encoder:SentenceEncoder",
         SENTENCE_TRANSFORMERS,
         ENCODER_CLASS,
-        architectures=("ForMaskedLM", "ForPreTraining", "Model"),
+        architectures=("Model",),
         saved_as=("SentenceTransformer",),
     ),
     Family(

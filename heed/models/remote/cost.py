@@ -140,19 +140,24 @@ class Answers:
         with self._open() as db:
             return dict(db.execute(query, [json.dumps(list(keys))]))
 
-    def answer(self, key: str, request: Callable[[], bytes]) -> bytes:
-        """Return the stored answer of ``key``; without one that of ``request``, which is stored."""
-        stored = self.get([key]).get(key)
-        if stored is None:
-            stored = request()
-            self.put({key: stored})
-        return stored
+    def stored(self, key: str, is_answer: Callable[[str], bool] = bool) -> str | None:
+        """Return the stored answer of ``key`` as text; None where there is none, or it is no answer."""
+        stored = self.get([key]).get(key, b"").decode()
+        return stored if is_answer(stored) else None
+
+    def answer(self, key: str, request: Callable[[], str], is_answer: Callable[[str], bool] = bool) -> str:
+        """Return the stored answer of ``key``; without one that of ``request``, which is stored if it is one."""
+        answer = self.stored(key, is_answer)
+        if answer is None:
+            answer = request()
+            self.put({key: answer.encode()} if is_answer(answer) else {})
+        return answer
 
     def put(self, answers: Mapping[str, bytes]) -> None:
         """Keep answers; they are on disk, all or none, when this returns."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as db, db:
-            db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", answers.items())
+            db.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", answers.items())
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -135,6 +135,6 @@ class ApiReranker:
         def read(answer: Any) -> list[float]:
             return read_scores(self._form, answer, count)
 
-        stored = self._answers.answer(self._key(body), lambda: json.dumps(self._client.post(PATH, body, read)).encode())
+        stored = self._answers.answer(self._key(body), lambda: json.dumps(self._client.post(PATH, body, read)))
         scores: list[float] = json.loads(stored)
         return scores

@@ -11,14 +11,14 @@ from heed.errors import ModelError
 from heed.models.registry.entries import Model
 from heed.models.rerankers.listwise_prompt import WINDOW, WORDS, Form, Message, longest, messages, most_words, pieces
 from heed.models.text.templates import query_text
-from heed.progress import log
+from heed.progress import log, replies
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, close, load
 
 STRIDE = 10  # documents: rank_llm's default, as WINDOW is
 MAX_POOL = 100  # documents of a pool that are ordered: rank_llm's default; the rest stay below them in their order
 CONTEXT = 4096  # tokens of question and answer where the entry does not say: rank_llm's default
-THOUGHT = "</think>"  # what a reasoning model writes before this is not its answer
+THINK, THOUGHT = "<think>", "</think>"  # what a reasoning model writes between these is not its answer
 # an identifier has two digits; int() refuses very long numbers
 IN_BRACKETS, NUMBER = re.compile(r"\[\s*(\d{1,9})\s*\]"), re.compile(r"(?<!\d)\d{1,9}(?!\d)")
 TAGGED = re.compile(r"<think>.*?</think>\s*<answer>(.*?)</answer>", re.DOTALL)
@@ -28,10 +28,11 @@ Answer = Callable[[list[Message], str], str | None]  # a conversation and a rank
 
 
 class Ranking(NamedTuple):
-    """An answer as a permutation, counted from 0: it is ``whole`` or was repaired."""
+    """An answer as a permutation, counted from 0: it is ``whole`` or was repaired, and ``is_one`` if it names any."""
 
     order: list[int]
     whole: bool
+    is_one: bool = True
 
 
 class Chat(Protocol):
@@ -78,7 +79,6 @@ class ListwiseReranker:
             "texts": texts,
             **({"form": form} if form != asdict(Form()) else {}),
         }
-        self._read = READERS[self._texts.form.answer]
         self._rankings: list[Ranking] = []
 
     def load(self) -> None:
@@ -104,7 +104,9 @@ class ListwiseReranker:
         Raises :class:`ModelError` where query and instruction leave no room for the documents.
         """
         order, rankings = self._order(query, documents, self._chat.answer)
-        self._rankings += rankings
+        self._rankings += [ranking for ranking in rankings if ranking.is_one]
+        missing = False if self._chat.estimate() is None else None  # a local model would say the same again
+        replies()[query.qid] = [ranking.is_one or missing for ranking in rankings]
         scores = [0.0] * len(order)
         for rank, index in enumerate(order, 1):
             scores[index] = 1.0 / rank
@@ -139,7 +141,7 @@ class ListwiseReranker:
                 raise ModelError(f"{self.name}: topic {query.qid}: {error}") from error
             reply = answer(conversation, expected)
             if reply is not None:
-                rankings.append(self._read(reply, len(part)))
+                rankings.append(read_answer(self._texts.form, expected, reply))
                 order[window] = [part[index] for index in rankings[-1].order]
         return order, rankings
 
@@ -159,6 +161,17 @@ def windows(count: int, fixed: bool = False) -> list[slice]:
 def whole_ranking(count: int) -> str:
     """Return a whole answer for ``count`` passages: ``[1] > [2] > [3]``."""
     return " > ".join(f"[{number}]" for number in range(1, count + 1))
+
+
+def read_answer(form: Form, ranking: str, answer: str) -> Ranking:
+    """Return the order that an answer gives in place of a whole ``ranking``, and whether it is one.
+
+    It is none if it names no document, also a refusal of "these 20 passages", or is a thought that has no end.
+    """
+    count, text = ranking.count("["), answer.rpartition(THOUGHT)[2].strip()
+    refuses = NUMBER.findall(text) == [str(count)] != [text] and not IN_BRACKETS.search(text)
+    endless = THINK in re.split(f"{THOUGHT}|<answer>", answer)[-1]
+    return READERS[form.answer]("" if refuses or endless else answer, count)
 
 
 def parse_ranking(answer: str, count: int) -> Ranking:
@@ -197,7 +210,7 @@ def _ranking(identifiers: Sequence[str], count: int) -> Ranking:
     numbers = [int(identifier) - 1 for identifier in identifiers]
     named = [number for number in dict.fromkeys(numbers) if 0 <= number < count]
     order = named + sorted(set(range(count)).difference(named))
-    return Ranking(order, numbers == order)
+    return Ranking(order, numbers == order, bool(named))
 
 
 def parse_last_line(answer: str, count: int) -> Ranking:
@@ -215,7 +228,7 @@ def parse_last_line(answer: str, count: int) -> Ranking:
             break
         if 0 <= number < count:
             named.append(number)
-    return Ranking(named + sorted(set(range(count)).difference(named)), len(named) == count)
+    return Ranking(named + sorted(set(range(count)).difference(named)), len(named) == count, bool(named))
 
 
 READERS = {  # how answers are read, by a form's ``answer``

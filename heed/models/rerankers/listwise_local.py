@@ -54,7 +54,7 @@ class LocalChat(LocalModel):
         return len(self.question(conversation)) + most <= self._room
 
     def answer(self, conversation: list[Message], ranking: str) -> str:
-        """Return the model's answer, decoded greedily.
+        """Return the model's answer, decoded greedily; an empty one where thought and ranking have no end.
 
         Without a thought it is at least as long as ``ranking``, as rank_llm has it.
         """
@@ -66,6 +66,8 @@ class LocalChat(LocalModel):
 
     def _generated(self, conversation: list[Message], least: int, most: int) -> str:
         [answer] = self._engine.generate([self.question(conversation)], least, [most], self._ends)
+        if self._thought and len(answer) == most and answer[-1] not in self._ends:
+            return ""  # cut off
         return str(self._tokenizer.decode(answer, skip_special_tokens=True))
 
     def shortened(self, document: Document) -> Document:

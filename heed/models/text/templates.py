@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from heed.models.registry.entries import Model
+from heed.models.registry.families import LATE
 from heed.progress import warn
 from heed.templates import fill, placed
 
@@ -44,8 +45,11 @@ def document_text(model: Model, title: str, text: str) -> str:
     return fill(template, title=title, text=text)
 
 
-def prompt_of(prompts: Mapping[str, str], task: str) -> str:
-    """Return the prompt of a model's files for a ``query`` or ``document``, as ``encode_query`` and so on find it."""
+def prompt_of(model: Model, prompts: Mapping[str, str], task: str) -> str:
+    """Return the prompt of a model's files that precedes a ``query`` or ``document``, as ``encode_query`` reads it."""
+    template = model.query if task == "query" else model.document
+    if template is not None and model.family != LATE:  # late interaction's has a marker, which precedes a template too
+        return ""
     names = ("query",) if task == "query" else ("document", "passage", "corpus")
     return next((prompts[name] for name in names if name in prompts), "")
 

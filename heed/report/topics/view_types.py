@@ -32,7 +32,8 @@ class FolderView(TypedDict):
     ``folder`` as :attr:`heed.report.results.Results.folder`; ``conditions`` are those of the runs, and ``pairs``
     those of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the
     documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``lower`` says of each key
-    whether lower values are better, and ``values`` has one for each topic, on the measure's own scale, or null.
+    whether lower values are better, and ``values`` has one for each topic, on the measure's own scale, or null;
+    ``factors`` by measure are those of printed values.
     ``notes`` say in a sentence each what cannot be shown, and why.
     """
 
@@ -45,6 +46,7 @@ class FolderView(TypedDict):
     topics: list[TopicEntry]
     keys: list[tuple[str, str, str]]
     lower: list[bool]
+    factors: dict[str, int]
     values: list[list[float | None]]
     notes: list[str]
 

@@ -10,7 +10,7 @@ from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import RIGHT_TO_LEFT, known_language
 from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
-from heed.measures.summary import lower_is_better
+from heed.measures.summary import factor, lower_is_better
 from heed.progress import counted
 from heed.report.topics.explored import Explored
 from heed.report.topics.view_types import (
@@ -49,6 +49,7 @@ def folder_view(explored: Explored) -> FolderView:
         topics=[_entry(topic) for topic in explored.topics.values()],
         keys=[*explored.values],
         lower=[lower_is_better(key.measure, explored.results.lower_is_better) for key in explored.values],
+        factors={key.measure: factor(key.measure) for key in explored.values},
         values=[[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
         notes=[*filter(None, [explored.results.doubt]), *explored.notes],
     )

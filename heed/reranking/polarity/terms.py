@@ -31,7 +31,7 @@ def topic_terms(analyser: Analyser, query: str, instruction: str, lang: str = "e
     all candidates are about them.
     """
     parts = pieces(instruction, lang)
-    task = "\n".join(sorted(cues_of(script_language(instruction, lang)).task))
+    task = "\n".join(sorted(cues_of(script_language(" ".join(piece.text for piece in parts), lang)).task))
     query_terms, task_terms, *of_pieces = analyser([query, task, *(piece.text for piece in parts)])
     ignored = {*query_terms, *task_terms}
     sides = {

@@ -1,8 +1,11 @@
 """Vectors of documents that another tool computed: compared with the collection and with the model, then taken."""
 
+import re
 import shutil
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain, islice, pairwise
+from math import isqrt
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +21,7 @@ from heed.retrieval.dense.vectors import SHARD, Vectors, document_config
 from heed.reuse import NOTE, Recipe, ensure_folder, folder_note, recipe_version
 from heed.types import Document, Encoder, Matrix
 
-SAMPLE = 8  # documents that the model encodes again
+SAMPLE = 100  # documents that the model encodes again, at least
 SHOWN = 6  # docids kept for messages, which show five
 # of the cosine between a document's vector and the model's: half precision gives 0.999 and more, another prefix,
 # pooling or length limit less than the first; above the second the difference is that of the order of additions
@@ -97,14 +100,20 @@ class ForeignVectors:
     def _compared(self, store: DocumentStore, encoder: Encoder, folder: Path, scratch: Path) -> Comparison:
         rows = _Rows(self.path, read_parts(self.path, scratch))
         order, unknown = rows.ordered(store)
-        sample = _sample(store)
-        ours = encoder.encode_documents([document for _, document in sample])
-        theirs = rows.pick(order[[number for number, _ in sample]])
-        cosine = _check_model(self.path, ours, theirs)
+        chosen = sample(store, order, rows.starts)
+        ours, numbers = encoder.encode_documents([document for _, document in chosen]), [number for number, _ in chosen]
+        try:
+            cosine = _check_model(self.path, ours, rows.pick(order[numbers]))
+        except DataError:
+            _check_model(self.path, ours, rows.renumbered(store, numbers))
+            raise DataError(
+                f"{self.path}: docids.txt has the order of the numbers in the files' names, but the files are read in "
+                "the order of their names, emb_10 before emb_2; rename them, such as emb_02"
+            ) from None
         unit = bool(np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-3))
         _write(folder, rows, order, store, unit)
         count = sum(len(part.docids) for part in rows.parts)
-        return Comparison(count, theirs.shape[1], len(unknown), unknown[:SHOWN], len(sample), cosine)
+        return Comparison(count, ours.shape[1], len(unknown), unknown[:SHOWN], len(chosen), cosine)
 
 
 class _Rows:
@@ -116,7 +125,7 @@ class _Rows:
         if len(widths) != 1:
             raise DataError(f"{path}: vectors of {', '.join(map(str, sorted(widths)))} dimensions, expected one kind")
         self.path, self.parts = path, parts
-        self._starts = np.cumsum([0, *(len(part.docids) for part in parts)])
+        self.starts = np.cumsum([0, *(len(part.docids) for part in parts)])
 
     def ordered(self, store: DocumentStore) -> tuple[NDArray[np.int64], list[str]]:
         """Return the number of each document's vector in the order of docids, and docids that are not in ``store``."""
@@ -138,20 +147,36 @@ class _Rows:
             )
         return order, sorted(numbers)
 
+    def renumbered(self, store: DocumentStore, numbers: list[int]) -> Matrix:
+        """Return the vectors of documents if the files come in the order of the numbers in their names."""
+        docids = chain.from_iterable(part.docids for part in self.parts)
+        parts = sorted(self.parts, key=lambda part: re.sub(r"\d+", lambda number: number[0].zfill(9), part.path.name))
+        rows = _Rows(self.path, [part._replace(docids=list(islice(docids, len(part.rows)))) for part in parts])
+        return rows.pick(rows.ordered(store)[0][numbers])
+
     def pick(self, numbers: NDArray[np.int64]) -> Matrix:
         """Return the vectors of some numbers, in that order, as float32."""
         picked = np.empty((len(numbers), self.parts[0].rows.shape[1]), dtype=np.float32)
-        homes = np.searchsorted(self._starts, numbers, side="right") - 1
+        homes = np.searchsorted(self.starts, numbers, side="right") - 1
         for home in np.unique(homes).tolist():
             here = homes == home
-            picked[here] = self.parts[home].rows[numbers[here] - self._starts[home]]
+            picked[here] = self.parts[home].rows[numbers[here] - self.starts[home]]
         return picked
 
 
-def _sample(store: DocumentStore) -> list[tuple[int, Document]]:
-    """Return up to ``SAMPLE`` documents with text, evenly spaced, with their numbers; the first if none has text."""
-    numbers = sorted({part * store.count // SAMPLE for part in range(SAMPLE)})
-    documents = [(number, document) for number in numbers for document in store.within(number, number + 1)]
+def sample(store: DocumentStore, order: NDArray[np.int64], starts: NDArray[np.int64]) -> list[tuple[int, Document]]:
+    """Return documents with text and their numbers: a random one of each of n equal stretches of the files' vectors.
+
+    ``order`` holds the vector of each document, ``starts`` the first of each file, which has a stretch at least; n is
+    ``SAMPLE`` or, of more than 10,000 documents, the square root of their number. If a share f of the vectors is wrong,
+    none of these is compared with a probability of (1 - f)^n at most: 0.02 % if one in twelve is.
+    """
+    by_row, chooser, numbers = np.argsort(order), np.random.default_rng(0), list[int]()
+    for begin, end in pairwise(np.searchsorted(order[by_row], starts).tolist()):
+        stretches = min(end - begin, -(-max(SAMPLE, isqrt(len(order))) * (end - begin) // len(order)))
+        edges = np.linspace(begin, end, stretches + 1).astype(int)
+        numbers += by_row[chooser.integers(edges[:-1], edges[1:])].tolist()
+    documents = [(number, document) for number in sorted(numbers) for document in store.within(number, number + 1)]
     return [(number, document) for number, document in documents if document.contents().strip()] or documents[:1]
 
 
@@ -167,8 +192,9 @@ def _check_model(path: Path, ours: Matrix, theirs: Matrix) -> float:
     cosine = float(cosines.min())
     if cosine < LEAST:
         raise DataError(
-            f"{path}: not this model's vectors: of {len(ours)} documents that it encoded again the cosine is down to "
-            f"{cosine:.4f}, expected {LEAST} at least; another model, prefix, pooling or length limit made them"
+            f"{path}: not this model's vectors: of {len(ours)} documents that it encoded again {sum(cosines < LEAST)} "
+            f"differ, the cosine is down to {cosine:.4f}, expected {LEAST} at least; another model, prefix, pooling or "
+            "length limit made them, or docids are in another order"
         )
     if not np.allclose(their_lengths, lengths, rtol=UNEVEN):
         raise DataError(

@@ -176,7 +176,7 @@ function decision(drawn, { grade, label: title }) {
 
 /** Show a disagreement's narrative and document under it, and those of no other. */
 async function showItem(index) {
-  if (index < 0 || index === shownItem()) return;
+  if (!items[index] || index === shownItem()) return;
   for (const { evidence, section } of items) {
     evidence.hidden = true;
     section.removeAttribute("aria-current");

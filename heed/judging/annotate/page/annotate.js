@@ -5,7 +5,7 @@ import { wireNote } from "./changes.js";
 import { byId, debounced, make, toast } from "./dom.js";
 import { afterEdit, grade, keepStale, nextAgain, nextDue, toggleScope, undo } from "./judging.js";
 import { listen } from "./keys.js";
-import { prepareNarrative, showGauge } from "./narrative.js";
+import { editNarrative, prepareNarrative, showGauge } from "./narrative.js";
 import { followHistory, go, saveEdits, setView, show, step, stepTopic } from "./navigation.js";
 import { showNotice } from "./notice.js";
 import { showDocument, showStrip } from "./reading.js";
@@ -137,7 +137,7 @@ function wireKeys() {
     "[": () => stepTopic(-1),
     o: () => go({ docid: current()?.docid, tab: "original" }),
     c: () => go({ docid: current()?.docid, tab: "changed" }),
-    e: () => byId("editor").focus(),
+    e: editNarrative,
     "/": () => byId("note").focus(),
     h: () => toggle("marks", true),
     r: () => toggle("raw"),
@@ -192,7 +192,7 @@ function wirePage() {
   onClick("strip", "[data-at]", (button) => step(Number(button.dataset.at) - page.index));
   const actions = {
     again: nextAgain,
-    edit: () => byId("editor").focus(),
+    edit: editNarrative,
     keep: keepStale,
     original: () => go({ tab: "original" }),
     next: nextDue,

@@ -1,11 +1,12 @@
 // Changes of grades and notes: applied to the page at once, then sent to the server.
 
-import { byId, debounced } from "./dom.js";
+import { byId, debounced, toast } from "./dom.js";
 import { showGauge } from "./narrative.js";
 import { showNotice } from "./notice.js";
 import { showStrip } from "./reading.js";
 import { newId } from "./server.js";
-import { apply, current, page } from "./state.js";
+import { isDrawn } from "./shown.js";
+import { apply, current, judgementOf, page } from "./state.js";
 import { showTopics } from "./topics.js";
 
 const NOTE_PAUSE = 400; // ms without a key before a note is saved
@@ -24,7 +25,7 @@ export function change(changes, batch) {
 /** Return topic, document and condition of a change. */
 export const keyOf = (entry) => ({ qid: page.topic.qid, docid: entry.docid, condition: page.tab });
 
-let noteBatch = ""; // all changes between focus and blur of the note are undone together
+let noteBatch = ""; // all changes of a note until something else is done are undone together
 let noteChange = null;
 
 const saveNote = debounced(NOTE_PAUSE, () => {
@@ -33,16 +34,22 @@ const saveNote = debounced(NOTE_PAUSE, () => {
 });
 
 /** Save a note that is not saved yet. */
-export const flushNote = () => saveNote.flush();
+export function flushNote() {
+  saveNote.flush();
+  noteBatch = "";
+}
 
-/** Save the note while it is typed. */
+/** Save the note while it is typed; one of a document that is not on the page is refused, as its grade is. */
 export function wireNote() {
   const note = byId("note");
-  note.addEventListener("focus", () => {
-    noteBatch = newId();
-  });
   note.addEventListener("blur", flushNote);
   note.addEventListener("input", () => {
+    if (!isDrawn(current()?.docid)) {
+      note.value = judgementOf(current() ?? {}).note;
+      toast(`The note of document ${page.index + 1} is not saved: the document is not on the page.`, true);
+      return;
+    }
+    noteBatch ||= newId();
     noteChange = { ...keyOf(current()), kind: "note", note: note.value };
     saveNote();
   });

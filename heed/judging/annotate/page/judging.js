@@ -50,13 +50,17 @@ export function undo() {
   page.queue.push("/api/undo", { id: newId(), assessor: page.assessor });
 }
 
-/** Go to the next document that is to be judged, in this topic or the next one that has any. */
-export function nextDue() {
-  if (!mayGrade()) page.tab = "changed";
+/** Go to the next document that is to be judged under a narrative, in this topic or the next one that has any. */
+export function nextDue(tab = mayGrade() ? page.tab : "changed") {
+  const shown = page.tab;
+  page.tab = tab;
   const index = nextIndex(isDue);
   if (index >= 0) return go({ docid: page.topic.documents[index].docid });
   const next = nextOpen();
-  if (next) return go({ qid: next.qid });
+  if (next) {
+    page.tab = shown; // until the topic is there, grades are of what is on the page
+    return go({ qid: next.qid, tab });
+  }
   show();
   return toast(
     page.tab === "changed" && page.again
@@ -66,10 +70,7 @@ export function nextDue() {
 }
 
 /** Go to the next document to read again, under the changed narrative. */
-export function nextAgain() {
-  page.tab = "changed";
-  return nextDue();
-}
+export const nextAgain = () => nextDue("changed");
 
 /** After an edit, lead to what is to be read again; while original grades are missing only the notice tells. */
 export async function afterEdit() {

@@ -39,7 +39,7 @@ export function listen(actions, grade, left) {
   document.addEventListener("keydown", (event) => {
     const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
     if (modified || document.querySelector("dialog[open]")) return;
-    const field = event.target.closest("input, textarea");
+    const field = event.target.closest("input, textarea:not([readonly])");
     if (field) {
       if (event.key === "Escape" || (event.key === "Enter" && field.id === "note")) {
         event.preventDefault();

@@ -36,7 +36,17 @@ export function prepareNarrative({ edited, undecided }) {
     showDifference();
     save();
   });
-  editor.addEventListener("blur", () => save.flush());
+  editor.addEventListener("blur", () => {
+    save.flush();
+    if (document.activeElement !== editor) editor.readOnly = true; // it is when another window has got the focus
+  });
+  for (const event of ["mousedown", "click"]) editor.addEventListener(event, () => (editor.readOnly = false));
+}
+
+/** Let keys into the editor: until then one that a search of the browser has led there grades as elsewhere. */
+export function editNarrative() {
+  byId("editor").readOnly = false;
+  byId("editor").focus();
 }
 
 const save = debounced(EDIT_PAUSE, () => {

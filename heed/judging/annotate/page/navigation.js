@@ -2,7 +2,7 @@
 
 import { showAgreement } from "./agreement.js";
 import { flushNote } from "./changes.js";
-import { byId, clearToast, debounced, toast } from "./dom.js";
+import { byId, clearToast, debounced, setAddress, toast } from "./dom.js";
 import { flushNarrative, isEditing, showGauge, showNarrative, versions } from "./narrative.js";
 import { showNotice } from "./notice.js";
 import { showGrades, showReading, showStrip } from "./reading.js";
@@ -78,17 +78,13 @@ async function load(qid, moving) {
 export function show() {
   showNarrative();
   showTopics();
-  setAddress();
+  setAddress(addressOf());
   showNotice();
   byId("document").focus({ preventScroll: true });
   return showReading();
 }
 
-function setAddress(agreement = false) {
-  history.replaceState(null, "", addressOf(agreement));
-}
-
-function addressOf(agreement) {
+function addressOf(agreement = false) {
   const place = new URLSearchParams({ topic: page.topic.qid, doc: current()?.docid ?? "", tab: page.tab });
   if (agreement) place.set("view", "agreement");
   return `#${place}`;
@@ -118,7 +114,7 @@ export function step(distance) {
   if (index < 0 || index >= page.topic.documents.length) return;
   saveEdits();
   page.index = index;
-  setAddress();
+  setAddress(addressOf());
   byId("document").focus({ preventScroll: true });
   showReading();
   scrollToDocument();
@@ -153,7 +149,7 @@ export const refresh = debounced(50, async () => {
 
 /** Show the agreement page, or the workbench; the browser's Back leads to the other one. */
 export function setView(agreement) {
-  if (page.topic && agreement === byId("agreement").hidden) history.pushState(null, "", addressOf(agreement));
+  if (page.topic && agreement === byId("agreement").hidden) setAddress(addressOf(agreement), true);
   showView(agreement);
 }
 

@@ -29,10 +29,13 @@ export function setDrawn(docid) {
   settle();
 }
 
+/** Return whether a document is on the page. */
+export const isDrawn = (docid) => drawn === docid;
+
 /** Return why a document has not been seen; empty once it has been in sight for long enough. */
 export function unseen(docid) {
   if (byId("document").dataset.shown === docid) return "";
-  if (drawn !== docid) return "it is not on the page";
+  if (!isDrawn(docid)) return "it is not on the page";
   return inSight ? "it has only just appeared" : "it was out of sight";
 }
 

@@ -6,6 +6,7 @@ import { go, refresh } from "./navigation.js";
 import { showNotice } from "./notice.js";
 import { showDocument } from "./reading.js";
 import { get } from "./server.js";
+import { isDrawn } from "./shown.js";
 import { apply, current, page } from "./state.js";
 import { nextOpen, showTopics } from "./topics.js";
 
@@ -73,7 +74,7 @@ export async function poll(entering = false) {
       showTopics();
       showNotice();
     }
-    if (qid && wasUnreachable && byId("document").dataset.docid !== current()?.docid) showDocument(true);
+    if (qid && wasUnreachable && !isDrawn(current()?.docid)) showDocument(true);
   } catch {
     unreachable = true;
   }

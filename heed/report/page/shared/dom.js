@@ -56,6 +56,31 @@ export function clearToast() {
   byId("toast").textContent = "";
 }
 
+const ADDRESS_PAUSE = 200; // ms between two, after ten at once; WebKit throws at the 101st within 10 seconds
+let address = "";
+let replaced = ""; // the hash that it was given for: not written over another, of a link or of the browser's Back
+let paused = 0; // until when, if all had waited
+let addressTimer = 0;
+
+/** Write the page's address once it is drawn, of many the last; `isNew`: at once, for Back. Refused, it changes nothing else. */
+export function setAddress(text, isNew = false) {
+  if (isNew && addressTimer) writeAddress("replaceState"); // of what is left
+  [address, replaced] = [text, location.hash];
+  if (isNew) writeAddress("pushState");
+  else addressTimer ||= setTimeout(writeAddress, paused - 10 * ADDRESS_PAUSE - performance.now(), "replaceState");
+}
+
+function writeAddress(method) {
+  clearTimeout(addressTimer);
+  addressTimer = 0;
+  paused = Math.max(paused, performance.now()) + ADDRESS_PAUSE;
+  try {
+    if (location.hash === replaced) history[method](null, "", address);
+  } catch {
+    // the bar keeps the one before
+  }
+}
+
 /** Return a function that runs `act` once its calls have ceased for `wait` ms; `flush()` runs a pending one at once. */
 export function debounced(wait, act) {
   let timer = 0;

@@ -1,6 +1,6 @@
 // Topics and documents of results folders: what the location's hash names is drawn over the report.
 
-import { byId, make, toast } from "../../page/shared/dom.js";
+import { byId, make, setAddress, toast } from "../../page/shared/dom.js";
 import { documentParts } from "./document.js";
 import { Flags, flagMark } from "./flags.js";
 import { furtherParts, isFurther, needsServer } from "./further.js";
@@ -119,7 +119,7 @@ function remember(choice) {
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
-  history.replaceState(null, "", hashOf(state.route.folder, kind, id, Object.fromEntries(query)));
+  setAddress(hashOf(state.route.folder, kind, id, Object.fromEntries(query)));
 }
 
 function systemOf(route, folder, topic) {

@@ -29,7 +29,7 @@ export function topicParts(topic, folder, system, conditions, go) {
   return [
     make("p", { class: "label" }, "Topic ", make("span", { class: "id" }, ...about), ...family(topic, folder, go)),
     query,
-    ...figures(topic, system, conditions),
+    ...figures(topic, folder.factors, system, conditions),
     ...narrativeTabs(topic, pair, go.narrative),
     ...(wrong ? [wrong] : []),
     choices(topic, folder, system, conditions, go),
@@ -60,10 +60,10 @@ function family(topic, folder, go) {
 }
 
 /** Return the line of what the change of instruction did to a system's list of this topic, or of why that is not known. */
-function figures(topic, system, conditions) {
+function figures(topic, factors, system, conditions) {
   const shown = conditions.join(">");
   const values = Object.entries(topic.values[system]?.[shown] ?? {}).filter(([measure]) => !PART.test(measure));
-  const text = values.map(([measure, value]) => `${measure} ${formatted(measure, value)}`).join(" · ");
+  const text = values.map(([measure, value]) => `${measure} ${formatted(factors, measure, value)}`).join(" · ");
   const why = topic.absent.find(({ condition }) => condition === shown)?.reason;
   if (!text && !why) return [];
   return [make("p", { class: "figures" }, make("bdi", {}, system), `, ${conditions.join(" → ")}: `, text ? make("b", {}, text) : why)];

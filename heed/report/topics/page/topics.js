@@ -32,7 +32,7 @@ export function topicItems(folder, { wanted, order, current, link }) {
   const measure = order === null ? "" : folder.keys[order][2];
   return listedTopics(folder, wanted, order).map(({ topic, value }) => {
     const query = setLanguage(make("span", { class: "query" }, make("bdi", {}, topic.query || topic.qid)), topic.language);
-    const figure = order === null ? topic.type : formatted(measure, value);
+    const figure = order === null ? topic.type : formatted(folder.factors, measure, value);
     return make(
       "li",
       {},

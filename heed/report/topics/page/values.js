@@ -2,13 +2,12 @@
 
 import { make } from "../../page/shared/dom.js";
 
-const AS_IT_IS = "mean gold rank"; // the measures that are not printed ×100
 const ABSENT = "–";
 
-/** Return a value as the report's tables print it. */
-export function formatted(measure, value) {
+/** Return a value as the report's tables print it; `factors` are the folder's, by measure. */
+export function formatted(factors, measure, value) {
   if (value === null || value === undefined) return ABSENT;
-  const text = ((measure.startsWith(AS_IT_IS) ? 1 : 100) * value).toFixed(1);
+  const text = (factors[measure] * value).toFixed(1);
   return text === "-0.0" ? "0.0" : text;
 }
 
@@ -23,7 +22,7 @@ export function valuesTable(topic, folder, system, link) {
   const flat = [...columns].flatMap(([condition, measures]) => [...measures].map((measure) => [condition, measure]));
   const head = [...columns].map(([condition, { size }]) => make("th", { colspan: size, scope: "colgroup" }, condition));
   const rows = folder.systems.map((name) => {
-    const cells = flat.map(([condition, measure]) => formatted(measure, topic.values[name]?.[condition]?.[measure]));
+    const cells = flat.map(([condition, measure]) => formatted(folder.factors, measure, topic.values[name]?.[condition]?.[measure]));
     const own = make("a", { href: link(name), "aria-current": name === system ? "true" : null }, make("bdi", {}, name));
     return make("tr", {}, make("th", { scope: "row" }, own), ...cells.map((text) => make("td", {}, text)));
   });

@@ -1,0 +1,49 @@
+"""Ids of topics that differ by a prefix or leading zeros alone: ``MB001`` in topics and 1 in judgements."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from heed.errors import UsageError, fail
+from heed.progress import brief, setting
+from heed.types import Topic
+
+Item = TypeVar("Item")
+_numbered: ContextVar[bool] = ContextVar("numbered", default=False)
+
+
+def numbered(topic_ids: str | None) -> AbstractContextManager[bool]:
+    """Let readers inside the block give topics their numbers as ids, if ``topic_ids`` is ``number``."""
+    fail([] if topic_ids in (None, "number") else [f"topic_ids: found {topic_ids!r}, expected number"], UsageError)
+    return setting(_numbered, topic_ids is not None)
+
+
+def number(qid: str) -> str:
+    """Return a topic's id without prefix and leading zeros: 51 of ``051``, 26-og of ``AR26-og``."""
+    return re.sub(r"^\D*0*(?=\d)", "", qid)
+
+
+def with_ids(items: dict[str, Item], where: object) -> dict[str, Item]:
+    """Return ``items`` by qid under the ids that :func:`numbered` wants; :class:`DataError` for two of one number."""
+    if not _numbered.get():
+        return items
+    first = {number(qid): qid for qid in reversed(items)}
+    both = ((first[number(qid)], qid) for qid in items if first[number(qid)] != qid)
+    fail(f"{where}: topics {' and '.join(qids)} have one number, which is to be their id; rename one" for qids in both)
+    return {number(qid): item for qid, item in items.items()}
+
+
+def topics_with_ids(topics: Sequence[Topic], where: object) -> list[Topic]:
+    """Return topics that were read, as :func:`with_ids` does."""
+    by_id = with_ids({topic.qid: topic for topic in topics}, where)
+    bases = {topic.base: number(topic.base) if _numbered.get() else topic.base for topic in topics}
+    return [topic._replace(qid=qid, base=bases[topic.base]) for qid, topic in by_id.items()]
+
+
+def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
+    """Return advice on those of ``qids`` that are ``known`` by their numbers alone; empty without any."""
+    ids = {number(qid): qid for qid in known}
+    same = [f"{qid} and {ids[number(qid)]}" for qid in qids if qid not in known and number(qid) in ids]
+    return f"; {len(same)} differ by leading zeros or a prefix ({brief(same)}): give --topic-ids number" if same else ""
