@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.errors import DataError, fail
+from heed.errors import DataError, fail, request_reason
 from heed.files import locked
 from heed.progress import bar, log
 
@@ -135,18 +135,12 @@ def _download(url: str, file: File) -> str:
             _append(url, file)
         except requests.RequestException as error:
             if file.fetched <= before:
-                return _reason(error)
+                return request_reason(error)
             continue
         if file._replace(path=file.part).is_intact():
             return ""
         file.part.unlink()
         return f"the digest is not {file.digest}, so what came was deleted"
-
-
-def _reason(error: Exception) -> str:
-    """Return the cause of an error of requests, without the list of its retries."""
-    first = error.args[0] if error.args else error
-    return " ".join(str(getattr(first, "reason", first)).split())
 
 
 def _append(url: str, file: File) -> None:

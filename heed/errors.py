@@ -47,6 +47,12 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def request_reason(error: Exception) -> str:
+    """Return the cause of an error of requests in one line, without the history of its retries."""
+    first = error.args[0] if error.args else error
+    return " ".join(str(getattr(first, "reason", first)).split()) or type(error).__name__
+
+
 def in_one_line(error: Exception) -> str:
     """Return the class and the message of an error of somebody else's code, cut to one short line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -3,7 +3,7 @@
 import re
 import sys
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -28,6 +28,14 @@ def advice(package: str) -> str:
         f"the Python package {package} is not installed for {sys.executable}; it belongs to Heed's extra '{extra}': "
         f"{by_make}uv pip install -c constraints.txt -e '.[{extra}]' (docs/installation.md)"
     )
+
+
+def installed_version(package: str) -> str:
+    """Return the version of a package, or that it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def require(package: str, purpose: str) -> None:

@@ -4,11 +4,11 @@ import ctypes
 import gc
 import resource
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-Text = TypeVar("Text", str, bytes)
+Item = TypeVar("Item")
 
 
 def free_memory() -> None:
@@ -25,15 +25,17 @@ def free_memory() -> None:
         torch.cuda.empty_cache()
 
 
-def batches(texts: Iterable[Text], length: int) -> Iterator[list[Text]]:
-    """Yield ``texts`` in lists that are at least ``length`` long together, the last one shorter."""
-    part, size = list[Text](), 0
-    for text in texts:
-        part.append(text)
-        size += len(text)
-        if size >= length:
+def batches(
+    items: Iterable[Item], length: int, length_of: Callable[[Any], int] = len, most: int | None = None
+) -> Iterator[list[Item]]:
+    """Yield ``items`` in lists of at least ``length`` together, or of ``most`` items; the last one is shorter."""
+    part, total = list[Item](), 0
+    for item in items:
+        part.append(item)
+        total += length_of(item)
+        if total >= length or len(part) == most:
             yield part
-            part, size = [], 0
+            part, total = [], 0
     if part:
         yield part
 

@@ -9,8 +9,8 @@ and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
 from heed.files import digest, digest_json, finished_folder, read_bytes, write_json
-from heed.progress import brief, log
+from heed.progress import brief, log, setting
 
 Recipe = dict[str, Any]
 Signature = dict[str, tuple[int, int]]
@@ -191,14 +191,9 @@ def _brief(value: Any) -> str:
 _logged: ContextVar[set[Path] | None] = ContextVar("logged", default=None)
 
 
-@contextmanager
-def logged_once() -> Iterator[None]:
+def logged_once() -> AbstractContextManager[set[Path]]:
     """Log inside the block of each folder once that it is used again, and not after it was built there."""
-    token = _logged.set(set())
-    try:
-        yield
-    finally:
-        _logged.reset(token)
+    return setting(_logged, set())
 
 
 def folder_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from heed.judging.exchange.judgements import RULES
 from heed.languages import language
 from heed.progress import log, number_of
 from pipelines import as_started
-from pipelines.command import refuse, run_command
+from pipelines.command import main_of, refuse
 from pipelines.options.data import (
     docs_option,
     fields_option,
@@ -103,11 +102,6 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name."""
     from heed.judging.annotate.opening import open_annotation
@@ -169,6 +163,8 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
             raise Terminated(message) from None
         log.info(message)
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

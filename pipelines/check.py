@@ -16,7 +16,7 @@ from heed.submission.run_fixes import fix_run
 from heed.submission.run_report import CheckedRun
 from heed.submission.tracks import TRACKS, Track
 from heed.types import CONDITIONS
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.data import topics_format_option
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser, listed, positive
@@ -65,11 +65,6 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument("--metadata", type=Path, metavar="FORM", help="form of the track, filled in: YAML or JSON")
     log_options(output)
     return command
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
-    return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -187,6 +182,8 @@ def _targets(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRu
     fail(problems, UsageError)
     return [folder / name for name in names]
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

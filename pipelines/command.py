@@ -22,6 +22,17 @@ IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-add
 IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
 
 
+def main_of(
+    parser: Callable[[], argparse.ArgumentParser], body: Callable[[argparse.Namespace], None]
+) -> Callable[..., int]:
+    """Return the ``main`` of a command: it runs ``body`` with the options in ``argv`` (:func:`run_command`)."""
+
+    def main(argv: Sequence[str] | None = None) -> int:
+        return run_command(parser(), body, argv)
+
+    return main
+
+
 def run_command(
     parser: argparse.ArgumentParser, body: Callable[[argparse.Namespace], None], argv: Sequence[str] | None
 ) -> int:

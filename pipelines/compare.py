@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -25,7 +25,7 @@ from heed.measures.summary import ABSENT, aligned, factor, format_value
 from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.data import encoding_option, run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
@@ -86,11 +86,6 @@ def parser() -> argparse.ArgumentParser:
     json_option(parser)
     log_options(parser)
     return parser
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -314,6 +309,8 @@ def _warn_of_missing(compared: Systems) -> None:
         if missing:
             warn(f"{measure}: not marked, since topics are missing: {', '.join(missing)}")
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

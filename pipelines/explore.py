@@ -3,7 +3,6 @@
 import argparse
 import secrets
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 from heed.errors import UsageError
 from heed.progress import log, number_of
 from pipelines import as_started
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.machine import machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import log_options
@@ -64,11 +63,6 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.report.results import read_tree
     from heed.web.guard import Access
@@ -110,6 +104,8 @@ def _link(url: str) -> str:
         raise UsageError(f"--annotate {url!r}: expected the link that a running annotate printed, http://127.0.0.1:…")
     return url
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

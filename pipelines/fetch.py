@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.fetchable import Holding, holdings
@@ -11,7 +10,7 @@ from heed.downloads import Download, File, bytes_to_fetch, check, check_space, f
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.progress import log, timed
 from pipelines import as_started
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.data import catalogue_option
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
@@ -39,11 +38,6 @@ def parser() -> argparse.ArgumentParser:
     catalogue_option(command)
     log_options(command)
     return command
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status."""
-    return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -169,6 +163,8 @@ def _origin(holding: Holding) -> str:
     origins += ["web"] if holding.pages() else []
     return " + ".join([*origins, holding.entry.by_hand.why] if holding.entry.by_hand else origins)
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

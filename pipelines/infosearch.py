@@ -2,10 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines.command import refuse, run_command
+from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
 from pipelines.options.data import OWN_FILES, lang_option
 from pipelines.options.parser import command_parser
@@ -41,11 +40,6 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
@@ -70,6 +64,8 @@ def _run(options: argparse.Namespace) -> None:
     )
     run_collections(options, find_collections(name, settings))
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from heed.errors import UsageError, fail
 from heed.files import digest
 from heed.judging.model.judge_prompts import GRADES, PROMPT, SYSTEM
 from heed.progress import gathering, log, timed, warn
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.data import condition_option, reading_options, text_options
 from pipelines.options.machine import device_option
 from pipelines.options.models import family_option, inference_options, registry_options
@@ -87,11 +87,6 @@ def parser() -> argparse.ArgumentParser:
     inference_options(models)
     device_option(models)
     return command
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
-    return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -201,6 +196,8 @@ def _write(
     print(as_text(str(out), judged, comparison))
     log.info(f"{out}.json: model, prompt, counts, cost{' and agreement' if comparison else ''}")
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

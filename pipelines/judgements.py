@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import fail
@@ -12,7 +11,7 @@ from heed.judging.exchange.judgements import RULES, agreements, count_votes, par
 from heed.measures.agreement import same_grades
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.data import encoding_option
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
@@ -66,11 +65,6 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     grades = parse_grades(options.grades)
     with timed("judgements") as work:
@@ -95,6 +89,8 @@ def _run(options: argparse.Namespace) -> None:
         names = brief([" ".join(key) for key in unjudged])
         log.info(f"{counted(len(unjudged), 'document')} not judged and {done} (topic, document): {names}")
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -29,7 +29,7 @@ from heed.models.registry.families import CROSS_ENCODER, TABLE
 from heed.models.text.templates import DOCUMENT
 from heed.progress import log
 from heed.types import PAPERS, Query
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.machine import device_option
 from pipelines.options.models import inference_options, registry_options
 from pipelines.options.output import json_option, log_options
@@ -72,11 +72,6 @@ def parser() -> argparse.ArgumentParser:
     json_option(output)
     log_options(output)
     return parser
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -140,7 +135,6 @@ def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[
 def _example_score(model: Model, runtime: Runtime) -> float:
     """Return the score of the example's document for its query with the original instruction."""
     from heed.models.files.guessing import with_family
-    from heed.models.registry.families import CROSS_ENCODER
     from heed.systems.alone import as_reranker
     from heed.systems.registry_models import model_without_documents
 
@@ -263,6 +257,8 @@ def _columns(pairs: Iterable[tuple[str, str]]) -> list[str]:
     width = max(len(label) for label, _ in rows)
     return [f"  {label.ljust(width)}  {text}" for label, text in rows]
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,9 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 
-from pipelines.command import refuse, run_command
+from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
 from pipelines.options.data import fields_option, query_language_options
 from pipelines.options.parser import command_parser
@@ -58,11 +57,6 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
@@ -88,6 +82,8 @@ def _run(options: argparse.Namespace) -> None:
     refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
     run_collections(options, [collection])
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

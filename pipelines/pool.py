@@ -2,34 +2,17 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 
 from heed.errors import DataError
 from heed.files import write_json
 from heed.formats.pools import write_pool
 from heed.judging.exchange.exports import ExportedPool, check_form, export
 from heed.judging.pools.build import PoolQrels, build_pool, pool_inputs, poolable
-from heed.judging.pools.pool_inputs import (
-    document_languages,
-    read_judged,
-    read_runs,
-    relevant_documents,
-)
+from heed.judging.pools.pool_inputs import document_languages, read_judged, read_runs, relevant_documents
 from heed.judging.pools.samples import write_probabilities
 from heed.progress import gathering, log, timed
-from pipelines.command import run_command
-from pipelines.options.pool import (
-    check_options,
-    parser,
-    probabilities_path,
-    settings_as_data,
-    settings_of,
-)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
-    return run_command(parser(), _run, argv)
+from pipelines.command import main_of
+from pipelines.options.pool import check_options, parser, probabilities_path, settings_as_data, settings_of
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -85,6 +68,8 @@ def _read_qrels(options: argparse.Namespace) -> PoolQrels:
     excluded = read_judged("--exclude-judged", options.exclude_judged)
     return PoolQrels(excluded, only, read_judged("--judged", [options.judged] if options.judged else []))
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,10 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 
 from heed.files import write_json
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 from pipelines.options.published import paper_options, published_tables
@@ -27,11 +26,6 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.published.figures import as_rows
 
@@ -40,6 +34,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         write_json(options.json, as_rows(paper, tables))
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,14 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
 from heed.files import write_bytes
 from heed.progress import bar, log, number_of, timed
-from pipelines.command import refuse, run_command
+from pipelines.command import main_of, refuse
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
@@ -66,11 +65,6 @@ def _page(text: str) -> Path:
     return Path(text)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.report.page import write_page
     from heed.report.results import read_folders
@@ -115,6 +109,8 @@ def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
         write_bytes(folder / f"{plot.name}.{form}", render(plot.spec(), form))
     log.info(f"{folder}: {number_of(len(drawn), 'plot')}")
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

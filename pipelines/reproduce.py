@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from heed.files import write_bytes, write_json
 from heed.progress import log
-from pipelines.command import print_error, run_command
+from pipelines.command import main_of, print_error
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import command_parser
 from pipelines.options.published import paper_options, published_tables
@@ -42,11 +42,6 @@ def parser() -> argparse.ArgumentParser:
     indexes_option(parser)
     log_options(parser)
     return parser
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -84,11 +79,8 @@ def _gpu_gib() -> float:
 
 def _planned(task: "Task") -> str:
     names = " ".join(filter(None, (task.table, task.system, task.subset, task.setting)))
-    return f"{names}: {task.command or 'no command'}{_lacking(task)}"
-
-
-def _lacking(task: "Task") -> str:
-    return f"  [missing: {'; '.join(task.missing)}]" if task.missing else ""
+    missing = f"  [missing: {'; '.join(task.missing)}]" if task.missing else ""
+    return f"{names}: {task.command or 'no command'}{missing}"
 
 
 def _reproduced(
@@ -173,6 +165,8 @@ def _verdicts(cells: "Sequence[Cell]") -> str:
     total = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     return f"{aligned(lines, left=5)}\n{len(cells)} figures: {total}"
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

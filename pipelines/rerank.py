@@ -17,7 +17,7 @@ from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.types import Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import condition_option, reading_options, run_reading_options, text_options
 from pipelines.options.machine import engine_options, machine_options
@@ -57,11 +57,6 @@ def parser() -> argparse.ArgumentParser:
     machine_options(command)
     engine_options(command)
     return command
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -136,6 +131,8 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     fail([f"{options.run}: {len(missing)} of its documents are not in --docs: {brief(missing)}"] if missing else [])
     return pooled
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,11 +2,10 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from heed.tables.text import FORMS
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.collection import collection_options
 from pipelines.options.data import lang_option
 from pipelines.options.parser import command_parser
@@ -51,11 +50,6 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
@@ -73,6 +67,8 @@ def _run(options: argparse.Namespace) -> None:
     )
     run_collections(options, find_collections("followtable" if subsets or options.data else "tables-sample", settings))
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,14 +5,13 @@ Each line of DATA is a JSON object with query, instruction, document and label (
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import UsageError
 from heed.models.local.language_models import check_device
 from heed.models.registry.entries import Model, Registry
 from heed.training.trainer import TrainingSettings
-from pipelines.command import run_command
+from pipelines.command import main_of
 from pipelines.options.machine import device_option
 from pipelines.options.models import registry_options
 from pipelines.options.output import log_options
@@ -83,11 +82,6 @@ def _seed(text: str) -> int:
     return value
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.training.recipe import train
     from pipelines.options.settings import registry_of
@@ -111,6 +105,8 @@ def _template(options: argparse.Namespace, registry: Registry) -> Model:
     tokens = tuple(options.tokens) if options.tokens else like.tokens
     return like._replace(prompt=options.prompt_template or like.prompt, tokens=tokens)
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

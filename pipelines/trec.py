@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import UsageError
 from heed.progress import log
-from pipelines.command import refuse, run_command
+from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
 from pipelines.options.data import OWN_FILES, catalogue_option, fields_option, lang_option
 from pipelines.options.parser import command_parser
@@ -46,11 +45,6 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status."""
-    return run_command(parser(), _run, argv)
-
-
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.catalogue import Catalogue
     from heed.datasets.layout import Settings
@@ -82,6 +76,8 @@ def _run(options: argparse.Namespace) -> None:
     catalogue = Catalogue(options.catalogue)
     run_collections(options, find_collections(name, settings, catalogue))
 
+
+main = main_of(parser, _run)
 
 if __name__ == "__main__":
     sys.exit(main())

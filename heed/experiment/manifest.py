@@ -3,13 +3,13 @@
 import os
 import platform
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from heed import __version__
 from heed.datasets.collection import Collection
 from heed.experiment.run_files import SystemRuns
+from heed.extras import installed_version
 from heed.files import digest_json, write_bytes
 from heed.retrieval.lucene.jvm import anserini_version
 from heed.reuse import Recipe
@@ -62,14 +62,9 @@ def _platform() -> dict[str, Any]:
         "operating system": {"kernel": platform.release()},
         "software": {
             "python": platform.python_version(),
-            "libraries": {name: _version(name) for name in LIBRARIES},
+            "libraries": {
+                name: installed_version(name) for name in LIBRARIES
+            },  # faiss-gpu may be there instead of -cpu
             "retrieval toolkit": [f"Anserini {anserini_version()}"],
         },
     }
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except ImportError:  # faiss-gpu instead of faiss-cpu
-        return "not installed"

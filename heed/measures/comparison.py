@@ -53,8 +53,11 @@ def compare(inputs: Inputs, measures: Sequence[str | Measure] = MEASURES) -> dic
     """
     of_pair = [measure for measure in measures if is_of_pair(measure)]
     of_each = [measure for measure in measures if not is_of_pair(measure)]
-    values = compare_pair(inputs, COMING) | _gold_ranks(inputs) | compare_pair(inputs, of_pair)
-    return values | _by_qid(_of_each_run(inputs, of_each))
+    values = compare_pair(inputs, COMING)
+    if inputs.reverse:
+        gold = gold_of(inputs)
+        values |= _by_qid({f"{GOLD_RANK} {role}": mean_rank(run, gold) for role, run in inputs.runs.items()})
+    return values | compare_pair(inputs, of_pair) | _by_qid(_of_each_run(inputs, of_each))
 
 
 def compare_pair(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str, PerTopic]:
@@ -74,14 +77,6 @@ def compare_pair(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
 
 def _by_qid(values: Mapping[str, PerTopic]) -> dict[str, PerTopic]:
     return {measure: dict(sorted(per_topic.items())) for measure, per_topic in values.items() if per_topic}
-
-
-def _gold_ranks(inputs: Inputs) -> dict[str, PerTopic]:
-    """Return the mean rank of the gold documents in each of three runs."""
-    if not inputs.reverse:
-        return {}
-    gold = gold_of(inputs)
-    return _by_qid({f"{GOLD_RANK} {role}": mean_rank(run, gold) for role, run in inputs.runs.items()})
 
 
 def _of_each_run(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str, PerTopic]:

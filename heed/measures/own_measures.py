@@ -4,12 +4,13 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from heed.errors import UsageError
 from heed.extras import OBJECT, named_object
 from heed.measures.definition import Measure
-from heed.measures.inputs import Inputs
 from heed.measures.ir_measures_programs import knows
 from heed.measures.per_topic import PerTopic
 from heed.measures.registry import find
@@ -28,11 +29,7 @@ def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> 
     again as long as it is the same, without it they are computed anew each time. Raises :class:`UsageError` for a name
     that exists already, or that no table can have, and for other arguments.
     """
-
-    def declared(function: Function) -> Measure:
-        return _declared(function, name, lower_is_better, config)
-
-    return declared
+    return partial(_declared, name=name, lower_is_better=lower_is_better, config=config)
 
 
 def as_measure(measure: AnyMeasure) -> str | Measure:
@@ -41,9 +38,7 @@ def as_measure(measure: AnyMeasure) -> str | Measure:
     A plain function is called by its own name. Raises :class:`UsageError` as :func:`measure` does.
     """
     if isinstance(measure, str):
-        if not OBJECT.fullmatch(measure):
-            return measure
-        return as_measure(named_object(measure))
+        return as_measure(named_object(measure)) if OBJECT.fullmatch(measure) else measure
     if isinstance(measure, Measure):
         return measure
     if not callable(measure) or isinstance(measure, type):
@@ -80,7 +75,7 @@ def _declared(function: Function, name: Any, lower_is_better: bool, config: Any)
         name=name,
         function=function,
         of="pair" if of_pair else "run",
-        takes=_two_runs if of_pair else None,
+        takes=attrgetter("base", "new", "qrels", "new_qrels") if of_pair else None,
         lower_is_better=bool(lower_is_better),
         is_own=True,
         config=config,
@@ -92,7 +87,3 @@ def _positional(function: Function) -> int:
     parameters = inspect.signature(function).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(each.kind in kinds and each.default is each.empty for each in parameters)
-
-
-def _two_runs(inputs: Inputs) -> tuple[Any, ...]:
-    return inputs.base, inputs.new, inputs.qrels, inputs.new_qrels

@@ -60,9 +60,7 @@ def wilcoxon(first: PerTopic, second: PerTopic) -> float:
     from scipy.stats import wilcoxon as scipy_wilcoxon
 
     differences = _differences(first, second)
-    if not np.any(differences):
-        return 1.0
-    return float(scipy_wilcoxon(differences).pvalue)
+    return float(scipy_wilcoxon(differences).pvalue) if np.any(differences) else 1.0
 
 
 def _differences(first: PerTopic, second: PerTopic) -> Array:

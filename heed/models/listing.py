@@ -135,13 +135,11 @@ def inputs(model: Model, prompts: Mapping[str, str] = {}) -> Iterator[tuple[str,
     if model.status == "named" and model.query is None:
         return
     document = prompts.get("document", "") + document_text(model, EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text)
-    if reads_chat(model):
+    field = instruction_field(model) if model.family == API_RERANK else ""
+    if field or reads_chat(model):
+        label = f"{field} (a field of its own)" if field else "instruction"
         yield from (("document", document), ("query", EXAMPLE_QUERY))
-        yield from ((f"{name}, instruction", text) for name, text in EXAMPLE.items() if text)
-        return
-    if model.family == API_RERANK and (field := instruction_field(model)):
-        yield from (("document", document), ("query", EXAMPLE_QUERY))
-        yield from ((f"{name}, {field} (a field of its own)", text) for name, text in EXAMPLE.items() if text)
+        yield from ((f"{name}, {label}", text) for name, text in EXAMPLE.items() if text)
         return
     if model.family == BLOCK:
         for condition, instruction in EXAMPLE.items():

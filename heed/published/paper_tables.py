@@ -124,9 +124,6 @@ def _notes(table: Table) -> list[str]:
             sign = DOUBTFUL if text == row.why else NOTED
             if text and position not in places.setdefault(f"{sign} {text}", []):
                 places[f"{sign} {text}"].append(position)
-    notes = (f"{text} ({where[0]}{_more(where)})" for text, where in places.items())
+    more = {text: f" and {len(where) - 1} more" if len(where) > 1 else "" for text, where in places.items()}
+    notes = (f"{text} ({where[0]}{more[text]})" for text, where in places.items())
     return [*notes, *(f"remark: {remark}" for remark in table.remarks)]
-
-
-def _more(places: Sequence[str]) -> str:
-    return f" and {len(places) - 1} more" if len(places) > 1 else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain
 
 from heed.models.registry.entries import Model
 from heed.published.figures import read_paper
@@ -34,7 +35,10 @@ def names_of(name: str, model: Model) -> dict[str, list[str]]:
 def called(models: Mapping[str, Model], word: str) -> list[str]:
     """Return which of ``models`` are called ``word``, or else have a name with it inside; capitals are alike."""
     word = word.casefold()
-    names = {name: [called.casefold() for called in _all_names(name, model)] for name, model in models.items()}
+    names = {
+        name: [each.casefold() for each in (name, name.rpartition("/")[2], *chain(*names_of(name, model).values()))]
+        for name, model in models.items()
+    }
     exact = [name for name, known in names.items() if word in known]
     return exact or [name for name, known in names.items() if any(word in called for called in known)]
 
@@ -46,11 +50,3 @@ def spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
         for name in printed:
             spellings.setdefault(name.casefold(), name)
     return list(spellings.values())
-
-
-def _all_names(name: str, model: Model) -> list[str]:
-    return [
-        name,
-        name.rpartition("/")[2],
-        *(each for printed in names_of(name, model).values() for each in printed),
-    ]

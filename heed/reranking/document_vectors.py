@@ -16,13 +16,7 @@ from heed.files import digest, digest_json, write_bytes
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import (
-    Vectors,
-    embedded,
-    encoded,
-    recipe_of,
-    write_matrix,
-)
+from heed.retrieval.dense.vectors import Vectors, embedded, encoded, recipe_of, write_matrix
 from heed.reuse import Note, note_of, read_note, write_note
 from heed.types import Document, Encoder, Matrix, close, config_of
 

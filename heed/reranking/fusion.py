@@ -1,20 +1,20 @@
 """``polarity+NAME``: the lexical reranker that reads instructions and another reranker, their scores added."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 
 from heed.reranking.polarity.reranker import Polarity
-from heed.reranking.rescore import Pair, queries_at_once, score_all
+from heed.reranking.rescore import Pair, Wrapper, score_all
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query, Reranker, begin, close, config_of, finish, load
+from heed.types import Config, Reranker, config_of
 
 # Of the other reranker; chosen on WTR and IndusTR alone, with decompose over all-MiniLM-L6-v2 as the other: from 0.2 on
 # nDCG@10 rises further and IRS falls: python -m benchmarks.decompose
 WEIGHT = 0.1
 
 
-class Fusion:
+class Fusion(Wrapper):
     """``polarity`` and another reranker over the same documents, as a :class:`heed.types.Reranker`.
 
     A document's score is ``p + w·o``: the two systems' scores, each brought to [0, 1] among the
@@ -25,48 +25,31 @@ class Fusion:
     def __init__(self, polarity: Polarity, other: Reranker, weight: float = WEIGHT) -> None:
         """Add ``weight`` times the scores of ``other`` to those of ``polarity``."""
         self.name = f"{polarity.name}+{other.name}"
-        self._polarity, self._other, self._weight = polarity, other, weight
+        self._polarity, self._inner, self._weight = polarity, other, weight
         config = config_of(other)
         if config is not None:
             self.config: Config = {"fusion": [recipe_version("fusion"), weight], "of": [polarity.config, config]}
 
     def over(self, corpus: Corpus) -> "Fusion":
         """Return the same reranker with polarity's statistics of other documents."""
-        return Fusion(self._polarity.over(corpus), self._other, self._weight)
+        return Fusion(self._polarity.over(corpus), self._inner, self._weight)
 
     def load(self) -> None:
         """Load both."""
         self._polarity.load()
-        load(self._other)
+        super().load()
 
     def close(self) -> None:
         """Close both."""
         self._polarity.close()
-        close(self._other)
-
-    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Let the other reranker log what its work will cost."""
-        begin(self._other, queries, documents)
-
-    def finish(self) -> None:
-        """Let it log what it had to repair."""
-        finish(self._other)
-
-    @property
-    def at_once(self) -> int:
-        """How many queries are scored at once."""
-        return queries_at_once(self._other)
-
-    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
-        """Return ``p + w·o`` for each document."""
-        return next(self.score_many([(query, documents)]))
+        super().close()
 
     def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         lexical, other = tee(pairs)
         # polarity in this process: workers hold one system at a time, and that is the other
         scored = (self._polarity.score(query, documents) for query, documents in lexical)
-        for ps, os in zip(scored, score_all(self._other, other), strict=True):
+        for ps, os in zip(scored, score_all(self._inner, other), strict=True):
             yield [p + self._weight * o for p, o in zip(scaled(ps), scaled(os), strict=True)]
 
 

@@ -13,9 +13,9 @@ from heed.files import digest_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Line
 from heed.languages import counted, words_in
-from heed.reranking.rescore import Pair, queries_at_once, score_all
+from heed.reranking.rescore import Pair, Wrapper, score_all
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query, Reranker, begin, close, config_of, finish, load
+from heed.types import Config, Document, Query, Reranker, config_of
 
 UNIT = counted()
 
@@ -86,42 +86,21 @@ class Passages:
                 yield Line(Path(docid), number, passage)
 
 
-class MaxP:
+class MaxP(Wrapper):
     """A reranker of passages as one of documents: the best passage's score is the document's."""
 
     def __init__(self, reranker: Reranker, cut: Cut) -> None:
         """Let ``reranker`` score the passages of documents, as ``cut`` makes them."""
-        self.name, self._reranker, self._cut = f"{reranker.name}+maxp", reranker, cut
+        self.name, self._inner, self._cut = f"{reranker.name}+maxp", reranker, cut
         if not 0 <= cut.overlap < cut.words:
             raise UsageError(f"passages: found {cut}, expected an overlap from 0 and below the words")
         config = config_of(reranker)
         if config is not None:
             self.config: Config = {"maxp": [recipe_version("passages"), *cut], "of": config}
 
-    def load(self) -> None:
-        """Load the reranker of passages."""
-        load(self._reranker)
-
-    def close(self) -> None:
-        """Close the reranker of passages."""
-        close(self._reranker)
-
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Let the reranker of passages log what they will cost."""
-        begin(self._reranker, queries, lambda query: list(cut_documents(documents(query), self._cut)))
-
-    def finish(self) -> None:
-        """Let it log what it had to repair."""
-        finish(self._reranker)
-
-    @property
-    def at_once(self) -> int:
-        """How many queries are scored at once."""
-        return queries_at_once(self._reranker)
-
-    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
-        """Return the best passage's score for each document."""
-        return next(self.score_many([(query, documents)]))
+        super().begin(queries, lambda query: list(cut_documents(documents(query), self._cut)))
 
     def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
@@ -133,6 +112,6 @@ class MaxP:
                 counts.append(list(map(len, parts)))
                 yield query, list(chain.from_iterable(parts))
 
-        for passage_scores in score_all(self._reranker, cut()):
+        for passage_scores in score_all(self._inner, cut()):
             scores = iter(passage_scores)
             yield [max(islice(scores, count)) for count in counts.popleft()]

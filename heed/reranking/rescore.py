@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,7 +13,7 @@ from heed.errors import ModelError, fail
 from heed.files import digest_json
 from heed.formats.document_store import DocumentStore, StoredDocuments, docids_of
 from heed.progress import Replies, bar, brief, duration, log, plain_rate, replies, replying, timed, warn
-from heed.types import Document, Query, Reranker, Run, begin, config_of, finish
+from heed.types import Document, Query, Reranker, Run, begin, close, config_of, finish, load
 
 EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
@@ -108,6 +108,37 @@ def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[fl
     if isinstance(reranker, BatchReranker):
         return reranker.score_many(pairs)
     return (reranker.score(query, documents) for query, documents in pairs)
+
+
+class Wrapper(BatchReranker):
+    """A reranker that makes its scores, by its ``score_many``, of those of another one."""
+
+    _inner: Reranker
+
+    def load(self) -> None:
+        """Load the other reranker."""
+        load(self._inner)
+
+    def close(self) -> None:
+        """Close it."""
+        close(self._inner)
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Let it log what its work will cost."""
+        begin(self._inner, queries, documents)
+
+    def finish(self) -> None:
+        """Let it log what it had to repair."""
+        finish(self._inner)
+
+    @property
+    def at_once(self) -> int:
+        """How many queries are scored at once."""
+        return queries_at_once(self._inner)
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return the score of each document."""
+        return next(self.score_many([(query, documents)]))
 
 
 def score_alone(reranker: Reranker, query: Query, documents: Sequence[Document]) -> list[float]:

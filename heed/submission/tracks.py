@@ -131,12 +131,9 @@ TRACKS = {
     "technical": NEUCLIR_2023._replace(about="NeuCLIR 2023's technical documents", docid=CSL, sources=("tech",)),
     # neuclir.github.io, index.md and 2024.md: the tasks and collections of 2023, "very similar to the 2023 track";
     # the guidelines themselves are in a document that is not public
-    "neuclir-2024": Track(
-        "NeuCLIR 2024: news, multilingual, technical",
-        1000,
-        TAG_150,
-        NEWS_OR_CSL,
-        NUMBERED,
+    "neuclir-2024": OTHER._replace(
+        about="NeuCLIR 2024: news, multilingual, technical",
+        docid=NEWS_OR_CSL,
         deeper="unknown",
         advised=LONGEST_2023,
         advice=f"the longest that NIST took in 2023 has {LONGEST_2023}, and 2024's limit is not known",

@@ -168,12 +168,9 @@ class Systems:
         return with_family(model, otherwise)
 
     def _polarity(self) -> Polarity:
-        return Polarity(self._bm25_of_rerankers())
-
-    def _bm25_of_rerankers(self) -> Bm25:
-        # of tables they read fields that only Heed's own index has
+        # of tables it reads fields that only Heed's own index has
         foreign = None if self.corpus.documents.tabular else self._index
-        return self._bm25("bm25", foreign) if foreign else self._own_bm25
+        return Polarity(self._bm25("bm25", foreign) if foreign else self._own_bm25)
 
     @cached_property
     def _own_bm25(self) -> Bm25:

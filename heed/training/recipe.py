@@ -103,7 +103,8 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
     no room for a document.
     """
     out = out.resolve()
-    _refuse_other_content(out)
+    if out.exists() and not (out / NOTE).is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise DataError(f"{out}: exists without {NOTE}, so training did not write it; give --out a new folder")
     examples = read_examples(data)
     base = base._replace(source=str(Path(base.source).resolve())) if Path(base.source).is_dir() else base
     config = _causal_config(base)
@@ -133,12 +134,6 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
 def _digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of the adapter's files; any other file is the user's."""
     return {name: digest(folder / name) for name in (WEIGHTS, ADAPTER) if (folder / name).is_file()}
-
-
-def _refuse_other_content(out: Path) -> None:
-    """Raise :class:`DataError` if ``out`` is a file, or a folder that training did not write."""
-    if out.exists() and not (out / NOTE).is_file() and (not out.is_dir() or any(out.iterdir())):
-        raise DataError(f"{out}: exists without {NOTE}, so training did not write it; give --out a new folder")
 
 
 def _causal_config(base: Model) -> Any:

@@ -101,7 +101,10 @@ class WorkerPool:
         while losses < ATTEMPTS:
             worker = self._take(home)
             try:
-                result = self._try(worker, task_for)
+                if worker not in self._started:
+                    worker.start()
+                    self._started.add(worker)
+                result = worker.run(task_for(worker))
             except LostError as lost:
                 losses += worker in self._started
                 self._replace(worker, lost, losses)
@@ -118,12 +121,6 @@ class WorkerPool:
         raise WorkerError(
             f"{ATTEMPTS} workers were lost at the same task; they may lack memory: use fewer workers, or none"
         )
-
-    def _try(self, worker: Worker, task_for: TaskFor) -> Result:
-        if worker not in self._started:
-            worker.start()
-            self._started.add(worker)
-        return worker.run(task_for(worker))
 
     def _take(self, home: Worker | None) -> Worker:
         """Wait for ``home``, or for any idle worker if there is no such home, and return it."""

@@ -3,17 +3,21 @@
 import hashlib
 import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from heed.errors import WorkerError, fail
+from heed.extras import installed_version
 
 PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "sentence-transformers", "peft", "vllm")
 
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of what computes vectors and scores, and a digest of Heed's own code."""
-    return {"Python": platform.python_version(), **{name: _version(name) for name in PACKAGES}, "Heed's code": _code()}
+    return {
+        "Python": platform.python_version(),
+        **{name: installed_version(name) for name in PACKAGES},
+        "Heed's code": _code(),
+    }
 
 
 def check_versions(worker: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
@@ -24,13 +28,6 @@ def check_versions(worker: str, ours: Mapping[str, str], theirs: Mapping[str, st
         if theirs.get(name) != here
     ]
     fail(problems, WorkerError)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _code() -> str:

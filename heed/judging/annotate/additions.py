@@ -1,7 +1,7 @@
 """What is added to an annotation: another assessor's database, an exported annotation, or a result file of a tool."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,7 +13,6 @@ import msgspec
 
 from heed.errors import DataError, fail
 from heed.files import read_objects
-from heed.formats.pools import Pool
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import parse_score
 from heed.judging.annotate.assessors import check_name
@@ -77,14 +76,13 @@ def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
         logs, task = (read_log(db), current_entries(db).values()), load_task(stored_properties(db))
         entries, current = ([entry._replace(assessor=check_name(entry.assessor)) for entry in log] for log in logs)
         fail(f"{path}: damaged ({_name(entry)} does not fit)" for entry in entries if not _fits(entry, task))
-        return Addition(path, task, entries, current, _documents(db))
+        rows = db.execute("SELECT docid, title, date, text, tabular FROM documents")
+        documents = (
+            PooledDocument(docid, title, date, text, bool(tabular)) for docid, title, date, text, tabular in rows
+        )
+        return Addition(path, task, entries, current, documents)
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
-
-
-def _documents(db: sqlite3.Connection) -> Iterator[PooledDocument]:
-    for docid, title, date, text, tabular in db.execute("SELECT docid, title, date, text, tabular FROM documents"):
-        yield PooledDocument(docid, title, date, text, bool(tabular))
 
 
 def _fits(entry: Entry, task: Task) -> bool:
@@ -100,15 +98,6 @@ def _fits(entry: Entry, task: Task) -> bool:
 
 def _name(entry: Entry) -> str:
     return f"{entry.kind} of {entry.docid or 'the topic'} for topic {entry.qid}"
-
-
-def _judged_pool(entries: Sequence[Entry]) -> Pool:
-    """Return the documents that were judged, by topic and in the order of the log."""
-    pool: dict[str, dict[str, None]] = {}
-    for entry in entries:
-        if entry.docid:
-            pool.setdefault(entry.qid, {})[entry.docid] = None
-    return {qid: [*docids] for qid, docids in pool.items()}
 
 
 def _read_export(folder: Path, task: Task) -> Addition:
@@ -171,7 +160,11 @@ def _narrative(topic: Topic) -> str:
 
 def _added_entries(path: Path, task: Task, entries: list[Entry]) -> Addition:
     """Return ``entries`` as an addition without documents; :class:`DataError` for those that do not fit ``task``."""
-    judged = replace(task, pool=_judged_pool(entries), qrels={})
+    pool: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        if entry.docid:
+            pool.setdefault(entry.qid, {})[entry.docid] = None
+    judged = replace(task, pool={qid: [*docids] for qid, docids in pool.items()}, qrels={})
     fail(f"{path}: {_name(entry)} does not fit the grades here" for entry in entries if not _fits(entry, judged))
     return Addition(path, judged, entries, entries)
 

@@ -4,13 +4,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from heed.judging.annotate.assessors import ADJUDICATED
-from heed.judging.annotate.grades import (
-    FinalGrades,
-    Narratives,
-    grades_by_document,
-    is_changed,
-    was_relevant,
-)
+from heed.judging.annotate.grades import FinalGrades, Narratives, grades_by_document, is_changed, was_relevant
 from heed.judging.annotate.store import Judgement, wording_of
 from heed.judging.annotate.task import Task
 from heed.progress import brief, number_of

@@ -137,13 +137,11 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("BEGIN")  # all is read as it is now
         check_form(db, path)
-        problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if (problem := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise DataError(f"{path}: damaged ({problem}); take a copy of it that is whole")
     except (sqlite3.DatabaseError, DataError) as error:
         db.close()
         raise DataError(str(error) if isinstance(error, DataError) else f"{path}: {error}") from error
-    if problem != "ok":
-        db.close()
-        raise DataError(f"{path}: damaged ({problem}); take a copy of it that is whole")
     return db
 
 

@@ -82,8 +82,7 @@ def grades_by_document(judgements: Sequence[Judgement]) -> dict[DocumentKey, dic
     grades: dict[DocumentKey, dict[str, int]] = {}
     for judgement in judgements:
         if judgement.grade is not None:
-            key = judgement.qid, judgement.condition, judgement.docid
-            grades.setdefault(key, {})[judgement.assessor] = judgement.grade
+            grades.setdefault(judgement[1:4], {})[judgement.assessor] = judgement.grade
     return grades
 
 

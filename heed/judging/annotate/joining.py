@@ -64,8 +64,10 @@ def _add(
             edits[entry.qid].append(entry.after["text"])
     differences = task_differences(task, addition.task, edits)
     fail(f"{addition.path}: {difference}" for difference in differences)
-    names_before = _names_before(addition.entries, log_here)
-    new_names = names_here(addition.path, names_before, {entry.assessor for entry in log_here}, names)
+    here = {entry.origin(): entry.assessor for entry in log_here}
+    before: dict[str, str | None] = {entry.assessor: None for entry in addition.entries}  # their names here
+    before |= {entry.assessor: here[entry.origin()] for entry in addition.entries if entry.origin() in here}
+    new_names = names_here(addition.path, before, {entry.assessor for entry in log_here}, names)
     new_documents = new_in(addition.task.pool, task.pool)
     _add_documents(db, path, addition, new_documents)
     if addition.task.qrels and not task.qrels:
@@ -106,13 +108,6 @@ def _new_documents(
             yield document
         elif stored not in (None, (document.title, document.text)):
             problems.append(f"{addition.path}: document {document.docid} has another text than in {path}")
-
-
-def _names_before(theirs: Sequence[Entry], here: Sequence[Entry]) -> dict[str, str | None]:
-    """Return each assessor of a log with the name of his entries that are here already, None without any."""
-    names = {entry.origin(): entry.assessor for entry in here}
-    before: dict[str, str | None] = {entry.assessor: None for entry in theirs}
-    return before | {entry.assessor: names[entry.origin()] for entry in theirs if entry.origin() in names}
 
 
 def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:

@@ -14,6 +14,7 @@ from heed.judging.annotate.assessor_progress import is_open, missing_for_export,
 from heed.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.judging.annotate.change_log import NARRATIVE
 from heed.judging.annotate.grades import (
+    DocumentKey,
     current,
     disagreements,
     final_grades,
@@ -233,21 +234,16 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Data:
     judgements, narratives = store.judgements(), store.narratives()
     texts = {qid: text for qid, (text, _) in narratives.items()}
     is_blind = bool(task.assigned and task.topics_of(assessor))
-    graded, notes = set(), dict[tuple[str, str, str], dict[str, str]]()
+    graded, notes = set(), dict[DocumentKey, dict[str, str]]()
     for judgement in judgements:
-        key = judgement.qid, judgement.condition, judgement.docid
         if judgement.assessor == assessor and judgement.grade is not None:
-            graded.add(key)
+            graded.add(judgement[1:4])
         if judgement.note:
-            notes.setdefault(key, {})[judgement.assessor] = judgement.note
-    differing = {
-        (item["qid"], item["condition"], item["docid"]): item
-        for item in disagreements(current(judgements, texts), store.deciders())
-    }
+            notes.setdefault(judgement[1:4], {})[judgement.assessor] = judgement.note
     differing = {
         key: item
-        for key, item in differing.items()
-        if key in graded or not (graded or is_blind)
+        for item in disagreements(current(judgements, texts), store.deciders())
+        if (key := (item["qid"], item["condition"], item["docid"])) in graded or not (graded or is_blind)
         if item["decision"] is not None or not is_blind
     }
     shown = [*differing.items()][:MOST_SHOWN]

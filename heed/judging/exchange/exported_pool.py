@@ -11,7 +11,7 @@ from heed.files import finished_folder, locked
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool
 from heed.reuse import NOTE, Note, digests, read_note, write_note
-from heed.types import Topic
+from heed.types import Document, Topic
 
 AT_ONCE = 200  # documents in memory
 GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}  # tools are set up for these
@@ -51,15 +51,15 @@ def shown_documents(exported: ExportedPool) -> Iterator[ShownDocument]:
     """Yield every document of a checked pool in the pool's order, a few documents at a time in memory."""
     for qid, docids in exported.pool.items():
         query = exported.topics[qid].under(exported.condition)
-        for docid, title, text in texts(exported, docids):
+        for docid, title, text, *_ in documents(exported, docids):
             yield ShownDocument(qid, docid, exported.condition, query.query, query.instruction, title, text)
 
 
-def texts(exported: ExportedPool, docids: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield docid, title and text of ``docids``, in their order."""
-    store = _documents(exported)
+def documents(exported: ExportedPool, docids: list[str]) -> Iterator[Document]:
+    """Yield the documents ``docids``, in their order, a few at a time in memory."""
+    store = _store(exported)
     for start in range(0, len(docids), AT_ONCE):
-        yield from (document[:3] for document in store.get(docids[start : start + AT_ONCE]))
+        yield from store.get(docids[start : start + AT_ONCE])
 
 
 def check_exported(exported: ExportedPool, shows_text: bool) -> None:
@@ -75,7 +75,7 @@ def check_exported(exported: ExportedPool, shows_text: bool) -> None:
     if not shows_text:
         return
     fail(problem for qid in exported.pool if (problem := _topic_problem(qid, exported)))
-    missing = _documents(exported).missing(docids)
+    missing = _store(exported).missing(docids)
     fail(f"document {docid}: in the pool and not in the collection; give the documents it is from" for docid in missing)
 
 
@@ -89,7 +89,7 @@ def _topic_problem(qid: str, exported: ExportedPool) -> str:
     return f"topic {qid}: has no {condition} instruction (it has: {carried}); choose another condition"
 
 
-def _documents(exported: ExportedPool) -> DocumentStore:
+def _store(exported: ExportedPool) -> DocumentStore:
     if exported.documents is None:
         raise UsageError("this form shows the documents' texts; give the documents")
     return exported.documents

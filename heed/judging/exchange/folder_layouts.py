@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest, parse_json, read_text, write_bytes, write_json
-from heed.judging.exchange.exported_pool import ExportedPool, new_folder, texts
+from heed.judging.exchange.exported_pool import ExportedPool, documents, new_folder
 from heed.judging.exchange.records import Label, Record, label_of
 from heed.progress import log
 from heed.types import UNJUDGED
@@ -68,8 +68,9 @@ def _configs(exported: ExportedPool, queries: dict[str, tuple[str, str]]) -> dic
     """Return the rows of each config; ``queries`` holds topic and condition by query id."""
     topics, pool = exported.topics, exported.pool
     listed = {full: pool[qid] for full, (qid, _) in queries.items()}
+    corpus = documents(exported, list(dict.fromkeys(chain.from_iterable(pool.values()))))
     configs: dict[str, Iterator[Row]] = {
-        "corpus": _corpus(exported),
+        "corpus": ({"_id": docid, "title": title, "text": text} for docid, title, text, *_ in corpus),
         "queries": ({"_id": full, "text": topics[qid].query} for full, (qid, _) in queries.items()),
         "top_ranked": ({"query-id": full, "corpus-ids": docids} for full, docids in listed.items()),
         "default": (
@@ -82,11 +83,6 @@ def _configs(exported: ExportedPool, queries: dict[str, tuple[str, str]]) -> dic
         texts_of = ((full, topics[qid].instructions[condition]) for full, (qid, condition) in queries.items())
         configs["instruction"] = ({"query-id": full, "instruction": text} for full, text in texts_of)
     return configs
-
-
-def _corpus(exported: ExportedPool) -> Iterator[Row]:
-    docids = dict.fromkeys(docid for docids in exported.pool.values() for docid in docids)
-    return ({"_id": docid, "title": title, "text": text} for docid, title, text in texts(exported, list(docids)))
 
 
 def _write_parquet(folder: Path, rows: Iterator[Row]) -> str:
@@ -110,7 +106,7 @@ def _write_parquet(folder: Path, rows: Iterator[Row]) -> str:
 
 def _readme(files: dict[str, str], exported: ExportedPool) -> str:
     configs = "\n".join(README_CONFIG.format(name=name, split=SPLIT, file=file) for name, file in files.items())
-    count = len({docid for docids in exported.pool.values() for docid in docids})
+    count = len(set(chain.from_iterable(exported.pool.values())))
     return README.format(configs=configs, documents=count, topics=len(exported.pool), unjudged=UNJUDGED)
 
 
@@ -132,7 +128,7 @@ def write_relevation(path: Path, exported: ExportedPool) -> None:
         if len(query) > QUERY_LENGTH or len(query.splitlines()) != 1 or "\t" in query
     )
     numbers = _numbers(list(exported.pool))
-    docids = list(dict.fromkeys(docid for docids in exported.pool.values() for docid in docids))
+    docids = list(dict.fromkeys(chain.from_iterable(exported.pool.values())))
     names = _file_names(docids)
     with new_folder(path) as part:
         _write_lines(part / "queries.tsv", (f"{numbers[qid]}\t{query}" for qid, query in queries.items()))
@@ -141,9 +137,8 @@ def write_relevation(path: Path, exported: ExportedPool) -> None:
             texts_of = {qid: exported.topics[qid].instructions[exported.condition] for qid in exported.pool}
             _write_lines(part / "instructions.txt", (f"{numbers[qid]}\n{text}\n" for qid, text in texts_of.items()))
         (part / "documents").mkdir()
-        for docid, title, text in texts(exported, docids):
-            content = f"{title}\n{text}" if title else text
-            (part / "documents" / names[docid]).write_bytes(content.encode())
+        for document in documents(exported, docids):
+            (part / "documents" / names[document.docid]).write_bytes(document.contents().encode())
         inverted = [{new: old for old, new in ids.items()} for ids in (numbers, names)]
         write_json(part / ID_MAP, dict(zip(("topics", "documents"), inverted, strict=True)))
     renamed = sum(name != docid for docid, name in names.items())

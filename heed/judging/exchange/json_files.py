@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 from heed.errors import DataError
 from heed.files import finished, parse_json, read_objects, read_text, unpacked_name, write_bytes, write_json
-from heed.judging.exchange.exported_pool import GRADES, ExportedPool, shown_documents, texts
+from heed.judging.exchange.exported_pool import GRADES, ExportedPool, documents, shown_documents
 from heed.judging.exchange.records import HELD, Label, Record, label_of, parse_fields
 from heed.progress import log
 
@@ -102,7 +102,7 @@ def _requests(exported: ExportedPool) -> Iterator[dict[str, Any]]:
         query = {"text": exported.topics[qid].under(exported.condition).text, "qid": qid}
         candidates = [
             {"docid": docid, "score": float(len(docids) - index), "doc": {"title": title, "text": text}}
-            for index, (docid, title, text) in enumerate(texts(exported, docids))
+            for index, (docid, title, text, *_) in enumerate(documents(exported, docids))
         ]
         yield {"query": query, "candidates": candidates}
 

@@ -8,7 +8,7 @@ from multiprocessing.pool import AsyncResult, ThreadPool
 from typing import NamedTuple
 
 from heed.errors import ModelError, UsageError
-from heed.judging.exchange.exported_pool import AT_ONCE, ExportedPool
+from heed.judging.exchange.exported_pool import ExportedPool, documents
 from heed.judging.model.chats import JudgeChat, LocalJudge
 from heed.judging.model.judge_prompts import EXPECTED, GRADES, conversation, parse_grade
 from heed.models.registry.entries import Model
@@ -91,10 +91,12 @@ class Judge:
 
     def _questions(self, pool: ExportedPool) -> Iterator[Question]:
         """Yield the question about every document of the pool; a table that is too long is cut between rows."""
-        for query, document in _pairs(pool):
-            whole = conversation(query.text, document.contents())
-            fits = self._chat.fits(whole, EXPECTED)
-            yield Question(query, document, whole if fits else self._shortened(query, document), not fits)
+        for qid, docids in pool.pool.items():
+            query = pool.topics[qid].under(pool.condition)
+            for document in documents(pool, docids):
+                whole = conversation(query.text, document.contents())
+                fits = self._chat.fits(whole, EXPECTED)
+                yield Question(query, document, whole if fits else self._shortened(query, document), not fits)
 
     def _shortened(self, query: Query, document: Document) -> list[Message]:
 
@@ -133,14 +135,3 @@ def _answered(chat: JudgeChat, questions: Iterable[Question], parallel: int) -> 
         raise
     finally:
         threads.terminate()
-
-
-def _pairs(pool: ExportedPool) -> Iterator[tuple[Query, Document]]:
-    """Yield every topic under the pool's condition with each of its documents, a few documents in memory."""
-    if pool.documents is None:
-        return
-    for qid, docids in pool.pool.items():
-        query = pool.topics[qid].under(pool.condition)
-        for start in range(0, len(docids), AT_ONCE):
-            for document in pool.documents.get(docids[start : start + AT_ONCE]):
-                yield query, document

@@ -1,7 +1,6 @@
 """Systems left out of a pool: the documents that it would lack without them, and the ranking of all runs then."""
 
 import logging
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from heed.judging.pools.pool_inputs import first_documents, system_of
 from heed.judging.pools.rank_fusion import ALL, fuse
 from heed.judging.pools.statistics import Lists
 from heed.measures.agreement import ORDER_MEASURES, kendall
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import PerTopic, mean
 from heed.measures.standard import standard
 from heed.progress import bar, log, logging_only
 from heed.types import Qrels, Run
@@ -182,7 +181,7 @@ def _effect(measure: str, before: Values, after: Values, names: Sequence[str]) -
 
 
 def _means(measure: str, values: Values) -> dict[str, float]:
-    return {name: math.fsum(of_run[measure].values()) / len(of_run[measure]) for name, of_run in values.items()}
+    return {name: mean(of_run[measure]) for name, of_run in values.items()}
 
 
 def _rank(name: str, means: Mapping[str, float]) -> int:

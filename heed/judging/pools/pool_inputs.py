@@ -13,6 +13,7 @@ from heed.formats.run_formats import read_any_run
 from heed.formats.topic_ids import number_hint
 from heed.formats.user_files import read_judgements
 from heed.measures.comparison_warnings import warn_of_same_runs
+from heed.measures.per_topic import judged as without_negative
 from heed.progress import bar, brief, log
 from heed.ranking import in_order, ranked
 from heed.types import CONDITIONS, Qrels, Run
@@ -138,13 +139,10 @@ def read_judged(option: str, paths: Sequence[Path]) -> Qrels:
     A negative grade is trec_eval's mark of a document that is pooled and not judged: it is no judgement.
     ``option`` is the option that named the files. Raises :class:`DataError` if nothing is judged.
     """
-    judged = merge_qrels(
-        {qid: {docid: grade for docid, grade in grades.items() if grade >= 0} for qid, grades in qrels.items()}
-        for qrels in map(read_judgements, paths)
-    )
-    if paths and not any(judged.values()):
+    merged = merge_qrels(without_negative(read_judgements(path)) for path in paths)
+    if paths and not any(merged.values()):
         raise DataError(f"{option} {paths[0]}: every grade is negative, so nothing is judged; give judgements")
-    return judged
+    return merged
 
 
 def merge_qrels(several: Iterable[Qrels]) -> Qrels:

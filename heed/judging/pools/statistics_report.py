@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 from heed.errors import DataError
 from heed.formats.pools import Pool
 from heed.judging.pools.build import BuiltPool, PoolInputs
-from heed.judging.pools.left_out import (
-    Documents,
-    LeftOut,
-    absent_at_depth,
-    absent_rebuilt,
-    leave_out,
-    pooled_or_judged,
-)
+from heed.judging.pools.left_out import Documents, LeftOut, absent_at_depth, absent_rebuilt, leave_out, pooled_or_judged
 from heed.judging.pools.pool_inputs import check_topics, qrels_by_topic, relevant_documents, system_of
 from heed.judging.pools.samples import StratumCounts, count_strata
 from heed.judging.pools.statistics import (

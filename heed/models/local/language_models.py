@@ -4,13 +4,14 @@ import json
 import re
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from heed.errors import ModelError, UsageError
 from heed.models.files.model_files import fingerprint, loading, local_copy, read_object, runs_remote_code
 from heed.models.local.network_checks import check_weights, warn_of_batches
-from heed.models.local.runtime import BACKENDS, Runtime
+from heed.models.local.runtime import BACKENDS, LocalModel, Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
 from heed.progress import warn
@@ -99,6 +100,19 @@ def load_tokenizer(model: Model) -> Any:
 
     with loading(model.source):
         return AutoTokenizer.from_pretrained(tokenizer_folder(model), trust_remote_code=runs_remote_code(model))
+
+
+class LanguageModel(LocalModel):
+    """A model that an engine runs, with its tokenizer."""
+
+    LOADED = "_engine"
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return load_tokenizer(self._model)
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
 def tokenizer_folder(model: Model) -> Path:

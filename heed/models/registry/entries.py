@@ -128,6 +128,9 @@ class Model(NamedTuple):
         return self._replace(max_length=tokens, query_length=query, document_length=document)
 
 
+FIELD_TYPES = get_type_hints(Model)
+
+
 class Registry:
     """The shipped entries and those of the user's files.
 
@@ -251,7 +254,7 @@ def _family_problems(family: Any) -> list[str]:
 def _converted(origin: str, field: str, value: Any) -> Any:
     """Return a JSON value as the type of ``field``: lists become tuples."""
     try:
-        return msgspec.convert(value, _field_types()[field])
+        return msgspec.convert(value, FIELD_TYPES[field])
     except msgspec.ValidationError as error:
         reason = str(error).replace("Expected", "expected", 1)
         raise DataError(f"{origin}: {field} is {repr(value)[:60]}, {reason}") from None
@@ -281,11 +284,6 @@ def _shipped() -> dict[str, Model]:
         name: model._replace(family=model.family or (BI_ENCODER if model.status != "named" or model.query else ""))
         for name, model in entries.items()
     }
-
-
-@cache
-def _field_types() -> dict[str, Any]:
-    return get_type_hints(Model)
 
 
 def _read_trained(folder: str) -> Model | None:

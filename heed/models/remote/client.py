@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from heed.errors import ServiceError, UsageError
+from heed.errors import ServiceError, UsageError, request_reason
 from heed.models.remote.endpoints import Endpoint
 from heed.progress import log
 from heed.types import Config
@@ -130,7 +130,7 @@ class Client:
         except requests.Timeout:
             raise _RetryError(f"no answer within {self._timeout[1]:g} s") from None
         except requests.RequestException as error:
-            raise _RetryError(f"no connection ({self._clean(_reason(error))})") from None
+            raise _RetryError(f"no connection ({self._clean(request_reason(error))})") from None
         if answer.status_code != requests.codes.ok:
             self._fail(path, answer.status_code, content.decode("utf-8", "replace"), answer.headers.get("Retry-After"))
         try:
@@ -198,12 +198,6 @@ class Client:
             text = text.replace(self.endpoint.key, "***")
         line = " ".join(text.split())
         return line if len(line) <= 200 else f"{line[:199]}…"
-
-
-def _reason(error: Exception) -> str:
-    """Return the cause of an error of requests, without the history of its retries."""
-    first = error.args[0] if error.args else error
-    return str(getattr(first, "reason", first)) or type(error).__name__
 
 
 def _message(text: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 from heed.errors import ModelError
 from heed.models.files.model_files import local_copy
-from heed.models.local.language_models import base_of, load_config, load_tokenizer, network_config
-from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.local.language_models import LanguageModel, base_of, load_config, network_config
+from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
@@ -28,10 +28,8 @@ def local_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker
     return ListwiseReranker(model, LocalChat(model, runtime, pieces(model, prompt).thought), prompt)
 
 
-class LocalChat(LocalModel):
+class LocalChat(LanguageModel):
     """A causal language model as a :class:`heed.models.rerankers.listwise.Chat`."""
-
-    LOADED = "_engine"
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT, thought: int = 0) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
@@ -131,9 +129,6 @@ class LocalChat(LocalModel):
         special = [re.escape(token.content) for token in added if token.special and len(token.content) > 1]
         return re.compile("|".join(special) or r"(?!)")
 
-    def _ids(self, text: str) -> list[int]:
-        return list(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-
     @cached_property
     def _room(self) -> int:
         """The most tokens of question and answer."""
@@ -157,10 +152,6 @@ class LocalChat(LocalModel):
         settings = config.from_pretrained(folder) if is_there else config.from_model_config(load_config(self._model))
         ends = self._tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
         return [ends] if isinstance(ends, int) else list(ends or [])
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return load_tokenizer(self._model)
 
 
 def _without_system(conversation: Sequence[Message]) -> list[Message]:

@@ -6,14 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from heed.errors import ModelError
-from heed.models.local.language_models import (
-    check_entry,
-    entry_ids,
-    load_config,
-    load_tokenizer,
-    network_config,
-)
-from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.local.language_models import LanguageModel, check_entry, entry_ids, load_config, network_config
+from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.rerankers.yes_no import score_of
@@ -28,7 +22,7 @@ THOUGHT = 8192  # tokens of one thought, as in Rank1's rank1.py (max_tokens)
 LEAST = 512  # tokens of a thought for which a document is cut; where a prompt leaves fewer than THOUGHT, it is shorter
 
 
-class ReasoningReranker(LocalModel):
+class ReasoningReranker(LanguageModel):
     """A causal language model of family ``reasoning`` as a :class:`heed.types.Reranker`.
 
     The model continues its prompt, which ends in ``<think>``, greedily until it writes
@@ -37,8 +31,6 @@ class ReasoningReranker(LocalModel):
     within 8192 tokens, or within those that its prompt leaves, is cut after its last sentence and ended
     for the model, as Rank1's code does.
     """
-
-    LOADED = "_engine"
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
@@ -49,10 +41,6 @@ class ReasoningReranker(LocalModel):
             "reasoning": [recipe_version("reasoning"), THOUGHT, LEAST],
             **engine_config(model, runtime.inference),
         }
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return load_tokenizer(self._model)
 
     @cached_property
     def _limit(self) -> int:
@@ -115,10 +103,6 @@ class ReasoningReranker(LocalModel):
             return [*prompt, *self._ids(before + end)]
         text = self._tokenizer.decode(prompt, clean_up_tokenization_spaces=False)
         return self._ids(f"{text}\n{whole_sentences(thought)}\n{END}")
-
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return ids
 
 
 def whole_sentences(thought: str) -> str:

@@ -5,14 +5,14 @@ from functools import cached_property
 from typing import Any
 
 from heed.models.local.language_models import (
+    LanguageModel,
     check_entry,
     entry_ids,
     limit_of,
     load_config,
-    load_tokenizer,
     network_config,
 )
-from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
@@ -21,7 +21,7 @@ from heed.reuse import recipe_version
 from heed.types import Config, Document, Query
 
 
-class YesNoReranker(LocalModel):
+class YesNoReranker(LanguageModel):
     """A language model of family ``causal`` or ``seq2seq`` as a :class:`heed.types.Reranker`.
 
     A score is ``logit(yes) − logit(no)`` of the entry's ``tokens`` as the answer's first word, the
@@ -29,8 +29,6 @@ class YesNoReranker(LocalModel):
     as P(yes) does, but does not saturate: at 1.0 P(yes) makes ties that the model did not mean.
     With one of ``tokens`` a score is its logit.
     """
-
-    LOADED = "_engine"
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT, share_prefix: bool = True) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
@@ -46,10 +44,6 @@ class YesNoReranker(LocalModel):
             **engine_config(model, runtime.inference),
         }
         self._share_prefix = share_prefix
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return load_tokenizer(self._model)
 
     @cached_property
     def _prompts(self) -> Prompts:

@@ -4,18 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, cos, floor, pi, sin
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import (
-    TEXT,
-    Spec,
-    chart,
-    layer,
-    level,
-    linked,
-    marks,
-    note,
-    number,
-    short,
-)
+from heed.report.charts.vega_lite import TEXT, Spec, chart, layer, level, linked, marks, note, number, short
 
 Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
 Links = Mapping[tuple[str, str], str]  # (system, part) -> link in the page

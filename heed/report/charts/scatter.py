@@ -3,18 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import (
-    BLUE,
-    GREY,
-    Spec,
-    chart,
-    layer,
-    level,
-    linked,
-    marks,
-    number,
-    short,
-)
+from heed.report.charts.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, short
 from heed.report.page_links import systems_link
 
 SIZE = (400, 300)  # pixels

@@ -16,7 +16,7 @@ FILE = "topics.json"
 
 
 class StoredTopic(msgspec.Struct):
-    """A topic as :class:`heed.types.Topic` has it."""
+    """A topic as :class:`heed.types.Topic` has it, of its fields those that systems read."""
 
     qid: str
     lang: str
@@ -52,16 +52,13 @@ def write_topics_file(folder: Path, collection: Collection, store: Path, documen
         "store": os.path.relpath(store, folder),
         "documents": documents,
         "pairs": [[pair.base, pair.new] for pair in collection.judging.pairs],
-        "topics": [_without_description(topic) for topic in collection.topics],
+        "topics": [
+            {name: getattr(topic, name) for name in StoredTopic.__struct_fields__} for topic in collection.topics
+        ],
         "qrels": collection.judging.qrels,
     }
     lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items())
     write_bytes(folder / FILE, ("{" + ",\n ".join(lines) + "}\n").encode())
-
-
-def _without_description(topic: Topic) -> dict[str, Any]:
-    """Return the topic's fields that systems read."""
-    return {name: value for name, value in topic._asdict().items() if name != "description"}
 
 
 def read_topics_file(folder: Path) -> TopicsFile | None:

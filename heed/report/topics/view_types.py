@@ -77,7 +77,7 @@ class Absence(TypedDict):
     reason: str
 
 
-class TopicView(TypedDict):
+class TopicView(TopicEntry):
     """A topic with all systems' rankings.
 
     ``narratives`` by condition, without ``query``; ``titles`` parallel to ``docids``, first words where there is none;
@@ -85,11 +85,6 @@ class TopicView(TypedDict):
     ``values`` by system, condition (or pair, ``original>changed``) and measure, on the measures' own scales.
     """
 
-    qid: str
-    base: str
-    type: str
-    query: str
-    language: LanguageData
     narratives: dict[str, Narrative]
     docids: list[str]
     titles: list[str]

@@ -71,7 +71,9 @@ def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
 
     Raises :class:`DataError` for an unknown topic.
     """
-    topic = _topic(explored, qid)
+    if qid not in explored.topics:
+        raise DataError(f"{explored.path}: no topic {qid!r}; expected one of its {len(explored.topics)} topics")
+    topic = explored.topics[qid]
     judged = explored.judged(topic)
     lists = {
         key: listed
@@ -87,7 +89,10 @@ def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
     index_of = {docid: index for index, docid in enumerate(docids)}
     rankings: dict[str, dict[str, Ranking]] = {}
     for (system, condition), listed in lists.items():
-        rankings.setdefault(system, {})[condition] = _ranking(listed, index_of)
+        places = [index_of[docid] for docid in listed.docids]
+        rankings.setdefault(system, {})[condition] = Ranking(
+            length=listed.length, documents=places, ranks=listed.ranks, scores=[*listed.scores]
+        )
     return TopicView(
         **_entry(topic),
         narratives=narratives(explored, topic),
@@ -100,21 +105,10 @@ def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
     )
 
 
-def _topic(explored: Explored, qid: str) -> Topic:
-    if qid not in explored.topics:
-        raise DataError(f"{explored.path}: no topic {qid!r}; expected one of its {len(explored.topics)} topics")
-    return explored.topics[qid]
-
-
 def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
     """Return the documents of a topic's lists, and those that are judged, each once."""
     listed = dict.fromkeys(chain.from_iterable(each.docids for each in lists.values()))
     return [*(listed | dict.fromkeys(sorted(explored.judged(topic))))]
-
-
-def _ranking(listed: RankedList, index_of: Mapping[str, int]) -> Ranking:
-    documents = [index_of[docid] for docid in listed.docids]
-    return Ranking(length=listed.length, documents=documents, ranks=listed.ranks, scores=[*listed.scores])
 
 
 def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str, list[int | None]]:

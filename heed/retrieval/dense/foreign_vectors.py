@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import DataError, fail
-from heed.files import digest, digest_json, finished, write_bytes
+from heed.files import digest, digest_json, write_bytes
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, timed, warn
 from heed.retrieval.dense.vector_files import Part, form_of, read_parts
-from heed.retrieval.dense.vectors import SHARD, Vectors, document_config
+from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, write_matrix
 from heed.reuse import NOTE, Recipe, ensure_folder, folder_note, recipe_version
 from heed.types import Document, Encoder, Matrix
 
@@ -215,8 +215,7 @@ def _write(folder: Path, rows: _Rows, order: NDArray[np.int64], store: DocumentS
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
         infinite += _picked(docids, start, ~np.isfinite(lengths))
         uneven += _picked(docids, start, np.abs(lengths - 1) > UNEVEN) if unit else []
-        with finished(folder / f"shard-{number:05}.npy") as stream:
-            np.save(stream, vectors, allow_pickle=False)
+        write_matrix(folder / f"shard-{number:05}.npy", vectors)
     fail(_misfits(rows.path, infinite, uneven))
     write_bytes(folder / "docids.txt", "\n".join(docids).encode())
 

@@ -74,12 +74,8 @@ def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
     """Return the model of ``store``, computed unless it is there for the same documents."""
     recipe: Config = {**SETTINGS, "documents": store.digest}
     ensure_folder(folder, recipe, lambda part: _fit(part / MODEL, store))
-    return _opened(folder, recipe)
-
-
-def _opened(folder: Path, config: Config) -> Lsa:
     with np.load(folder / MODEL, allow_pickle=False) as model:
-        return Lsa(config, model["idf"], model["components"])
+        return Lsa(recipe, model["idf"], model["components"])
 
 
 def _fit(target: Path, store: DocumentStore) -> None:

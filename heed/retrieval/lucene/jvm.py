@@ -135,13 +135,10 @@ def options(heap: str) -> list[str]:
     # -Xrs leaves the signals (Ctrl-C) to Python; Lucene 10 wants native access, and Lucene 9 what Java 24 warns about
     unsafe = ["--sun-misc-unsafe-memory-access=allow"] if _version(Path(os.environ["JAVA_HOME"])) >= WARNING else []
     native = "--enable-native-access=ALL-UNNAMED"
-    return [f"-Xmx{heap}", "-Xrs", "-XX:-UsePerfData", native, *unsafe, *_logging_options()]
-
-
-def _logging_options() -> list[str]:
-    """Return options for log4j's simplest logger, at ERROR: Anserini logs every step, and others start slower."""
-    simple = "org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
-    return [f"-Dlog4j2.loggerContextFactory={simple}", "-Dorg.apache.logging.log4j.simplelog.level=ERROR"]
+    # log4j's simplest logger, at ERROR: Anserini logs every step, and others start slower
+    simple = "-Dlog4j2.loggerContextFactory=org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
+    errors = "-Dorg.apache.logging.log4j.simplelog.level=ERROR"
+    return [f"-Xmx{heap}", "-Xrs", "-XX:-UsePerfData", native, *unsafe, simple, errors]
 
 
 def _java_home() -> Path:

@@ -1,12 +1,13 @@
 """Write a Lucene index from Python's strings: documents as Anserini's generator makes them, without JSON between."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from heed.memory import batches
 from heed.retrieval.lucene.jvm import BULK, java
 
 LUCENE = "org.apache.lucene"
@@ -54,7 +55,7 @@ def _add_documents(
     add, as_list, count = java(BULK).addDocuments, java("java.util.Arrays").asList, 0
     names = as_list(*fields)
     waiting: deque[Future[Any]] = deque()
-    for batch in _batches(rows):
+    for batch in batches(rows, CHARACTERS_AT_ONCE, lambda row: sum(map(len, row)), BATCH):
         count += len(batch)
         # made here and not in the threads: pyjnius mixes up objects of one class that two threads make
         texts = as_list(*chain.from_iterable(batch))
@@ -64,16 +65,3 @@ def _add_documents(
     for future in waiting:
         future.result()
     return count
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    characters = 0
-    for row in rows:
-        batch.append(row)
-        characters += sum(map(len, row))
-        if len(batch) == BATCH or characters >= CHARACTERS_AT_ONCE:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
