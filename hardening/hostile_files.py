@@ -1,14 +1,19 @@
 """Files that are too long, too deep, packed too tight, in no encoding, or not what they say."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import re
 import tarfile
 import time
+import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+
+import zstandard
 
 from hardening.fuzz import CORPUS
 from hardening.readers import READERS, Reader
@@ -56,16 +61,29 @@ def _one_line(readers: Iterable[Reader], folder: Path) -> list[str]:
     return problems
 
 
-def _bombs(readers: Iterable[Reader], folder: Path) -> list[str]:
-    """Ten megabytes that unpack to ten gigabytes."""
-    bomb = gzip.compress(bytes(MEMBER), mtime=0) * MEMBERS
+def _bombs(pack: Callable[[bytes], bytes], readers: Iterable[Reader], folder: Path) -> list[str]:
+    """At most ten megabytes that unpack to ten gigabytes."""
+    bomb = pack(bytes(MEMBER)) * MEMBERS
     problems = []
     for reader in readers:
         path = folder / f"input{reader.suffix}"
-        path = path if path.suffix == ".gz" else path.with_name(f"{path.name}.gz")
         path.write_bytes(bomb)
         problems += _read_file(reader, path)
     return problems
+
+
+def greedy() -> dict[str, bytes]:
+    """Files of one letter that ask for gigabytes to be unpacked: 3 GiB for xz's dictionary, 2 GiB for zstd's window."""
+    flags, block = b"\0\1", b"\2\0\x21\1\x27\0\0\0"  # by the format's specification, with the size as 0x27
+    checked = [part + zlib.crc32(part).to_bytes(4, "little") for part in (flags, block)]
+    return {
+        "xz": b"\xfd7zXZ\0" + b"".join(checked) + b"\1\0\x001\0",
+        "zstd": b"\x28\xb5\x2f\xfd" + b"\0\xa8" + b"\x09\0\x001",  # RFC 8878, 3.1.1: 0xa8 is 2 ** 31
+    }
+
+
+def _windows(folder: Path) -> list[str]:
+    return _read_all([(reader, content) for reader in OF_FILES for content in greedy().values()], folder)
 
 
 def _workbook(folder: Path) -> list[str]:
@@ -174,12 +192,23 @@ def _links(folder: Path) -> list[str]:
     return problems
 
 
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": partial(gzip.compress, mtime=0),
+    "bzip2": bz2.compress,
+    "xz": partial(lzma.compress, preset=1),
+    "zstd": zstandard.ZstdCompressor().compress,
+}
 PARTS = 4  # so that no case takes all the time
 OF_FILES = [one for one in READERS if one.name not in ("answer", "passage", "thought")]  # which read texts
 
 CASES: dict[str, Callable[[Path], list[str]]] = {
     **{f"line-{at + 1}": partial(_one_line, OF_FILES[at::PARTS]) for at in range(PARTS)},
-    **{f"gzip-{at + 1}": partial(_bombs, OF_FILES[at::PARTS]) for at in range(PARTS)},
+    **{
+        f"{form}-{at + 1}": partial(_bombs, pack, OF_FILES[at::PARTS])
+        for form, pack in PACKERS.items()
+        for at in range(PARTS)
+    },
+    "windows": _windows,
     "workbook": _workbook,
     "deep": _deep,
     "laughs": _laughs,

@@ -63,7 +63,7 @@ def _expected(path: Path) -> object:
 def _documents(path: Path) -> object:
     from heed.formats.documents import Files
 
-    return list(Files([path]).lines())
+    return list(Files([path], "zho").lines())
 
 
 def _tables(form: str, path: Path) -> object:
@@ -124,7 +124,7 @@ def _training(path: Path) -> object:
 def _judgements(path: Path) -> object:
     from heed.judging.exchange.judgements import count_votes, read_judgements
 
-    return count_votes(read_judgements([path]), {}, None)
+    return count_votes(read_judgements([path], encoding="zho"), {}, None)
 
 
 def _check(track: str, path: Path) -> object:

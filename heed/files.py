@@ -1,24 +1,41 @@
-"""Files: atomic writes, digests, gzip by suffix, one writer a folder."""
+"""Files: atomic writes, digests, compression by the first bytes, encodings, one writer a folder."""
 
+import bz2
+import errno
 import fcntl
 import gzip
 import hashlib
+import io
 import json
+import lzma
 import os
 import re
 import shutil
+import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
+import zstandard
+
+from heed.encodings import encoding_of, in_utf8, named
 from heed.errors import DataError
+from heed.progress import log
 
 LONGEST_LINE = 1 << 26  # bytes: far above the documents of known collections, and fits into memory several times
 LARGEST = 1 << 29  # unpacked bytes of a file that is read whole: a few kilobytes of gzip can be terabytes
 PIECE = 1 << 20  # bytes
-UNREADABLE = (OSError, EOFError, zlib.error)  # what opening and reading raise, gzip's included
+WINDOW = 1 << 27  # bytes of memory to unpack xz and zstd: zstd's own limit, twice that of xz -9
+FED = 1 << 10  # packed bytes at once: no more than 32 MiB of zstd or xz
+PACKED = re.compile(  # how compressed files begin; zstd's second form is of pzstd
+    rb"(?P<gzip>\x1f\x8b)|(?P<bzip2>BZh[1-9][1\x17])|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\(\xb5/\xfd|P\*M\x18)"
+)
+LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$")
+# what opening and reading raise, of compressed files too
+UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # characters that no id may hold; white space apart
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -47,7 +64,7 @@ def _open_locked(path: Path) -> IO[bytes]:
     while True:
         stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "wb")
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(path, stream)
             if _is(path, stream):
                 stream.truncate()
                 return stream
@@ -61,6 +78,22 @@ def _open_locked(path: Path) -> IO[bytes]:
             stream.close()
             raise
         stream.close()  # another process has just removed or renamed this file, and it locks nothing any more
+
+
+def _lock(path: Path, stream: IO[bytes]) -> None:
+    """Lock a file as it is open here; raises BlockingIOError while another opening, of this process too, has it."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in LOCKLESS:
+            raise
+        try:  # a lock as flock's, but of POSIX, which Lustre and NFS may have nevertheless
+            fcntl.fcntl(stream, fcntl.F_OFD_SETLK, struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        except (OSError, AttributeError) as other:
+            if isinstance(other, BlockingIOError):
+                raise
+            where = f"{path.parent}: this file system has no locks ({error.strerror})"
+            raise DataError(f"{where}; choose a folder on another, or mount it with them (of Lustre: flock)") from other
 
 
 def _is(path: Path, stream: IO[bytes]) -> bool:
@@ -120,9 +153,39 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, f"{text}\n".encode())
 
 
-def open_packed(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes, gunzipped by suffix; opening and reading raise ``UNREADABLE``."""
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+def unpacked_name(path: Path) -> str:
+    """Return the name of a file without the suffix of a compressed one, such as ``.gz``."""
+    return SUFFIX.sub("", path.name)
+
+
+def unpacked(path: Path) -> Iterator[bytes]:
+    """Yield a file's bytes in pieces, unpacked if the first say gzip, bzip2, xz or zstd; raises ``UNREADABLE``."""
+    with path.open("rb") as file:
+        form = PACKED.match(file.peek(8))
+        kind = form.lastgroup if form else ""
+        if kind == "xz":
+            yield from _unpacked(file, lambda: lzma.LZMADecompressor(memlimit=WINDOW))
+        elif kind == "zstd":
+            yield from _unpacked(file, zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj)
+        else:
+            stream = gzip.GzipFile(fileobj=file) if kind == "gzip" else bz2.BZ2File(file) if kind == "bzip2" else file
+            yield from iter(lambda: stream.read(PIECE), b"")
+
+
+def _unpacked(file: IO[bytes], start: Callable[[], Any]) -> Iterator[bytes]:
+    """Yield what is in a compressed file; ``start`` returns what unpacks one of the parts that it has."""
+    unpacker, content = start(), bytearray()
+    while packed := file.read(FED):
+        while packed:
+            unpacker = start() if unpacker.eof else unpacker
+            content += unpacker.decompress(packed)
+            packed = unpacker.unused_data
+        if len(content) >= PIECE:
+            yield bytes(content)
+            content.clear()
+    if not unpacker.eof:
+        raise EOFError("the compressed data end too early")
+    yield bytes(content)
 
 
 def why_unreadable(error: Exception, position: str = "") -> str:
@@ -141,18 +204,16 @@ def unreadable(path: Path, error: Exception, position: str = "") -> DataError:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, gunzipped by suffix; raises :class:`DataError` above ``LARGEST`` bytes."""
+    """Return the content of a file, unpacked; raises :class:`DataError` above ``LARGEST`` bytes."""
+    content = bytearray()
     try:
-        with open_packed(path) as stream:
-            pieces, size = [], 0
-            while piece := stream.read(PIECE):
-                pieces.append(piece)
-                size += len(piece)
-                if size > LARGEST:
-                    raise DataError(f"{path}: unpacked more than {LARGEST} bytes, too much to be read at once")
-            return b"".join(pieces)
+        for piece in in_utf8(unpacked(path)):
+            content += piece
+            if len(content) > LARGEST:
+                raise DataError(f"{path}: unpacked more than {LARGEST} bytes, too much to be read at once")
     except UNREADABLE as error:
         raise unreadable(path, error) from error
+    return bytes(content)
 
 
 def parse_json(text: str) -> Any:
@@ -178,39 +239,74 @@ def check_unicode(value: Any) -> None:
         raise ValueError("half of a surrogate pair, a broken \\u escape") from error
 
 
-def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield ``(line number from 1, line with its end)`` of a file, gunzipped by suffix.
+def read_text(path: Path, encoding: str | None = None) -> str:
+    """Return the text of a file that is read whole; see :func:`read_lines`."""
+    return "".join(_texts(path, encoding, [(1, read_bytes(path))]))
 
-    Raises :class:`DataError` with the line number where a line is longer than ``LONGEST_LINE`` bytes, and when the
-    file is missing or its gzip stream is cut.
+
+def read_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield a file, unpacked, in pieces of about ``PIECE`` bytes: ``(number of the first line from 1, whole lines)``.
+
+    A text with the byte-order mark of UTF-16 or UTF-32 comes as UTF-8. Raises :class:`DataError` with the line number
+    where a line is longer than ``LONGEST_LINE`` bytes, and when the file is missing or its compressed data are cut.
     """
-    line_no = 0
+    line_no, rest = 1, b""
     try:
-        with open_packed(path) as stream:
-            for line_no, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
-                if len(raw) > LONGEST_LINE:
-                    raise DataError(f"{path}, line {line_no}: longer than {LONGEST_LINE} bytes; is it a text file?")
-                yield line_no, raw
+        for piece in in_utf8(unpacked(path)):
+            lines, newline, rest = (rest + piece).rpartition(b"\n")
+            too_long = len(lines) + len(rest) > LONGEST_LINE  # or nearly so
+            for number, line in enumerate((lines + newline + rest).split(b"\n") if too_long else (), line_no):
+                if len(line) > LONGEST_LINE:
+                    raise DataError(f"{path}, line {number}: longer than {LONGEST_LINE} bytes; is it a text file?")
+            if newline:
+                yield line_no, lines + newline
+                line_no += lines.count(b"\n") + 1
+        if rest:
+            yield line_no, rest
     except UNREADABLE as error:
-        raise unreadable(path, error, f" after line {line_no}" if line_no else "") from error
+        raise unreadable(path, error, f" after line {line_no - 1}" if line_no > 1 else "") from error
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number from 1, line without its end)`` of a UTF-8 file; its byte-order mark is dropped.
+def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield ``(line number from 1, line with its end)`` of a file; see :func:`read_pieces`."""
+    for line_no, piece in read_pieces(path):
+        yield from enumerate(io.BytesIO(piece), line_no)
 
-    Raises :class:`DataError` as :func:`read_raw_lines` does, and where the bytes are not UTF-8.
+
+def read_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+    """Yield ``(line number from 1, line without its end)`` of a text file; its byte-order mark is dropped.
+
+    A file that is not UTF-8 is in ``encoding``: Python's name of one, or the code of a language, of whose encodings it
+    is the one that is clearly the best for the first lines that are not ASCII; one line says which. Files of Heed's own
+    have the ``encoding`` None. Raises :class:`DataError` as :func:`read_pieces` does, and where no encoding fits.
     """
-    for line_no, raw in read_raw_lines(path):
+    line_no = 1
+    for text in _texts(path, encoding, read_pieces(path)):
+        yield from enumerate((line.rstrip("\r\n") for line in io.StringIO(text, newline="\n")), line_no)
+        line_no += text.count("\n")
+
+
+def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]) -> Iterator[str]:
+    known = ""  # the encoding, when there was a character that is not ASCII
+    for line_no, piece in pieces:
         try:
-            text = raw.decode("utf-8-sig" if line_no == 1 else "utf-8")
+            if not known and not piece.isascii():
+                known = encoding_of(piece, encoding)
+            yield piece.decode(known or "ascii").removeprefix("\ufeff" if line_no == 1 else "")
         except UnicodeDecodeError as error:
-            raise DataError(f"{path}, line {line_no}: not UTF-8 ({error.reason}); convert the file to UTF-8") from error
-        yield line_no, text.rstrip("\r\n")
+            line_no += piece.count(b"\n", 0, error.start)
+            name = "" if encoding is None else ", or name its encoding with --encoding NAME"
+            form = (known or (named(encoding) or ["UTF-8"])[0]).upper()
+            raise DataError(
+                f"{path}, line {line_no}: not {form} ({error.reason}); convert the file to UTF-8{name}"
+            ) from error
+    if known and not known.startswith("utf"):
+        log.info(f"{path}: not UTF-8, read as {known}")
 
 
-def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(path: Path, encoding: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield ``(line number, JSON object)`` for each line that is not blank; raises :class:`DataError` for another."""
-    for line_no, line in read_lines(path):
+    for line_no, line in read_lines(path, encoding):
         if not line.strip():
             continue
         try:

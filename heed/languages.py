@@ -11,45 +11,49 @@ from heed.errors import UsageError
 
 
 class Language(NamedTuple):
-    """``code`` as in topics and runs (ISO 639-3), ``short`` as in Anserini and ir_datasets (639-1)."""
+    """``code`` as in topics and runs (ISO 639-3), ``short`` as in Anserini and ir_datasets (639-1).
+
+    ``encodings`` are Python's names of those that its files may be in where they are not UTF-8.
+    """
 
     code: str
     short: str
     name: str
+    encodings: tuple[str, ...] = ()
 
 
 LANGUAGES = {
     language.code: language
     for language in (
-        Language("eng", "en", "English"),
-        Language("zho", "zh", "Chinese"),
-        Language("fas", "fa", "Persian"),
-        Language("rus", "ru", "Russian"),
-        Language("ara", "ar", "Arabic"),
+        Language("eng", "en", "English", ("cp1252",)),
+        Language("zho", "zh", "Chinese", ("gb18030", "big5")),
+        Language("fas", "fa", "Persian", ("cp1256",)),
+        Language("rus", "ru", "Russian", ("cp1251", "koi8_r")),
+        Language("ara", "ar", "Arabic", ("cp1256", "iso8859_6")),
         Language("ben", "bn", "Bengali"),
-        Language("dan", "da", "Danish"),
-        Language("deu", "de", "German"),
-        Language("ell", "el", "Greek"),
-        Language("fin", "fi", "Finnish"),
-        Language("fra", "fr", "French"),
+        Language("dan", "da", "Danish", ("cp1252",)),
+        Language("deu", "de", "German", ("cp1252",)),
+        Language("ell", "el", "Greek", ("cp1253", "iso8859_7")),
+        Language("fin", "fi", "Finnish", ("cp1252",)),
+        Language("fra", "fr", "French", ("cp1252",)),
         Language("hin", "hi", "Hindi"),
-        Language("hun", "hu", "Hungarian"),
-        Language("ind", "id", "Indonesian"),
-        Language("ita", "it", "Italian"),
-        Language("jpn", "ja", "Japanese"),
-        Language("kor", "ko", "Korean"),
-        Language("nld", "nl", "Dutch"),
-        Language("nor", "no", "Norwegian"),
-        Language("pol", "pl", "Polish"),
-        Language("por", "pt", "Portuguese"),
-        Language("spa", "es", "Spanish"),
-        Language("swa", "sw", "Swahili"),
-        Language("swe", "sv", "Swedish"),
+        Language("hun", "hu", "Hungarian", ("cp1250", "iso8859_2")),
+        Language("ind", "id", "Indonesian", ("cp1252",)),
+        Language("ita", "it", "Italian", ("cp1252",)),
+        Language("jpn", "ja", "Japanese", ("cp932", "euc_jp")),
+        Language("kor", "ko", "Korean", ("cp949",)),
+        Language("nld", "nl", "Dutch", ("cp1252",)),
+        Language("nor", "no", "Norwegian", ("cp1252",)),
+        Language("pol", "pl", "Polish", ("cp1250", "iso8859_2")),
+        Language("por", "pt", "Portuguese", ("cp1252",)),
+        Language("spa", "es", "Spanish", ("cp1252",)),
+        Language("swa", "sw", "Swahili", ("cp1252",)),
+        Language("swe", "sv", "Swedish", ("cp1252",)),
         Language("tel", "te", "Telugu"),
-        Language("tha", "th", "Thai"),
-        Language("tur", "tr", "Turkish"),
-        Language("ukr", "uk", "Ukrainian"),
-        Language("vie", "vi", "Vietnamese"),
+        Language("tha", "th", "Thai", ("cp874",)),
+        Language("tur", "tr", "Turkish", ("cp1254",)),
+        Language("ukr", "uk", "Ukrainian", ("cp1251", "koi8_u")),
+        Language("vie", "vi", "Vietnamese", ("cp1258",)),
     )
 }
 

@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="[LANG=]PATH",
-        help="documents: .jsonl[.gz], folders, indexes/…/documents, or lists of docids, one a line",
+        help="documents: .jsonl, folders, indexes/…/documents, or lists of docids, one a line",
     )
     rules.add_argument("--reranking", type=Path, metavar="PATH", help="run or pool (.jsonl) that was to be reranked")
     output = command.add_argument_group("output")

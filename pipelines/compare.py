@@ -26,7 +26,7 @@ from heed.measures.system_comparison import Comparison, Systems, compare_systems
 from heed.progress import gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of
-from pipelines.options.data import run_reading_options
+from pipelines.options.data import encoding_option, run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -46,11 +46,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed compare``."""
     parser = command_parser("compare", "BASE NEW [REVERSED] | --runs DIR", __doc__, EXAMPLES)
     parser.add_argument(
-        "run",
-        nargs="*",
-        type=Path,
-        metavar="RUN",
-        help="TREC run, rank_llm's JSON, MTEB's predictions; .gz",
+        "run", nargs="*", type=Path, metavar="RUN", help="TREC run, rank_llm's JSON, MTEB's predictions"
     )
     parser.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of this results folder")
     parser.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")
@@ -66,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
     run_reading_options(parser)
+    encoding_option(parser)
     parser.add_argument(
         "--measure",
         action="append",
@@ -160,7 +157,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     from heed.formats.run_formats import read_any_run
 
     roles = ("base", "new", "reversed")
-    runs = [select(read_any_run(path, options.subset), role) for path, role in zip(options.run, roles, strict=False)]
+    read = [read_any_run(path, options.subset, options.encoding or options.lang or "") for path in options.run]
+    runs = [select(run, role) for run, role in zip(read, roles, strict=False)]
     warn_of_tags(options.run)
     qrels, new_qrels = _judgements(options)
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs, (qrels, new_qrels))
@@ -181,8 +179,9 @@ def _judgements(options: argparse.Namespace) -> tuple[Qrels, Qrels]:
     from heed.languages import language
 
     lang = language(options.lang).code if options.lang else None
-    qrels = read_judgements(options.qrels, lang) if options.qrels else {}
-    return qrels, read_judgements(options.new_qrels, lang) if options.new_qrels else {}
+    encoding = options.encoding or lang or ""
+    qrels = read_judgements(options.qrels, lang, encoding) if options.qrels else {}
+    return qrels, read_judgements(options.new_qrels, lang, encoding) if options.new_qrels else {}
 
 
 def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]) -> None:

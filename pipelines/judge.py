@@ -159,7 +159,9 @@ def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | 
 
     if not options.qrels:
         return None
-    return compare_judgements(read_judgements(options.qrels), judged.grades, read_runs(options.run), GRADES)
+    encoding = options.encoding or options.lang or ""
+    qrels = read_judgements(options.qrels, None, encoding)
+    return compare_judgements(qrels, judged.grades, read_runs(options.run, None, encoding), GRADES)
 
 
 def _write(

@@ -12,6 +12,7 @@ from heed.measures.agreement import same_grades
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of
+from pipelines.options.data import encoding_option
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
@@ -59,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
         "pooled and not judged",
     )
     command.add_argument("--map", type=Path, metavar="IDS", help="of Relevation's results: ids.json of the export")
+    encoding_option(command)
     log_options(command)
     return command
 
@@ -66,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     grades = parse_grades(options.grades)
     with timed("judgements") as work:
-        judgements = read_judgements(options.file, options.map, options.condition)
+        judgements = read_judgements(options.file, options.map, options.condition, encoding=options.encoding or "")
         work.did(len(judgements), "records")
     votes = count_votes(judgements, grades, read_pool(options.pool) if options.pool else None)
     pairs = agreements(votes, grades.values())

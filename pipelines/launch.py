@@ -135,7 +135,9 @@ def names_of(systems: Sequence[str] | None, by_default: Sequence[str]) -> list[s
 def external_runs(options: argparse.Namespace, experiment: Experiment) -> dict[str, dict[str, Run]]:
     """Return the runs of --run by system and condition; raise :class:`UsageError` for names that no file can have."""
     by_system: dict[str, dict[str, Run]] = {}
-    external = read_external_runs(options.run or [], experiment.collection.topics, experiment.conditions)
+    collection = experiment.collection
+    encoding = options.encoding or collection.language.code
+    external = read_external_runs(options.run or [], collection.topics, experiment.conditions, encoding)
     for (name, condition), run in external.items():
         check_name(name)
         by_system.setdefault(name, {})[condition] = run

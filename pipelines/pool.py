@@ -30,7 +30,7 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     settings, qrels = settings_of(options), _read_qrels(options)
     reused = read_judged("--qrels", [options.qrels] if options.qrels else [])
     with timed("runs") as work:
-        runs = read_runs(options.run, options.subset)
+        runs = read_runs(options.run, options.subset, options.encoding or options.lang or "")
         work.did(len(runs), "runs")
     languages = document_languages(options.language, poolable(runs, qrels.only)) if options.language else {}
     with timed("pool") as work:

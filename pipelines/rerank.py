@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heed.datasets.own_ids import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
-from heed.files import locked
+from heed.files import locked, unpacked_name
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool, read_pool
 from heed.formats.topic_ids import number_hint
@@ -105,12 +105,13 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     """Return the docids to be rescored by qid: each topic's best, all of them among the documents."""
     from heed.formats.run_formats import read_any_run
 
-    is_pool = options.run.name.endswith((".jsonl", ".jsonl.gz"))
+    is_pool = unpacked_name(options.run).endswith(".jsonl")
     if is_pool:
         fail(["--subset: names a part of MTEB predictions, RUN is a pool"] if options.subset else [], UsageError)
         lists = read_pool(options.run)
     else:
-        lists = {qid: ranked(scores) for qid, scores in read_any_run(options.run, options.subset).items()}
+        run = read_any_run(options.run, options.subset, options.encoding or options.lang or "")
+        lists = {qid: ranked(scores) for qid, scores in run.items()}
     if not options.keep_own_id:
         for qid in own_documents(topics, store, ignores_own_ids(options.docs[0])) & lists.keys():
             lists[qid] = [docid for docid in lists[qid] if docid != qid]

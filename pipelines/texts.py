@@ -21,9 +21,8 @@ def usual_condition(topics: Sequence[Topic]) -> str:
 
 def named_texts(options: argparse.Namespace) -> tuple[Path, Language, Source, list[Topic]]:
     """Return the folder of indexes, the language, documents and topics that the options name."""
-    name, code, source, topics = given_files(
-        options.docs, options.topics, lang=options.lang, fields=options.fields, topics_format=options.topics_format
-    )
+    reading = {name: getattr(options, name) for name in ("lang", "fields", "topics_format", "encoding")}
+    name, code, source, topics = given_files(options.docs, options.topics, **reading)
     return options.indexes / (options.name or name) / code, language(code), source, topics
 
 

@@ -31,7 +31,7 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed train``."""
     command = command_parser("train", "DATA.jsonl --base NAME --out DIR", __doc__, EXAMPLES)
-    command.add_argument("data", type=Path, metavar="DATA.jsonl", help="examples to learn from; .gz")
+    command.add_argument("data", type=Path, metavar="DATA.jsonl", help="examples to learn from")
     command.add_argument(
         "--base", required=True, metavar="NAME", help=f"causal model by path or hub id; FollowIR used {BASE}"
     )

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from heed.errors import DataError, HeedError, UsageError, fail
-from heed.files import parse_json, read_bytes
+from heed.files import parse_json, read_text
 from heed.formats.data_set_rows import Columns
 from heed.languages import LANGUAGES
 from heed.measures import STANDARD
@@ -176,7 +176,7 @@ def read_catalogue(path: Path) -> dict[str, Entry]:
     Raises :class:`DataError` for another file, and naming the entry with an unknown field or a value of another type.
     """
     try:
-        entries = parse_json(read_bytes(path).decode("utf-8-sig"))
+        entries = parse_json(read_text(path))
     except (ValueError, HeedError) as error:
         raise DataError(f"{path}: not a catalogue ({error}); its form is that of {DATA}") from error
     if not isinstance(entries, dict):

@@ -14,9 +14,9 @@ from heed.datasets.own_files import ir_dataset, own_collection, source_of
 from heed.datasets.own_ids import ignores_own_ids
 from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
+from heed.files import unpacked_name
 from heed.formats.data_set_folders import is_data_set, split_files
 from heed.formats.data_set_rows import grades_of, listed_of, read_rows, topics_of, warn_blank
-from heed.formats.documents import Files
 from heed.formats.user_files import ROWS, judged_topics, read_judgements
 from heed.languages import language
 from heed.measures.evaluate import Judging
@@ -91,19 +91,20 @@ def _of_parts(named: Named, settings: Settings) -> Collection:
         for condition, part in entry.qrels.items()
         if not (files.qrels and condition == "original")
     }
-    qrels = ({"original": listed} if listed else {}) | qrels | files.judgements()
+    qrels = ({"original": listed} if listed else {}) | qrels | files.judgements(known.code)
+    docs = files.docs or [str(path) for path in _paths(named, entry.corpus, data)]
     return Collection(
         name="",
         subset=known.code,
         language=known,
-        source=source_of(files.docs) if files.docs else Files(_paths(named, entry.corpus, data)),
+        source=source_of(docs, files.encoding or known.code),
         topics=judged_topics(topics, qrels),
         judging=Judging(qrels, excluded={qid: set(grades) for qid, grades in excluded.items() if grades}),
     )
 
 
 def _judged(paths: Sequence[Path], only_language: str | None) -> Qrels:
-    if len(paths) > 1 or paths[0].name.endswith(ROWS):
+    if len(paths) > 1 or unpacked_name(paths[0]).endswith(ROWS):
         return grades_of(read_rows(paths))
     return read_judgements(paths[0], only_language)
 
@@ -114,8 +115,8 @@ def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels
     lang = language(entry.query_lang or entry.lang).code
     paths = [Path(files.topics)] if files.topics else _paths(named, entry.topics, settings.data)
     if files.topics_format or not entry.columns:
-        topics = [topic for path in paths for topic in find_topics(path, lang, fields, files.topics_format)]
-        return topics, {}, {}
+        read = (find_topics(path, lang, fields, files.topics_format, files.encoding) for path in paths)
+        return [topic for topics in read for topic in topics], {}, {}
     if fields != "title":
         raise UsageError(f"{named.name}: its topics have one text, no {fields}; expected fields title")
     columns, rows = entry.columns, list(read_rows(paths))

@@ -9,6 +9,7 @@ from heed.datasets.hub import Repository
 from heed.datasets.irds import home, known_file
 from heed.downloads import Download, File, fetch
 from heed.errors import UsageError
+from heed.files import unpacked_name
 from heed.formats.data_set_folders import SUFFIXES
 from heed.languages import code_of, suggestion
 
@@ -93,7 +94,7 @@ def repository_of(entry: Entry, part: Part) -> Repository:
 
 def _patterns(name: str, split: str) -> tuple[str, ...]:
     """Return the patterns of a file, or of the files of a config; see :mod:`heed.formats.data_set_folders`."""
-    if name.endswith((*SUFFIXES, ".txt")):
+    if unpacked_name(Path(name)).endswith((*SUFFIXES, ".txt")):
         return (name,)
     return (f"{name}/{split}[-./]*",) if split else (f"{name}/*", f"{name}.*")
 

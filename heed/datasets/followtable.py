@@ -17,7 +17,7 @@ from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.irds import find_topics
 from heed.datasets.layout import Layout, Settings
 from heed.errors import DataError, UsageError, fail
-from heed.files import parse_json, read_bytes
+from heed.files import parse_json, read_text
 from heed.formats.data_set_folders import collection_name, config_files
 from heed.formats.data_set_rows import Columns, HubRow, parsed, rows, topics_of
 from heed.formats.topics import with_bases
@@ -75,12 +75,14 @@ def _read_tables(name: str, settings: Settings) -> Collection:
         part, published = folder.resolve().name, read_followtable(folder)
     topics, listed = published.topics, published.traps
     if files.topics and not files.docs:
-        topics, listed = find_topics(Path(files.topics), spoken.code, "title", files.topics_format), {}
+        topics, listed = find_topics(Path(files.topics), spoken.code, "title", files.topics_format, files.encoding), {}
     return Collection(
         name=files.name or name,
         subset=part if form == "raw" else f"{part}-{form}",
         language=spoken,
-        source=Tables(published.tables, form, titles=name != NAME or bool(files.docs)),
+        source=Tables(
+            published.tables, form, titles=name != NAME or bool(files.docs), encoding=files.encoding or spoken.code
+        ),
         topics=topics,
         judging=Judging(
             qrels=published.qrels if files.docs else _qrels(files, published.qrels),
@@ -119,7 +121,7 @@ def _qrels(files: OwnFiles, published: dict[str, Qrels]) -> dict[str, Qrels]:
     qrels = {} if files.topics else published
     if files.qrels:
         qrels = {name: judged for name, judged in qrels.items() if name != "query"}  # those of original are used for it
-    return {**qrels, **files.judgements()}
+    return {**qrels, **files.judgements("eng")}
 
 
 def local_subset(subset: str) -> Path | None:
@@ -213,7 +215,7 @@ class _Entry(Struct):
 def _read_raw(folder: Path) -> Published:
     path = folder / RAW
     try:
-        entries = msgspec.convert(parse_json(read_bytes(path).decode("utf-8-sig")), list[_Entry])
+        entries = msgspec.convert(parse_json(read_text(path)), list[_Entry])
     except msgspec.ValidationError as error:
         raise DataError(f"{path}: {str(error).replace('Expected', 'expected', 1)}") from None
     except ValueError as error:

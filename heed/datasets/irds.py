@@ -136,10 +136,12 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     return topics_with_ids(topics, dataset_id)
 
 
-def find_topics(path: Path, lang: str, fields: str, form: str | None = None) -> list[Topic]:
+def find_topics(
+    path: Path, lang: str, fields: str, form: str | None = None, encoding: str | None = None
+) -> list[Topic]:
     """Return the topics of a file or folder, see :func:`heed.formats.user_files.read_topics`, else of an id."""
     is_id = not path.exists() and find_spec("ir_datasets")
-    return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form)
+    return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form, encoding)
 
 
 def read_judgements(dataset_id: str) -> Qrels:

@@ -91,6 +91,7 @@ def load_files(
     topics_format: str | None = None,
     topic_ids: str | None = None,
     name: str | None = None,
+    encoding: str | None = None,
 ) -> Collection:
     """Return the collection of the user's own files, as ``heed trec`` reads them.
 
@@ -98,12 +99,13 @@ def load_files(
     layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels/test.tsv``) needs neither ``topics`` nor ``qrels``: they are
     taken from it, the judgements of the split ``test``, or of the only one. ``topic_ids="number"`` leaves prefix and
     leading zeros of topics' ids out, so that ``051`` is 51. Results and indexes go to folders called ``name``, by
-    default after the first of ``docs``. Raises :class:`UsageError` without topics.
+    default after the first of ``docs``. ``encoding`` is that of all files that are not UTF-8, by default one of the
+    language's that fits clearly. Raises :class:`UsageError` without topics.
     """
     paths = [docs] if isinstance(docs, str | Path) else docs
     original, changed, reverse = (Path(path) if path else None for path in (qrels, changed_qrels, reversed_qrels))
     topics_path = str(topics) if topics else None
-    files = OwnFiles(tuple(map(str, paths)), topics_path, topics_format, original, changed, reverse, name)
+    files = OwnFiles(tuple(map(str, paths)), topics_path, topics_format, original, changed, reverse, name, encoding)
     with numbered(topic_ids):
         [collection] = find_collections(None, Settings(files, lang=lang or "", fields=fields))
     return collection

@@ -10,6 +10,7 @@ from heed.datasets.followir import download, is_mfollowir, read_mfollowir
 from heed.datasets.layout import Settings
 from heed.datasets.own_files import plain_collection
 from heed.errors import DataError, UsageError, fail
+from heed.files import unpacked_name
 from heed.formats.data_set_folders import collection_name, data_set_of
 from heed.formats.documents import SUFFIXES, Files, corpus_files
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
@@ -59,7 +60,7 @@ def _collection(
         subset=index if settings.query_lang == "native" else f"eng-{index}",
         index=index,
         language=language("eng" if is_translated(settings) else settings.lang),
-        source=Files(documents),
+        source=Files(documents, settings.files.encoding or ("eng" if is_translated(settings) else settings.lang)),
         topics=topics,
         judging=Judging(qrels),
     )
@@ -146,7 +147,7 @@ def _mfollowir(folder: Path, name: str | None, settings: Settings) -> Collection
     documents, name = mfollowir.corpus, "mfollowir"
     if files.docs:  # figures over other documents do not replace those over the published ones
         documents, name = _given_documents(settings), f"mfollowir-{_name(files.docs[0])}"
-    qrels = {**mfollowir.qrels, **files.judgements(settings.lang)}
+    qrels = {**mfollowir.qrels, **files.judgements(settings.lang, settings.lang)}
     collection = _collection(name, settings, documents, mfollowir.topics, qrels)
     return replace(collection, candidates=mfollowir.candidates)
 
@@ -193,7 +194,7 @@ def _name(text: str) -> str:
         return next(name for name, source in SOURCES.items() if source == known.source)
     if data_set_of(Path(text)):
         return collection_name(Path(text))
-    name = Path(text).resolve().name
+    name = unpacked_name(Path(text).resolve())
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name) or "documents"
 
 
@@ -219,12 +220,12 @@ def _judged(name: str, settings: Settings) -> tuple[list[Topic], dict[str, Qrels
     files, texts = settings.files, _texts(settings)
     if files.data_set and not files.topics:
         return read_own(files, texts.lang, settings.fields, settings.lang)
-    own_qrels = files.judgements(settings.lang)
+    own_qrels = files.judgements(texts.lang, settings.lang)
     if files.topics and (name == SAMPLE or Path(files.topics).exists()):
         form = _form(files.topics, settings)
         if form == "neuclir":
-            return read_neuclir_topics(Path(files.topics), texts), own_qrels
-        return read_topics(Path(files.topics), texts.lang, texts.fields, form), own_qrels
+            return read_neuclir_topics(Path(files.topics), texts, files.encoding), own_qrels
+        return read_topics(Path(files.topics), texts.lang, texts.fields, form, files.encoding), own_qrels
     if name == SAMPLE:
         topics, published = _sample(texts.lang, settings.fields)
         return topics, {**published, **own_qrels}
@@ -233,7 +234,7 @@ def _judged(name: str, settings: Settings) -> tuple[list[Topic], dict[str, Qrels
 
 
 def _form(topics: str, settings: Settings) -> str:
-    return settings.files.topics_format or recognised(Path(topics))
+    return settings.files.topics_format or recognised(Path(topics), settings.files.encoding or settings.lang)
 
 
 def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:

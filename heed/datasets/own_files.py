@@ -26,9 +26,9 @@ from heed.types import Qrels, Topic
 def ir_dataset(dataset: str, settings: Settings) -> Collection:
     """Return a collection of ir_datasets; files of ``settings`` replace its documents, topics or judgements."""
     code, files, fields = _language([dataset], settings.lang), settings.files, settings.fields
-    qrels = files.judgements()
+    qrels = files.judgements(code)
     if files.topics:
-        topics = find_topics(Path(files.topics), code, fields, files.topics_format)
+        topics = find_topics(Path(files.topics), code, fields, files.topics_format, files.encoding)
     else:
         topics = read_queries(dataset, code, fields)
     published = {} if "original" in qrels else read_judgements(dataset)
@@ -37,7 +37,7 @@ def ir_dataset(dataset: str, settings: Settings) -> Collection:
     elif published:
         hint = number_hint(published, [topic.qid for topic in topics])
         log.info(f"{dataset}: its judgements are of none of the {len(topics)} topics given, and not used{hint}")
-    source = source_of(files.docs) if files.docs else IrDataset(dataset)
+    source = source_of(files.docs, files.encoding or code) if files.docs else IrDataset(dataset)
     collection = plain_collection(files.name or dataset.replace("/", "-"), code, source, topics, qrels)
     return replace(collection, own_ids=ignores_own_ids(dataset) and not files.docs)
 
@@ -57,12 +57,13 @@ def own_collection(settings: Settings) -> Collection:
     if folder and not files.topics and config_files(folder, "queries") and is_paired(folder):
         paired = read_pairs(folder, str, code)
         topics, candidates = paired.topics, paired.candidates
-        qrels = {condition: grades for condition, grades in paired.qrels.items() if grades} | files.judgements()
+        qrels = {condition: grades for condition, grades in paired.qrels.items() if grades} | files.judgements(code)
         log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
     else:
         topics, qrels = read_own(files, code, fields, read=find_topics)
         candidates = read_candidates(folder) if folder else {}
-    return replace(plain_collection(name, code, source_of(files.docs), topics, qrels), candidates=candidates)
+    source = source_of(files.docs, files.encoding or code)
+    return replace(plain_collection(name, code, source, topics, qrels), candidates=candidates)
 
 
 def given_files(
@@ -72,6 +73,7 @@ def given_files(
     lang: str | None = None,
     fields: str = "title",
     topics_format: str | None = None,
+    encoding: str | None = None,
 ) -> tuple[str, str, Source, list[Topic]]:
     """Return a name for ``docs``, their language, the documents and the topics.
 
@@ -79,8 +81,8 @@ def given_files(
     ir_datasets names, else to English. Raises :class:`UsageError` for an unknown language.
     """
     code = _language([path for path in docs if not Path(path).exists()], lang)
-    read = find_topics(Path(topics), code, fields, topics_format)
-    source = source_of(docs)
+    read = find_topics(Path(topics), code, fields, topics_format, encoding)
+    source = source_of(docs, encoding or code)
     warn_of_unchanged(read)
     warn_of_letters(source, language(code))
     return _name(docs), code, source, read
@@ -98,11 +100,11 @@ def _name(docs: Sequence[str]) -> str:
     return collection_name(first) if first.exists() else docs[0].replace("/", "-")
 
 
-def source_of(docs: Sequence[str]) -> Source:
+def source_of(docs: Sequence[str], encoding: str | None = None) -> Source:
     """Return the documents of files and folders, or of one id of ir_datasets."""
     if len(docs) == 1 and not Path(docs[0]).exists():
         return IrDataset(docs[0])
-    return Files([Path(path) for path in docs])
+    return Files([Path(path) for path in docs], encoding)
 
 
 def _language(ids: Sequence[str], lang: str | None) -> str:

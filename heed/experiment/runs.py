@@ -44,7 +44,7 @@ class Run(dict[str, dict[str, float]]):
 
     @classmethod
     def read(cls, path: str | Path, topic_ids: str | None = None) -> Self:
-        """Read a TREC run file, .gz by suffix; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
+        """Read a TREC run file; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
         with numbered(topic_ids):  # as load_files takes them
             return cls(read_given_run(Path(path)), Path(path).name.partition(".")[0])
 

@@ -9,10 +9,10 @@ import re
 from pathlib import Path
 
 from heed.errors import UsageError
+from heed.files import unpacked_name
 
 # FollowIR and InfoSearch publish the same qrels as test.jsonl and test.tsv side by side: one form is read
-FORMS = ((".parquet",), (".jsonl", ".jsonl.gz"), (".tsv",))
-SUFFIXES = tuple(suffix for form in FORMS for suffix in form)
+SUFFIXES = (".parquet", ".jsonl", ".tsv")
 QRELS = ("qrels", "default", "data")  # data: where push_to_hub puts the config that it calls default
 PART = re.compile(r"-\d{5}-of-\d{5}")
 
@@ -24,12 +24,12 @@ def config_files(folder: Path, config: str) -> list[Path]:
     in which qrels may be; a file that is there gzipped too is read as it is.
     """
     inside = (folder / config).rglob("*") if (folder / config).is_dir() else ()
-    accepted = (*FORMS, (".csv",)) if config == "qrels" else FORMS
-    named = (folder / f"{config}{suffix}" for form in accepted for suffix in form)
+    accepted = (*SUFFIXES, ".csv") if config == "qrels" else SUFFIXES
+    named = (path for path in folder.glob("*") if unpacked_name(path).removeprefix(config) in accepted)
     paths = sorted(path for path in (*inside, *named) if path.is_file())
-    forms = ([path for path in paths if path.name.endswith(form)] for form in accepted)
+    forms = ([path for path in paths if unpacked_name(path).endswith(suffix)] for suffix in accepted)
     files = next((files for files in forms if files), [])
-    return [path for path in files if path.suffix != ".gz" or path.with_suffix("") not in files]
+    return [path for path in files if path.name == unpacked_name(path) or path.with_suffix("") not in files]
 
 
 def is_data_set(folder: Path) -> bool:

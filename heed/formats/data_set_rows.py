@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import Struct
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines, read_objects
+from heed.files import read_lines, read_objects, unpacked_name
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import read_parquet
 from heed.formats.topic_ids import topics_with_ids, with_ids
@@ -99,19 +99,19 @@ def rows(folder: Path, *configs: str) -> Iterator[HubRow]:
     yield from read_rows(files)
 
 
-def read_rows(files: Iterable[Path]) -> Iterator[HubRow]:
+def read_rows(files: Iterable[Path], encoding: str | None = None) -> Iterator[HubRow]:
     """Yield the rows of Parquet, JSONL and TSV files."""
     for path in files:
         if path.suffix == ".parquet":
             records: Iterable[tuple[int, dict[str, Any]]] = enumerate(read_parquet(path), 1)
         else:
-            records = _read_tsv(path) if path.suffix == ".tsv" else read_objects(path)
+            records = (_read_tsv if unpacked_name(path).endswith(".tsv") else read_objects)(path, encoding)
         for number, fields in records:
             yield HubRow(path, number, fields)
 
 
-def _read_tsv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    lines = read_lines(path)
+def _read_tsv(path: Path, encoding: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    lines = read_lines(path, encoding)
     names = next(lines, (1, ""))[1].split("\t")
     for line_no, line in lines:
         cells = line.split("\t")

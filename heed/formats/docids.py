@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heed.errors import SHOWN, fail
-from heed.files import read_lines
+from heed.files import read_lines, unpacked_name
 from heed.formats.document_store import FILE as STORE
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, Files, Line
 from heed.formats.trec_documents import is_trec_documents
 from heed.types import Document
+
+ANY = "latin-1"  # an encoding of files that are not UTF-8 and of which only the ids count, which are ASCII
 
 
 def read_docids(path: Path) -> Iterator[str]:
@@ -21,7 +23,7 @@ def read_docids(path: Path) -> Iterator[str]:
         yield from DocumentStore(path, "").docids()
         return
     problems = []
-    for line in _listed(path) if _is_list(path) else Files([path]).lines():
+    for line in _listed(path) if _is_list(path) else Files([path], ANY).lines():
         if line.document:
             yield line.document.docid
         else:
@@ -33,7 +35,7 @@ def read_docids(path: Path) -> Iterator[str]:
 
 def _is_list(path: Path) -> bool:
     """Whether a file holds neither TREC's documents nor JSON, which documents may be whatever the file's suffix."""
-    if not path.is_file() or path.name.endswith(SUFFIXES) or is_trec_documents(path):
+    if not path.is_file() or unpacked_name(path).endswith(SUFFIXES) or is_trec_documents(path):
         return False
     first = next((text for _, text in read_lines(path) if text.strip()), "")
     return not (first.lstrip().startswith(("{", "[")) or "\t" in first.strip())

@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from heed.encodings import named
 from heed.errors import DataError, fail
-from heed.files import CONTROL, digest, digest_json, parse_json, read_bytes, read_lines
+from heed.files import CONTROL, digest, digest_json, parse_json, read_lines, read_text, unpacked_name
 from heed.formats.data_set_folders import config_files, is_data_set
 from heed.formats.trec_documents import article_text, head, is_trec_documents, read_trec_documents
 from heed.progress import brief, counted, log
@@ -15,9 +16,9 @@ from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id", "docno", "pid")
 TEXT_FIELDS = ("text", "contents", "body", "content", "doc", "passage", "segment", "abstract")  # BRIGHT, MAIR, CSL
-OTHERS = (".json", ".json.gz", ".jl", ".jl.gz")  # read in a folder that has none of the usual ones
-SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", *OTHERS)
-TSV = (".tsv", ".tsv.gz")  # read where they are named: in a folder they may be topics or judgements
+OTHERS = (".json", ".jl")  # read in a folder that has none of the usual ones
+SUFFIXES = (".jsonl", ".parquet", *OTHERS)
+TSV = ".tsv"  # read where they are named: in a folder they may be topics or judgements
 WHOLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*\n)")  # an array or object of several lines, as Anserini's
 ROWS = 1000  # of a Parquet file, in memory at once
 MEMORY = Path("documents in memory")  # in place of a file, in messages
@@ -44,11 +45,12 @@ class Source(Protocol):
 
 
 class Files:
-    """Documents in ``.jsonl``, ``.jsonl.gz`` and ``.parquet`` files, TREC's SGML, or folders of them."""
+    """Documents in ``.jsonl`` and ``.parquet`` files, TREC's SGML, or folders of them; see :func:`read_lines`."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], encoding: str | None = None) -> None:
         """Find the files; raises :class:`DataError` for a missing path or a folder without such a file."""
         self.paths, self.places = corpus_files(paths), list(map(str, paths))
+        self._encoding = encoding
 
     def __str__(self) -> str:
         """Return the paths as shown to the user."""
@@ -57,11 +59,12 @@ class Files:
     @property
     def recipe(self) -> list[str]:
         """The files' digests, whatever their names and order; of the Washington Post's, that all parts are read."""
-        return sorted(digest(path) + " articles" * (".jl" in path.suffixes) for path in self.paths)
+        digests = sorted(digest(path) + " articles" * (".jl" in path.suffixes) for path in self.paths)
+        return [*digests, *named(self._encoding)]
 
     def lines(self) -> Iterator[Line]:
         """Yield every document, file after file, or the problem with its line."""
-        return (line for path in self.paths for line, _ in read_with_records(path))
+        return (line for path in self.paths for line, _ in read_with_records(path, self._encoding))
 
 
 class Documents:
@@ -112,9 +115,9 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
         if path.is_dir():
             below = config_files(path, "corpus") if is_data_set(path) else path.rglob("*")
             inside = [file for file in sorted(below) if file.is_file() and "/." not in f"/{file.relative_to(path)}"]
-            named = [file for file in inside if file.name.endswith(suffixes)]
-            usual = [file for file in named if not file.name.endswith(OTHERS)]
-            documents = usual or named or [file for file in inside if is_trec_documents(file)]
+            named_so = [file for file in inside if unpacked_name(file).endswith(suffixes)]
+            usual = [file for file in named_so if not unpacked_name(file).endswith(OTHERS)]
+            documents = usual or named_so or [file for file in inside if is_trec_documents(file)]
             unread = brief([str(file.relative_to(path)) for file in sorted({*inside} - {*documents})])
             if not documents:
                 raise DataError(
@@ -124,7 +127,7 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
             if unread:
                 log.info(f"{path}: {counted(len(inside) - len(documents), 'file')} not read as documents: {unread}")
             files += documents
-        elif path.name.removesuffix(".gz").endswith(".csv") and not path.name.endswith(suffixes):
+        elif unpacked_name(path).endswith(".csv") and ".csv" not in suffixes:
             raise DataError(f"{path}: documents in CSV are not read; expected JSON lines, or id<TAB>text in a .tsv")
         elif path.is_file():
             files.append(path)
@@ -133,16 +136,16 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
     return files
 
 
-def read_with_records(path: Path) -> Iterator[tuple[Line, Any]]:
+def read_with_records(path: Path, encoding: str | None = None) -> Iterator[tuple[Line, Any]]:
     """Yield every document of a file, or the problem with its line, beside the record that it was read from.
 
     Of TREC's documents it is None. That an id or text is under no known key is one problem a file for the same keys.
     """
     if is_trec_documents(path):
-        yield from ((Line(path, *document), None) for document in read_trec_documents(path))
+        yield from ((Line(path, *document), None) for document in read_trec_documents(path, encoding))
         return
     reported = set()
-    for number, record in _records(path):
+    for number, record in _records(path, encoding):
         line = checked(path, number, record)
         if line.problem not in reported:
             yield line, record
@@ -150,13 +153,13 @@ def read_with_records(path: Path) -> Iterator[tuple[Line, Any]]:
             reported.add(line.problem)
 
 
-def _records(path: Path) -> Iterator[tuple[int, Any]]:
+def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any]]:
     """Yield the number and the value of every row, line or element; of what is no JSON, the ValueError."""
     if path.suffix == ".parquet":
         yield from enumerate(read_parquet(path), 1)
-    elif path.name.endswith(TSV):
+    elif unpacked_name(path).endswith(TSV):
         names = ["id", "text"]
-        for line_no, text in read_lines(path):
+        for line_no, text in read_lines(path, encoding):
             cells = text.split("\t")
             if cells[0] in ID_FIELDS:
                 names = cells  # a header, which DPR's passages have and MS MARCO's lack
@@ -164,16 +167,16 @@ def _records(path: Path) -> Iterator[tuple[int, Any]]:
                 fits = len(cells) == len(names)
                 yield line_no, dict(zip(names, cells, strict=True)) if fits else {f"{len(cells)} columns": text}
     elif WHOLE.match(head(path)):
-        value = _json(read_bytes(path))
+        value = _json(read_text(path, encoding))
         yield from enumerate(value if isinstance(value, list) else [value], 1)
     else:
-        yield from ((line_no, _json(text)) for line_no, text in read_lines(path) if text.strip())
+        yield from ((line_no, _json(text)) for line_no, text in read_lines(path, encoding) if text.strip())
 
 
-def _json(text: bytes | str) -> Any:
+def _json(text: str) -> Any:
     """Return the value of a JSON text, or the ValueError that says why there is none."""
     try:
-        return parse_json(text if isinstance(text, str) else text.decode("utf-8-sig"))
+        return parse_json(text)
     except ValueError as error:
         return error
 

@@ -36,7 +36,7 @@ class TopicTexts(NamedTuple):
     fields: str
 
 
-def read_neuclir_topics(path: Path, texts: TopicTexts) -> list[Topic]:
+def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = None) -> list[Topic]:
     """Return the topics of a NeuCLIR or HC4 file, with the narrative as the original instruction.
 
     A topic without a text in the wanted language and translation is left out, with a warning. Where the
@@ -48,7 +48,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts) -> list[Topic]:
     problems: list[str] = []
     left_out: list[str] = []
     forms: dict[str, list[str]] = {}
-    for line_no, record in read_objects(path):
+    for line_no, record in read_objects(path, encoding or texts.lang):
         problem = _problem(record)
         if problem:
             problems.append(f"{path}, line {line_no}: {problem}")

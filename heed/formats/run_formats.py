@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import parse_json, read_bytes, read_lines
+from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
 from heed.formats.pairs import ENDINGS
 from heed.formats.run_warnings import warn_of_order, warn_of_tags
 from heed.formats.topic_ids import number_hint, with_ids
@@ -20,18 +20,17 @@ FORMS = (
 )
 
 
-def read_any_run(path: Path, subset: str | None = None) -> Run:
-    """Read a run from a TREC file, a rank_llm file, JSON of scores by docid by qid, or MTEB predictions; ``.gz`` too.
+def read_any_run(path: Path, subset: str | None = None, encoding: str | None = None) -> Run:
+    """Read a run from a TREC file, a rank_llm file, JSON of scores by docid by qid, or MTEB predictions, packed or not.
 
     Warns where the order of a file is not that of its scores.
 
     ``subset`` names the MTEB subset (``subset`` or ``subset/split``) where a file holds several.
     Raises :class:`DataError` for a file of another form, naming what was found.
     """
-    name = path.name.removesuffix(".gz")
-    if not name.endswith((".json", ".jsonl")):
-        return read_given_run(path)
-    content = _load(path)
+    if not unpacked_name(path).endswith((".json", ".jsonl")):
+        return read_given_run(path, encoding)
+    content = _load(path, encoding)
     if not isinstance(content, list | dict):
         raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
     run = _rank_llm(path, content) if isinstance(content, list) else _mteb(path, content, subset)
@@ -41,17 +40,17 @@ def read_any_run(path: Path, subset: str | None = None) -> Run:
 
 def place_of(path: Path, qid: str) -> str:
     """Return ``file, line`` of a topic's first line in a TREC file; the file alone for JSON."""
-    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+    if unpacked_name(path).endswith((".json", ".jsonl")):
         return str(path)
-    lines = (line_no for line_no, line in read_lines(path) if line.split()[:1] == [qid])
+    lines = (line_no for line_no, line in read_raw_lines(path) if line.split()[:1] == [qid.encode()])
     return f"{path}, line {next(lines, 0)}"
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, encoding: str | None) -> Any:
     """Return the JSON value of a file, or the list of those of a JSON Lines file."""
     try:
-        text = read_bytes(path).decode("utf-8-sig")
-        if path.name.removesuffix(".gz").endswith(".jsonl"):
+        text = read_text(path, encoding)
+        if unpacked_name(path).endswith(".jsonl"):
             return [parse_json(line) for line in text.split("\n") if line.strip()]  # U+2028 ends no line
         return parse_json(text)
     except ValueError as error:
@@ -121,7 +120,7 @@ def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> 
 
 
 def read_external_runs(
-    runs_named: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str]
+    runs_named: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str], encoding: str | None = None
 ) -> dict[tuple[str, str], Run]:
     """Return by system and condition the runs that ``given`` names, for those of ``conditions`` that they have.
 
@@ -131,7 +130,7 @@ def read_external_runs(
     runs: dict[tuple[str, str], Run] = {}
     files: dict[str, dict[str, Path]] = {}
     for text in runs_named:
-        system, of_conditions, by_condition = _read_by_condition(text, conditions)
+        system, of_conditions, by_condition = _read_by_condition(text, conditions, encoding)
         files.setdefault(system, {}).update(of_conditions)
         if not by_condition:
             raise DataError(f"--run {text}: no such file for any of {', '.join(conditions)}")
@@ -146,7 +145,9 @@ def read_external_runs(
     return runs
 
 
-def _read_by_condition(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, Path], dict[str, Run]]:
+def _read_by_condition(
+    text: str, conditions: Sequence[str], encoding: str | None
+) -> tuple[str, dict[str, Path], dict[str, Run]]:
     """Return the system that ``text`` names, its files of one condition each, and its runs, by condition."""
     name, equals, file = text.partition("=")
     if not (name and equals and file):
@@ -158,14 +159,14 @@ def _read_by_condition(text: str, conditions: Sequence[str]) -> tuple[str, dict[
         files = {condition: file.replace("{condition}", condition) for condition in conditions}
         files = {condition: path for condition, path in files.items() if _split(path)[0].exists()}
     else:
-        return name, {}, _by_endings(text, _read(file))
+        return name, {}, _by_endings(text, _read(file, encoding))
     paths = {condition: _split(path)[0] for condition, path in files.items()}
-    return name, paths, {condition: _read(path) for condition, path in files.items()}
+    return name, paths, {condition: _read(path, encoding) for condition, path in files.items()}
 
 
-def _read(file: str) -> Run:
+def _read(file: str, encoding: str | None) -> Run:
     path, subset = _split(file)
-    return read_any_run(path, subset)
+    return read_any_run(path, subset, encoding)
 
 
 def _split(file: str) -> tuple[Path, str | None]:

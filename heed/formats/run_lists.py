@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError
-from heed.files import read_bytes
+from heed.files import read_pieces
 
 COLUMNS = 6
 NO_DOCIDS: frozenset[str] = frozenset()
@@ -38,27 +38,32 @@ def read_lists(path: Path, depth: int, judged: Mapping[str, Set[str]]) -> dict[s
     The run lists each topic in one go and by rank, as :func:`heed.formats.trec_files.write_run` writes it. Raises
     :class:`DataError` for lines of another form.
     """
-    return {
-        qid: _parsed(path, lines, depth, judged.get(qid, NO_DOCIDS)) for qid, lines in _topics(path, read_bytes(path))
-    }
+    return {qid: _parsed(path, lines, depth, judged.get(qid, NO_DOCIDS)) for qid, lines in _topics(path)}
 
 
 def read_list(path: Path, qid: str, depth: int, judged: Set[str]) -> RankedList | None:
     """Return the first ``depth`` and the ``judged`` documents of one topic; None if the run does not have it."""
-    lines = next((lines for listed_qid, lines in _topics(path, read_bytes(path)) if listed_qid == qid), None)
+    lines = next((lines for listed_qid, lines in _topics(path) if listed_qid == qid), None)
     return _parsed(path, lines, depth, judged) if lines else None
 
 
-def _topics(path: Path, run: bytes) -> Iterator[tuple[str, bytes]]:
+def _topics(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield each topic's qid and lines."""
-    start = 0
-    while start < len(run):
-        qid = run[start : run.find(b" ", start)]
-        last = re.compile(rb"\n(?!%s )" % re.escape(qid)).search(run, start)
-        if not qid or not last:
-            raise DataError(f"{path}: not a run as it was written; run the collection again")
-        yield qid.decode(), run[start : last.end()]
-        start = last.end()
+    topic, lines = b"", list[bytes]()
+    for _, run in read_pieces(path):
+        start = 0
+        while start < len(run):
+            qid = run[start : run.find(b" ", start)]
+            last = re.compile(rb"\n(?!%s )" % re.escape(qid)).search(run, start)
+            if not qid or not last:
+                raise DataError(f"{path}: not a run as it was written; run the collection again")
+            if lines and qid != topic:
+                yield topic.decode(), b"".join(lines)
+                lines = []
+            lines.append(run[start : last.end()])
+            topic, start = qid, last.end()
+    if lines:
+        yield topic.decode(), b"".join(lines)
 
 
 def _parsed(path: Path, lines: bytes, depth: int, judged: Set[str]) -> RankedList:

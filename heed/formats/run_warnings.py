@@ -6,7 +6,7 @@ from itertools import pairwise
 from operator import ge
 from pathlib import Path
 
-from heed.files import read_lines
+from heed.files import read_raw_lines, unpacked_name
 from heed.progress import brief, warn
 from heed.types import Run
 
@@ -71,7 +71,9 @@ def warn_of_tags(paths: Sequence[Path]) -> None:
 
 def _tag(path: Path) -> str:
     """Return the sixth column of a TREC file's first line; empty for other files."""
-    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+    if unpacked_name(path).endswith((".json", ".jsonl")):
         return ""
-    lines = (line.split() for _, line in read_lines(path) if not line.lstrip().startswith("#"))
+    lines = (
+        line.decode(errors="replace").split() for _, line in read_raw_lines(path) if not line.lstrip().startswith(b"#")
+    )
     return next((fields[5] for fields in lines if len(fields) == 6), "")

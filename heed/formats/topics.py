@@ -20,13 +20,13 @@ WEB = re.compile(r"([\w-]*\d):(?!\d+:)(\S[^\t]*)")  # of the Web tracks; the Mil
 Row = dict[str, Any] | str  # a topic's texts by key, or the problem with them
 
 
-def read_jsonl_topics(path: Path, lang: str, fields: str) -> list[Topic]:
+def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
     """Return topics in one of ``FORMS``, as :func:`topics_of` does.
 
     Raises :class:`DataError` also for each key that its form does not have, so that no instruction is lost to a slip.
     """
     rows: list[tuple[int, Row]] = []
-    for line_no, record in read_objects(path):
+    for line_no, record in read_objects(path, encoding or lang):
         rows += [*((line_no, slip) for slip in _slips(record)), (line_no, record)]
     return topics_of(path, lang, fields, rows)
 
@@ -98,14 +98,14 @@ def with_bases(topics: Collection[Topic]) -> list[Topic]:
     return linked
 
 
-def read_tsv_topics(path: Path, lang: str, fields: str = "title") -> list[Topic]:
+def read_tsv_topics(path: Path, lang: str, fields: str = "title", encoding: str | None = None) -> list[Topic]:
     """Return topics from lines of qid, tab and query, or of the columns that a first line names.
 
     ``fields`` counts where there is a description. Raises :class:`DataError` as :func:`topics_of` does.
     """
     rows: list[tuple[int, Row]] = []
     names, expected = ["qid", "query"], "qid, a tab, and the query, or a first line that names the columns"
-    for line_no, line in read_lines(path):
+    for line_no, line in read_lines(path, encoding or lang):
         web = WEB.fullmatch(line)
         text = line.rstrip() if len(names) == 2 else line
         cells = [cell.strip() for cell in (web.groups() if web else text.split("\t"))]

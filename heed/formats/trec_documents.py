@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.encodings import encoding_of
 from heed.errors import DataError
-from heed.files import CONTROL, LONGEST_LINE, UNREADABLE, open_packed, read_raw_lines
+from heed.files import CONTROL, LONGEST_LINE, read_pieces, read_raw_lines
 from heed.formats.trec_topics import ENTITY
 from heed.progress import log
 from heed.types import Document
@@ -42,36 +43,39 @@ class Block(NamedTuple):
 
 
 def is_trec_documents(path: Path) -> bool:
-    """Return whether a file, gunzipped by suffix, begins with TREC's ``<DOC>``; false for one that cannot be read."""
+    """Return whether a file, unpacked, begins with TREC's ``<DOC>``; false for one that cannot be read."""
     return bool(START.match(head(path).removeprefix(b"\xef\xbb\xbf")))
 
 
 def head(path: Path) -> bytes:
-    """Return the first bytes of a file, gunzipped by suffix; none of one that cannot be read."""
+    """Return the first bytes of a file, unpacked; none of one that cannot be read."""
     try:
-        with open_packed(path) as stream:
-            return stream.read(HEAD)
-    except UNREADABLE:
+        return next(read_pieces(path), (1, b""))[1][:HEAD]
+    except DataError:
         return b""
 
 
-def read_trec_documents(path: Path) -> Iterator[tuple[int, Document | None, str]]:
+def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[tuple[int, Document | None, str]]:
     """Yield the line, the document and no text, or None and the problem, of every ``<DOC>``.
 
-    A document is UTF-8, or else Latin-1, which is a warning. Its number is its ``<DOCNO>``, or the ``id`` of ``<DOC>``.
+    A document is UTF-8, or else in ``encoding``, as :func:`heed.files.read_lines` decides for each by itself; one that
+    could be in several is in that of the one before it. Its number is its ``<DOCNO>``, or the ``id`` of ``<DOC>``.
     A web page (of WT10g, GOV2) has its title and all text. Raises :class:`DataError` for a file that cannot be read,
     and for a document above ``LONGEST_LINE`` bytes.
     """
-    latin = []
+    others: dict[str, list[int]] = {}  # lines of documents by their encoding
     for block in _blocks(path):
         if block.problem:
             yield block.line_no, None, block.problem
             continue
         try:
-            text = block.content.decode()
-        except UnicodeDecodeError:
-            text = block.content.decode("latin-1")
-            latin.append(block.line_no)
+            known = encoding_of(block.content, encoding, list(others)[-1:])
+            text = block.content.decode(known)
+        except UnicodeDecodeError as error:
+            yield block.line_no, None, f"not UTF-8 ({error.reason}); name its encoding with --encoding NAME"
+            continue
+        if known != "utf-8":
+            others.setdefault(known, []).append(block.line_no)
         docid, document = _parsed(text)
         if not docid:
             yield block.line_no, None, "this <DOC> has no <DOCNO>"
@@ -79,10 +83,8 @@ def read_trec_documents(path: Path) -> Iterator[tuple[int, Document | None, str]
             yield block.line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word"
         else:
             yield block.line_no, document, ""
-    if latin:  # not heed.progress.warn: results would have it only where documents have just been read
-        log.warning(
-            f"{path}: not UTF-8 and read as Latin-1: {len(latin)} of its documents, the first at line {latin[0]}"
-        )
+    for known, lines in others.items():
+        log.info(f"{path}: {len(lines)} documents that are not UTF-8, the first at line {lines[0]}, read as {known}")
 
 
 def article_text(contents: Sequence[Any]) -> str | None:

@@ -82,22 +82,22 @@ def read_run(path: Path) -> Run:
     return with_ids(_parse_run(path, {}), path)
 
 
-def read_given_run(path: Path) -> Run:
+def read_given_run(path: Path, encoding: str | None = None) -> Run:
     """Read a TREC run file as :func:`read_run` does, and warn where its ranks say something else than its scores."""
     ranks: dict[str, list[str]] = {}
-    run = _parse_run(path, ranks)
+    run = _parse_run(path, ranks, encoding)
     warn_of_order(path, run, ranks)
     return with_ids(run, path)
 
 
-def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
+def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = None) -> Run:
     """Return the run, and add the rank of each line to ``ranks`` by topic."""
     run: Run = {}
     problems = []
     qid = ""
     scores: dict[str, float] = {}
     line_ranks: list[str] = []
-    for line_no, line in without_comments(read_lines(path), path):
+    for line_no, line in without_comments(read_lines(path, encoding), path):
         fields = line.split()
         if not fields:
             continue
@@ -123,7 +123,7 @@ def _parse_run(path: Path, ranks: dict[str, list[str]]) -> Run:
     return run
 
 
-def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
+def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
     """Read qrels: TREC's four columns, or a table (tabs; commas in ``.csv``) of three, or of ``COLUMNS``.
 
     Grades may be negative, or floats that equal an integer (``2.0``). With ``only_language``, lines
@@ -132,7 +132,7 @@ def read_qrels(path: Path, only_language: str | None = None) -> Qrels:
     once. Where column 2 has several values the grades of a topic are :class:`heed.types.SubtopicGrades`. Raises
     :class:`DataError` naming every bad line and contradiction, and for an empty file.
     """
-    return parse_qrels(read_lines(path), path, only_language)
+    return parse_qrels(read_lines(path, encoding), path, only_language)
 
 
 def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str | None = None) -> Qrels:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError
-from heed.files import read_bytes
+from heed.files import read_text
 from heed.formats.topics import Row, topics_of
 from heed.templates import paragraphs
 from heed.types import Topic
@@ -43,14 +43,14 @@ class Top(NamedTuple):
     repeated: list[str]
 
 
-def read_trec_topics(path: Path, lang: str, fields: str) -> list[Topic]:
-    """Return the topics of a file in UTF-8 or else Latin-1; the narrative, if any, is the original instruction.
+def read_trec_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
+    """Return the topics of a file; the narrative, if any, is the original instruction.
 
     The query is the title, the description or both, as ``fields`` says. Raises :class:`DataError` for a file without
     ``<top>`` and ``<topic>``, for topics without number or with a field twice, and as
     :func:`heed.formats.topics.topics_of` does.
     """
-    rows = [(top.line_no, _row(top)) for top in _tops(_decoded(read_bytes(path)))]
+    rows = [(top.line_no, _row(top)) for top in _tops(read_text(path, encoding or lang))]
     if not rows:
         raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another --topics-format")
     return topics_of(path, lang, fields, rows)
@@ -63,13 +63,6 @@ def _row(top: Top) -> Row:
         return f"topic {top.fields['num']} has <{'>, <'.join(top.repeated)}> twice; keep one"
     keys = {"_id": "num", "query": "title", "description": "desc", "instruction": "narr"}
     return {key: top.fields.get(name) for key, name in keys.items()}
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
 
 
 def _tops(text: str) -> list[Top]:

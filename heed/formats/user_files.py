@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import UNREADABLE, open_packed, read_bytes, read_objects, unreadable
+from heed.files import read_objects, read_pieces, read_text, unpacked_name
 from heed.formats.data_set_folders import is_data_set, qrels_files, test_qrels
 from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
@@ -20,34 +20,39 @@ from heed.languages import code_of
 from heed.progress import counted, log, warn
 from heed.types import Qrels, Topic
 
-HEAD = 1 << 16
-Reader = Callable[[Path, str, str, str | None], list[Topic]]
-JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
-ROWS = (".jsonl", ".jsonl.gz", ".parquet")
+Reader = Callable[[Path, str, str, str | None, str | None], list[Topic]]
+JSON = (".json", ".jsonl")
+ROWS = (".jsonl", ".parquet")
 
 
-def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> list[Topic]:
+def read_topics(
+    path: Path, lang: str, fields: str, form: str | None = None, encoding: str | None = None
+) -> list[Topic]:
     """Return the topics of ``path`` in language ``lang``; their form is recognised unless ``form`` names it.
 
-    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. Raises :class:`DataError` for bad lines
-    and a file without topics, :class:`UsageError` for another form.
+    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. A file that is not UTF-8 is in
+    ``encoding`` or, without one, in one of the language's. Raises :class:`DataError` for bad lines and a file without
+    topics, :class:`UsageError` for another form.
     """
     if form is None and is_data_set(path):
         if fields != "title":
             raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
         return read_queries(path, lang)
-    form = form or recognised(path)
+    encoding = encoding or lang
+    form = form or recognised(path, encoding)
     if form == "tsv":
-        topics = read_tsv_topics(path, lang, fields)
+        topics = read_tsv_topics(path, lang, fields, encoding)
     elif form == "trec":
-        topics = read_trec_topics(path, lang, fields)
+        topics = read_trec_topics(path, lang, fields, encoding)
     elif form == "heed":
-        topics = read_jsonl_topics(path, lang, fields)
+        topics = read_jsonl_topics(path, lang, fields, encoding)
     elif form == "neuclir":
-        topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields))
+        topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields), encoding)
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
-    languages = [str(record.get("lang", lang)) for _, record in (read_objects(path) if form == "heed" else ())]
+    languages = [
+        str(record.get("lang", lang)) for _, record in (read_objects(path, encoding) if form == "heed" else ())
+    ]
     others = [other for other in languages if code_of(other) != lang]
     reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
@@ -57,33 +62,24 @@ def read_topics(path: Path, lang: str, fields: str, form: str | None = None) -> 
     return topics_with_ids(topics, path)
 
 
-def recognised(path: Path) -> str:
+def recognised(path: Path, encoding: str | None = None) -> str:
     """Return the form of a topics file: by its beginning and suffix, and of JSON by the keys of its first object."""
-    head, name = _head(path), path.name.removesuffix(".gz")
+    head, name = next(read_pieces(path), (1, b""))[1], unpacked_name(path)
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].decode(errors="replace").rstrip()
-    if not path.name.endswith(JSON) and not first.startswith("{"):
+    if not name.endswith(JSON) and not first.startswith("{"):
         if first.startswith("<") or b"\n<top" in head.lower():
             return "trec"
         if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
             return "tsv"
         expected = "TREC's <top>, JSON lines, or qid, tab and query; --topics-format names the form"
         raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
-    record = next(iter(read_objects(path)), None)
+    record = next(iter(read_objects(path, encoding)), None)
     if record is None:
         raise DataError(f"{path}: empty; expected one topic a line")
     return "neuclir" if "topic_id" in record[1] else "heed"
 
 
-def _head(path: Path) -> bytes:
-    """Return the first bytes, whatever their encoding: TREC's own files are older than UTF-8."""
-    try:
-        with open_packed(path) as stream:
-            return stream.read(HEAD)
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error
-
-
-def read_judgements(path: Path, only_language: str | None = None) -> Qrels:
+def read_judgements(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
     """Return the qrels of a file in TREC's, BEIR's, MTEB's or JSON's form, or of the test split of a data set's folder.
 
     Raises :class:`DataError` as the readers of these forms do; see :func:`heed.formats.trec_files.read_qrels` for
@@ -91,14 +87,15 @@ def read_judgements(path: Path, only_language: str | None = None) -> Qrels:
     """
     files = test_qrels(path) if is_data_set(path) else [path]
     fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
-    if len(files) == 1 and files[0].name.endswith((".json", ".json.gz")):
+    if len(files) == 1 and unpacked_name(files[0]).endswith(".json"):
         try:  # as pytrec_eval, ranx and BEIR take them
-            return with_ids(msgspec.json.decode(read_bytes(files[0]), type=Qrels, strict=False), files[0])
+            content = read_text(files[0], encoding)
+            return with_ids(msgspec.json.decode(content, type=Qrels, strict=False), files[0])
         except (msgspec.MsgspecError, ValueError) as error:
             raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
-    if len(files) == 1 and not files[0].name.endswith(ROWS):
-        return read_qrels(files[0], only_language)
-    return grades_of(read_rows(files))
+    if len(files) == 1 and not unpacked_name(files[0]).endswith(ROWS):
+        return read_qrels(files[0], only_language, encoding)
+    return grades_of(read_rows(files, encoding))
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ class OwnFiles:
     """Documents, topics and judgements of the user's own, and what their collection is called.
 
     ``docs`` and ``topics`` may also be ids of ir_datasets; a single folder of ``docs`` may be a data set in BEIR's or
-    MTEB's layout.
+    MTEB's layout. ``encoding`` is that of all files that are not UTF-8; without one it is looked for.
     """
 
     docs: tuple[str, ...] = ()
@@ -116,6 +113,7 @@ class OwnFiles:
     changed_qrels: Path | None = None
     reversed_qrels: Path | None = None
     name: str | None = None
+    encoding: str | None = None
 
     @property
     def data_set(self) -> Path | None:
@@ -123,10 +121,11 @@ class OwnFiles:
         folder = Path(self.docs[0]) if len(self.docs) == 1 else None
         return folder if folder and is_data_set(folder) else None
 
-    def judgements(self, only_language: str | None = None) -> dict[str, Qrels]:
+    def judgements(self, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
         """Read the judgements by condition; see :func:`read_judgements`."""
+        encoding = self.encoding or lang
         paths = {"original": self.qrels, "changed": self.changed_qrels, "reversed": self.reversed_qrels}
-        return {condition: read_judgements(path, only_language) for condition, path in paths.items() if path}
+        return {condition: read_judgements(path, only_language, encoding) for condition, path in paths.items() if path}
 
 
 NO_FILES = OwnFiles()
@@ -140,10 +139,10 @@ def read_own(
     ``read`` reads topics. Of a data set's topics those that are judged are taken, as BEIR does: its queries are those
     of all splits. Raises :class:`UsageError` without topics, and for a data set of several splits without ``test``.
     """
-    qrels, folder = files.judgements(only_language), files.data_set
+    qrels, folder = files.judgements(lang, only_language), files.data_set
     if not files.topics and not folder:
         raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
-    topics = read(Path(files.topics or files.docs[0]), lang, fields, files.topics_format)
+    topics = read(Path(files.topics or files.docs[0]), lang, fields, files.topics_format, files.encoding)
     if folder and not files.qrels:
         known = [*chain(*qrels_files(folder).values())]
         unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in known)

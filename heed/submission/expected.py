@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from heed.errors import DataError, UsageError
-from heed.files import read_lines, read_objects
+from heed.files import read_lines, read_objects, unpacked_name
 from heed.formats.data_set_rows import parsed, read_rows
-from heed.formats.docids import read_docids
+from heed.formats.docids import ANY, read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_jsonl_topics
@@ -27,18 +27,19 @@ def expected_topics(path: Path, condition: str | None = None, form: str | None =
     Their form is recognised unless ``form`` names it. With ``condition``, only those that have it. Raises
     :class:`DataError` for bad lines, and if there is no topic.
     """
+    # of topics that are not UTF-8 the ids are the same in any encoding
     qids = set() if form else _plain_list(path)
-    form = form or ("list" if qids else recognised(path))
+    form = form or ("list" if qids else recognised(path, ANY))
     if form in ("list", "tsv", "trec") and condition not in (None, "query"):
         raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
     if form == "neuclir":
-        qids = set(parsed(read_rows([path]), lambda row: row.word("topic_id")))
+        qids = set(parsed(read_rows([path], ANY), lambda row: row.word("topic_id")))
     elif form == "heed":
-        languages = sorted({code_of(str(record.get("lang", ""))) for _, record in read_objects(path)})
-        topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title")]
+        languages = sorted({code_of(str(record.get("lang", ""))) for _, record in read_objects(path, ANY)})
+        topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title", ANY)]
         qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
     elif form != "list":
-        qids = {topic.qid for topic in read_topics(path, "", "title", form)}
+        qids = {topic.qid for topic in read_topics(path, "", "title", form, ANY)}
     if not qids:
         raise DataError(f"{path}: no topic{f' under condition {condition}' if condition else ''} in it")
     return qids
@@ -46,9 +47,9 @@ def expected_topics(path: Path, condition: str | None = None, form: str | None =
 
 def _plain_list(path: Path) -> set[str]:
     """Return the ids of a file with one word a line; nothing for another file."""
-    if path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
+    if unpacked_name(path).endswith((".json", ".jsonl")):
         return set()
-    words = [line.split() for _, line in read_lines(path)]
+    words = [line.split() for _, line in read_lines(path, ANY)]
     if any(len(of_line) > 1 or of_line == ["<top>"] for of_line in words):
         return set()
     return {word for of_line in words for word in of_line}
@@ -56,7 +57,7 @@ def _plain_list(path: Path) -> set[str]:
 
 def read_candidates(path: Path) -> dict[str, set[str]]:
     """Read the documents that may be reranked, by topic, from a run or a pool (.jsonl)."""
-    is_pool = path.name.endswith((".jsonl", ".jsonl.gz"))
+    is_pool = unpacked_name(path).endswith(".jsonl")
     lists = read_pool(path) if is_pool else read_any_run(path)
     return {qid: set(docids) for qid, docids in lists.items()}
 

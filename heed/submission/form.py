@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import DataError, fail
-from heed.files import read_bytes
+from heed.files import read_text
 from heed.submission.run_names import LETTERS, QUERIES, RunName, parse_name
 from heed.submission.run_report import CheckedRun
 from heed.submission.tracks import SOURCES, TRACKS
@@ -115,7 +115,7 @@ def _entries(path: Path) -> list[Entry]:
     import yaml
 
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = read_text(path)
         # a few hundred bytes of aliases of aliases can expand to more than any memory holds
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
             raise DataError(f"{path}: found an alias (*name), expected plain answers; write them out")

@@ -1,13 +1,12 @@
 """A track's package: runs named by their tags, the form, and a manifest with digests."""
 
 import gzip
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import digest, finished_folder, locked, open_packed, write_bytes, write_json
+from heed.files import digest, finished_folder, locked, unpacked, write_bytes, write_json
 from heed.submission.form import Entry, as_yaml, form_problems, known_answers, read_form, template
 from heed.submission.run_names import parse_name
 from heed.submission.run_report import WARNING, CheckedRun
@@ -89,11 +88,10 @@ def _add(part: Path, run: CheckedRun, entry: Entry) -> dict[str, Any]:
     target = part / RUNS / f"{run.tag}.gz"
     target.parent.mkdir(exist_ok=True)
     with (
-        open_packed(run.path) as source,
         target.open("wb") as stream,
         gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed,  # no name and no time: a run gives the same bytes
     ):
-        shutil.copyfileobj(source, packed)
+        packed.writelines(unpacked(run.path))
     return {
         "priority": entry["priority"],
         "run": run.tag,

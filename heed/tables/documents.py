@@ -5,13 +5,15 @@ hold it. FollowTable's published texts are used alone: they hold their titles al
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from heed.encodings import encoding_of, named
 from heed.errors import DataError, UsageError
-from heed.files import digest, read_bytes
+from heed.files import digest, read_bytes, unpacked_name
 from heed.formats.documents import SUFFIXES, Files, Line, corpus_files, shown_paths
-from heed.progress import brief, log, number_of
+from heed.progress import brief, counted, log, number_of
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_csv, parse_table
 from heed.tables.text import FORMS, as_fields, serialise
@@ -25,7 +27,7 @@ TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 class Tables:
     """Tables in JSONL or Parquet records (HTML or Markdown in their text), or a file each, in ``form``."""
 
-    def __init__(self, paths: Sequence[Path], form: str, titles: bool = True) -> None:
+    def __init__(self, paths: Sequence[Path], form: str, titles: bool = True, encoding: str | None = None) -> None:
         """Find the files; without ``titles`` a title is only the caption of a table without one, and never in the text.
 
         Raises :class:`UsageError` for another form and :class:`DataError` for a missing path or an empty folder.
@@ -33,7 +35,7 @@ class Tables:
         if form not in FORMS:
             raise UsageError(f"table form is {form!r}, expected one of {', '.join(FORMS)}")
         self.paths, self.places = corpus_files(paths, TABLE_SUFFIXES), list(map(str, paths))
-        self._form, self._titles, self._said = form, titles, False
+        self._form, self._titles, self._said, self._encoding = form, titles, False, encoding
         self._odd: dict[str, int] = {}  # by docid the rows of other lengths than the first, 0 where there is no table
 
     def __str__(self) -> str:
@@ -43,16 +45,20 @@ class Tables:
     @property
     def recipe(self) -> dict[str, object]:
         """The files' digests (with their names where a file is a table) and the form."""
-        records = [path for path in self.paths if path.name.endswith(SUFFIXES)]
-        single = sorted([path.name, digest(path)] for path in self.paths if not path.name.endswith(SUFFIXES))
+        records = [path for path in self.paths if unpacked_name(path).endswith(SUFFIXES)]
+        single = sorted([path.name, digest(path)] for path in self.paths if path not in records)
         settings = {"tables": recipe_version("tables"), "form": self._form, "titles": self._titles}
-        return {**settings, "files": sorted(map(digest, records)), "single": single}
+        return {**settings, "files": [*sorted(map(digest, records)), *named(self._encoding)], "single": single}
 
     def lines(self) -> Iterator[Line]:
         """Yield every table as a document, or the problem with it."""
+        others: Counter[str] = Counter()  # files by their encoding
         for path in self.paths:
-            for line in Files([path]).lines() if path.name.endswith(SUFFIXES) else [_whole_file(path)]:
+            records = unpacked_name(path).endswith(SUFFIXES)
+            for line in Files([path], self._encoding).lines() if records else [self._whole_file(path, others)]:
                 yield self._serialised(line.document, line) if line.document else line
+        for known, count in others.items():
+            log.info(f"{self}: {counted(count, 'file')} not UTF-8, read as {known}")
         none, rows = [*self._odd.values()].count(0), sum(self._odd.values())
         if self._odd and not self._said:  # not heed.progress.warn: results would have it only where this was just read
             self._said = True
@@ -61,10 +67,29 @@ class Tables:
                 f"{number_of(len(self._odd) - none, 'table')} longer or shorter than the first: {brief([*self._odd])}"
             )
 
+    def _whole_file(self, path: Path, others: Counter[str]) -> Line:
+        """Return the only table of a file; the caption of a CSV file is its name. Counts its encoding."""
+        name = Path(unpacked_name(path))
+        if name.stem.split() != [name.stem]:
+            return Line(path, 1, None, "the file's name is the docid and holds white space; rename the file")
+        content = read_bytes(path)
+        try:
+            known = encoding_of(content, self._encoding)
+            text = content.decode(known)
+        except UnicodeDecodeError as error:
+            return Line(
+                path, 1, None, f"not UTF-8 ({error.reason}); convert it, or name its encoding with --encoding NAME"
+            )
+        others.update([known] if known != "utf-8" else [])
+        return Line(
+            path, 1, Document(name.stem, name.stem if name.suffix in COLUMNS else "", text.removeprefix("\ufeff"))
+        )
+
     def _serialised(self, document: Document, line: Line) -> Line:
         docid, title, text = document[:3]
         try:
-            table = parse_csv(text, line.path.suffix == ".tsv") if line.path.suffix in COLUMNS else parse_table(text)
+            suffix = Path(unpacked_name(line.path)).suffix
+            table = parse_csv(text, suffix == ".tsv") if suffix in COLUMNS else parse_table(text)
         except DataError as error:
             return line._replace(document=None, problem=str(error))
         if table.ragged or not (table.header or table.body):
@@ -86,15 +111,3 @@ def _holds(table: Table, title: str) -> bool:
 def _words(text: str) -> str:
     words = " ".join(re.findall(r"\w+", text.lower()))
     return f" {words} "
-
-
-def _whole_file(path: Path) -> Line:
-    """Return the only table of a file; the caption of a CSV file is its name."""
-    if path.stem.split() != [path.stem]:
-        return Line(path, 1, None, "the file's name is the docid and holds white space; rename the file")
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return Line(path, 1, None, f"not UTF-8 (byte {error.start}); convert it")
-    title = path.stem if path.suffix in COLUMNS else ""
-    return Line(path, 1, Document(path.stem, title, text))

@@ -39,7 +39,7 @@ class Example(NamedTuple):
 
 
 def read_examples(path: Path) -> list[Example]:
-    """Read the examples of a file of JSON lines, gunzipped by suffix; other fields are ignored.
+    """Read the examples of a file of JSON lines; other fields are ignored.
 
     ``label`` is true or false, as such, as 1 or 0, or as text. Raises :class:`DataError` that names
     each line with other fields, or the first that is no JSON object, and for a file without examples.

@@ -6,18 +6,29 @@ from heed.formats.topics import FIELDS
 from heed.types import CONDITIONS
 from pipelines.options.parser import Group
 
-OWN_FILES = ("docs", "name", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels")  # of the user's own
+# of the user's own
+OWN_FILES = ("docs", "name", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels", "encoding")
 TOPIC_FORMS = ("heed", "neuclir", "tsv", "trec", "mfollowir")
 
 
+def encoding_option(group: Group) -> None:
+    """Add --encoding."""
+    group.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of the files that are not UTF-8, such as gb18030 (default: one that fits the language clearly)",
+    )
+
+
 def docs_option(group: Group, more: str = "", required: bool = False) -> None:
-    """Add --docs; ``more`` is what a command takes beside files and ids."""
+    """Add --docs and --encoding; ``more`` is what a command takes beside files and ids."""
+    encoding_option(group)
     group.add_argument(
         "--docs",
         nargs="+",
         required=required,
         metavar="PATH",
-        help=f"documents: .jsonl[.gz], TREC's SGML, folders of these, or an id of ir_datasets{more}",
+        help=f"documents: .jsonl, TREC's SGML, folders of these, or an id of ir_datasets{more}",
     )
 
 

@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed pool``."""
     command = command_parser("pool", "RUN… --out POOL", DESCRIPTION, EXAMPLES, RULES)
     command.set_defaults(fields="title", topics_format=None, name=None)
-    command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions; .gz")
+    command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions")
     command.add_argument("--out", required=True, type=Path, metavar="POOL", help='pool, lines of {"qid", "docids"}')
     json_option(command)
     run_reading_options(command)

@@ -21,7 +21,8 @@ DESCRIBED = ("family", "query_template", "document_template", "prompt_template")
 def own_files(options: argparse.Namespace) -> OwnFiles:
     """Return the documents, topics and judgements that the options name."""
     paths = (options.qrels, options.changed_qrels, options.reversed_qrels)
-    return OwnFiles(tuple(options.docs or ()), options.topics, options.topics_format, *paths, options.name)
+    docs = tuple(options.docs or ())
+    return OwnFiles(docs, options.topics, options.topics_format, *paths, options.name, options.encoding)
 
 
 def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBED) -> Registry:

@@ -1,6 +1,7 @@
 """What a user meets before and beside the work: lists, help, errors."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -55,6 +56,34 @@ def test_an_ascii_terminal_gets_all_there_is_to_print(tmp_path: Path, environmen
         )
         assert (done.returncode, done.stdout.isascii(), done.stderr.isascii()) == (0, True, True), done.stderr
     assert b"values ?100\nsystem  condition" in done.stdout
+
+
+def test_java_takes_the_paths_that_python_takes(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Under LC_ALL=C Java would take ASCII alone; so it does where Python does too, and the remedy is named."""
+    folder = tmp_path / "ö"
+    write_jsonl(folder / "d.jsonl", [{"id": "1", "text": "trains collide"}])
+    (folder / "t.tsv").write_text("1\ttrains\n")
+    command = [
+        "-m",
+        "pipelines.trec",
+        "--docs",
+        "d.jsonl",
+        "--topics",
+        "t.tsv",
+        "--retriever",
+        "bm25",
+    ]
+    for utf8, status, said in (("1", 0, b""), ("0", 1, b"set LC_ALL=C.UTF-8")):
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=folder,
+            env={**environment, "LC_ALL": "C", "PYTHONUTF8": utf8},
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+        for made in ("indexes", "runs"):
+            shutil.rmtree(folder / made)
 
 
 def test_every_command_prints_the_version(heed: Heed, capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,10 +170,10 @@ def test_malformed_entries_are_errors_with_file_and_number(tmp_path: Path, entri
     assert str(tmp_path / "query_instruction.json") in str(caught.value) and told in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"[{", b"\xff\xfe{", b"[" * 100_000])
+@pytest.mark.parametrize("content", [b"[{", b"\xff{", b"[" * 100_000])
 def test_a_raw_release_that_is_not_json_is_an_error(tmp_path: Path, content: bytes) -> None:
     (raw(tmp_path) / "query_instruction.json").write_bytes(content)
-    with pytest.raises(HeedError, match=r"query_instruction\.json: not JSON .* expected a list of queries"):
+    with pytest.raises(HeedError, match=r"query_instruction\.json.*: not (JSON .* expected a list of queries|UTF-8)"):
         read_followtable(tmp_path)
 
 

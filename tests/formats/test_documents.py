@@ -210,10 +210,10 @@ def test_a_folder_of_json_lines_under_other_names_is_read(tmp_path: Path, name: 
 
 
 def test_missing_paths_and_folders_without_files_say_what_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(HeedError, match="documents are .jsonl, .jsonl.gz, .parquet, .json, .* files or folders"):
+    with pytest.raises(HeedError, match="documents are .jsonl, .parquet, .json, .* files or folders"):
         corpus_files([tmp_path / "absent.jsonl"])
     (tmp_path / "q.tsv").write_text("1\tx\n")
-    with pytest.raises(HeedError, match=r"no .jsonl, .jsonl.gz, .parquet, .* file in this folder, .* \(found q.tsv\)"):
+    with pytest.raises(HeedError, match=r"no .jsonl, .parquet, .* file in this folder, .* \(found q.tsv\)"):
         corpus_files([tmp_path])
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from heed import files
 from heed.errors import DataError
 from heed.formats.run_lists import read_list, read_lists
 from heed.formats.trec_files import write_run
@@ -19,3 +20,19 @@ def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
     path.write_text("1 Q0 a 1 3.0\n")
     with pytest.raises(DataError, match="a.original.run: lines without 6 columns; run the collection again"):
         read_lists(path, 2, {})
+
+
+@pytest.mark.parametrize("piece", [1, 7, 40, 1 << 20])
+def test_a_run_larger_than_a_file_that_is_read_whole_is_read_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(files, "LARGEST", 20)
+    monkeypatch.setattr(files, "PIECE", piece)
+    path = tmp_path / "a.original.run"
+    write_run(path, {"1": {"a": 3.0, "b": 2.0}, "10": {"b": 1.0, "c": 0.5}, "2": {"a": 1.0}}, "a")
+    assert {qid: found.docids for qid, found in read_lists(path, 1, {"10": {"c"}}).items()} == {
+        "1": ["a"],
+        "10": ["b", "c"],
+        "2": ["a"],
+    }
+    assert read_list(path, "10", 1, set()) == (2, ["b"], [1], [1.0])

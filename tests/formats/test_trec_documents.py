@@ -12,6 +12,7 @@ from ir_datasets.util import sax_html_parser
 from heed.errors import DataError
 from heed.formats.document_store import FILE, DocumentStore, open_store
 from heed.formats.documents import Files, Line
+from heed.formats.trec_documents import read_trec_documents
 from heed.judging.annotate.pooled_documents import read_pooled
 from heed.retrieval.lucene import jvm
 from heed.types import Document
@@ -92,13 +93,17 @@ def test_other_forms(tmp_path: Path, text: str, document: tuple[str, str, str]) 
     assert documents(tmp_path / "d.xml", text) == [document]
 
 
-def test_a_text_that_is_not_utf_8_is_latin_1_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = sgml("1", "<TEXT>é中</TEXT>\n").encode() + sgml("2", "<TEXT>é</TEXT>\n").encode("latin-1")
-    assert documents(tmp_path / "d", text) == [("1", "", "é中"), ("2", "", "é")]
-    assert (
-        f"{tmp_path / 'd'}: not UTF-8 and read as Latin-1: 1 of its documents, the first at line 5"
-        in capsys.readouterr().err
-    )
+def test_the_encoding_is_decided_document_by_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ("某城发生地震，造成数十人伤亡", "火车与汽车在城市相撞", "联")
+    encodings = ("utf-8", "gb18030", "gb18030")  # the last is too short to decide: as the one before
+    path = tmp_path / "d"
+    parts = zip("123", texts, encodings, strict=True)
+    path.write_bytes(b"".join(sgml(docid, f"<TEXT>{text}</TEXT>\n").encode(name) for docid, text, name in parts))
+    read = [document for _, document, _ in read_trec_documents(path, "zho") if document]
+    assert [document.text for document in read] == [*texts]
+    assert f"{path}: 2 documents that are not UTF-8, the first at line 5, read as gb18030" in capsys.readouterr().err
+    [(line_no, _, problem), *_] = [line for line in read_trec_documents(path, "eng") if line[1] is None]
+    assert (line_no, "none of cp1252 fits clearly); name its encoding with --encoding NAME" in problem) == (5, True)
 
 
 @pytest.mark.parametrize(

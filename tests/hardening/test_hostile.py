@@ -16,7 +16,7 @@ from openai_server import Reply
 from openai_server import Server as OpenAi
 from tiny_language_models import llama_tokenizer
 
-from hardening.hostile_files import ODD, odd_archive
+from hardening.hostile_files import ODD, PACKERS, greedy, odd_archive
 from hardening.tiny import tiny_models
 from heed import files
 from heed.datasets.followtable import RAW, read_followtable
@@ -61,14 +61,25 @@ def test_a_line_beyond_the_limit_is_an_error_and_never_whole_in_memory(
     assert [line for _, line in read_lines(path)] == ["123456789", "123456789", "1234567890"]
 
 
-def test_a_gzip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", PACKERS)
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     monkeypatch.setattr(files, "LARGEST", 3 << 20)
-    path = tmp_path / "a.json.gz"
-    path.write_bytes(gzip.compress(bytes(3 << 20)))
+    path = tmp_path / "a.json"
+    path.write_bytes(PACKERS[form](bytes(3 << 20)))
     assert len(read_bytes(path)) == 3 << 20
-    path.write_bytes(gzip.compress(bytes((3 << 20) + 1)))
-    with pytest.raises(HeedError, match=f"a.json.gz: unpacked more than {3 << 20} bytes"):
+    path.write_bytes(PACKERS[form](bytes((3 << 20) + 1)))
+    with pytest.raises(HeedError, match=f"a.json: unpacked more than {3 << 20} bytes"):
         read_bytes(path)
+    monkeypatch.setattr(files, "LONGEST_LINE", 2 << 20)
+    with pytest.raises(HeedError, match=f"a.json, line 1: longer than {2 << 20} bytes"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize(("form", "said"), [("xz", "Memory usage limit"), ("zstd", "too much memory")])
+def test_a_file_that_asks_for_gigabytes_to_be_unpacked_is_an_error(tmp_path: Path, form: str, said: str) -> None:
+    (tmp_path / "a.run").write_bytes(greedy()[form])
+    with pytest.raises(HeedError, match=rf"a.run: cannot be read \(.*{said}.*\); give a readable file"):
+        read_bytes(tmp_path / "a.run")
 
 
 def test_a_damaged_gzip_head_is_told_where_a_form_is_recognised(tmp_path: Path) -> None:
@@ -199,13 +210,14 @@ def test_label_studio_values_of_another_form_are_told(tmp_path: Path) -> None:
 
 
 def test_a_cell_and_a_line_of_csv_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 100)
     monkeypatch.setattr(table_files, "LONGEST_LINE", 100)
     path = tmp_path / "a.csv"
     path.write_text("qid,docid,grade\n1,d,2\n1,e," + "x" * 100 + "\n")
-    with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 characters"):
+    with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 bytes"):
         read_judgements([path])
     path.write_text("x" * 101)
-    with pytest.raises(HeedError, match="a.csv, line 1: longer than 100 characters"):
+    with pytest.raises(HeedError, match="a.csv, line 1: longer than 100 bytes"):
         read_judgements([path])
 
 

@@ -476,10 +476,12 @@ def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> No
     ]
 
 
-def test_a_csv_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+def test_a_csv_file_that_is_not_utf8_is_read_in_the_encoding_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_bytes("qid,docid,grade,text\n1,a,1,café\n".encode("cp1252"))
-    with pytest.raises(HeedError, match="not UTF-8 .* save it as UTF-8"):
+    with pytest.raises(HeedError, match=r"p.csv, line 2: not UTF-8 .* convert the file to UTF-8.* --encoding NAME"):
         read_judgements([tmp_path / "p.csv"])
+    [judgement] = read_judgements([tmp_path / "p.csv"], encoding="cp1252")
+    assert (judgement.docid, judgement.text) == ("a", "1")
 
 
 def test_tables_as_spreadsheets_write_them(tmp_path: Path) -> None:

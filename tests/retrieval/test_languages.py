@@ -14,7 +14,7 @@ from heed.datasets.loading import load
 from heed.errors import JavaError, UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
-from heed.languages import LANGUAGES, known_language, language, suggestion
+from heed.languages import LANGUAGES, Language, known_language, language, suggestion
 from heed.retrieval.bm25.building import build_index
 from heed.retrieval.bm25.index import Bm25Settings, Searcher
 from heed.retrieval.lsa.lsa import build_lsa
@@ -118,8 +118,8 @@ def test_lsa_finds_each_sentence_by_its_own_words_in_every_language(tmp_path: Pa
 
 
 @pytest.mark.parametrize("known", LANGUAGES.values(), ids=LANGUAGES)
-def test_both_codes_name_a_language(known: tuple[str, str, str]) -> None:
-    code, short, _ = known
+def test_both_codes_name_a_language(known: Language) -> None:
+    code, short, *_ = known
     assert language(code) is language(short) is LANGUAGES[code]
 
 

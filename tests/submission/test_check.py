@@ -131,7 +131,7 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
         (("a", "--track", "neuclir-2024", "--submission", "s"), "its form is not known"),
         (("a", "--topics", "absent"), "absent: no such file"),
         (("a", "--docs", "zho=absent"), "absent: no such file"),
-        (("a", "--docs", "."), ".: no .jsonl, .jsonl.gz, .parquet, .json"),
+        (("a", "--docs", "."), ".: no .jsonl, .parquet, .json"),
         (("a", "--reranking", "absent"), "absent: no such file"),
     ],
 )

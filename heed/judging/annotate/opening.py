@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from heed.errors import DataError, UsageError, fail
+from heed.files import unpacked_name
 from heed.formats.pools import Pool, read_pool
 from heed.judging.annotate.assessors import parse_names, read_assigned
 from heed.judging.annotate.database import create, is_annotation
@@ -54,13 +55,13 @@ def _create(sources: Sources, path: Path, pool: Pool, must_exist: bool) -> Task 
         raise DataError(f"{path}: no judgements yet; judge first, or name their file with --database")
     sources = complete(sources, pool)
     task = make_task(sources, pool)
-    return task if create(path, task, read_pooled(corpus_of(sources), task.docids())) else None
+    documents = read_pooled(corpus_of(sources), task.docids(), sources.encoding or sources.lang)
+    return task if create(path, task, documents) else None
 
 
 def path_beside(pool: Path) -> Path:
     """Return the pool's path with the suffix ``.db`` in place of ``.jsonl`` or ``.jsonl.gz``."""
-    plain = pool.with_suffix("") if pool.suffix == ".gz" else pool
-    return plain.with_suffix(".db")
+    return pool.with_name(unpacked_name(pool)).with_suffix(".db")
 
 
 def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
@@ -68,7 +69,7 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
     task = load_task(store.properties(), sources.only_relevant)
     is_first = bool(sources.qrels and not task.qrels)  # judged so far without any, now to be judged again
     if sources.qrels and is_first:
-        task = replace(task, qrels=judgements_of_pool(sources.qrels, task.lang, task.pool))
+        task = replace(task, qrels=judgements_of_pool(sources.qrels, task.lang, task.pool, sources.encoding))
     if sources.only_relevant and not task.qrels:
         raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
     _check_sources(sources, store, task, pool)
@@ -82,7 +83,7 @@ def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
     known = {*task.docids()}
     missing = [docid for docid in chain.from_iterable(new.values()) if docid not in known]
     docs = sources.docs or (corpus_of(complete(replace(sources, lang=task.lang), pool)) if missing else ())
-    store.add_pool(new, [*read_pooled(docs, missing)])
+    store.add_pool(new, [*read_pooled(docs, missing, sources.encoding or task.lang)])
     judged = {(judgement.qid, judgement.docid) for judgement in store.judgements() if judgement.grade is not None}
     count = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
     log.info(f"{sources.pool}: {sum(map(len, new.values()))} documents new in this pool, {count} already judged")
@@ -97,7 +98,7 @@ def _check_sources(sources: Sources, store: Store, task: Task, pool: Pool) -> No
         shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
         other = replace(other, topics=topics_of_pool(replace(sources, lang=lang), shared))
     if sources.qrels:
-        judged = judgements_of_pool(sources.qrels, task.lang, task.pool)
+        judged = judgements_of_pool(sources.qrels, task.lang, task.pool, sources.encoding)
         other = replace(other, qrels={qid: {} for qid in task.qrels} | judged)  # topics that the file lacks differ too
     if sources.grades:
         other = replace(other, scale=parse_scale(sources.grades))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from heed.datasets import irds
 from heed.datasets.irds import IrDataset
 from heed.errors import DataError, fail
+from heed.files import unpacked_name
 from heed.formats.documents import SUFFIXES, Line, corpus_files, read_with_records
 from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
@@ -29,7 +30,7 @@ class PooledDocument(NamedTuple):
     tabular: bool
 
 
-def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[PooledDocument]:
+def read_pooled(docs: Sequence[str], docids: Collection[str], encoding: str | None = None) -> Iterator[PooledDocument]:
     """Yield the documents ``docids`` of ``docs`` (files, folders or ir_datasets ids), each once, in reading order.
 
     Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, and the lines that
@@ -37,7 +38,7 @@ def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[Pooled
     """
     missing = dict.fromkeys(docids)
     problems = []
-    for line, record in bar(_lines(docs), 0, "documents", "documents"):
+    for line, record in bar(_lines(docs, encoding), 0, "documents", "documents"):
         if not missing:
             break
         if line.document is None:
@@ -52,7 +53,7 @@ def read_pooled(docs: Sequence[str], docids: Collection[str]) -> Iterator[Pooled
     fail([*lost, *problems] if lost else [])
 
 
-def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, Any]]:
+def _lines(docs: Sequence[str], encoding: str | None) -> Iterator[tuple[Line, Any]]:
     """Yield every document with the record it was read from, None if it was read from something else."""
     for name in docs:
         path, known = Path(name), irds.parse_id(name)
@@ -64,13 +65,13 @@ def _lines(docs: Sequence[str]) -> Iterator[tuple[Line, Any]]:
             if not path.exists():
                 raise DataError(f"{path}: no documents of {name}; heed fetch says how to get them")
         files = corpus_files([path], TABLE_SUFFIXES)
-        records = [file for file in files if file.name.endswith(SUFFIXES) or is_trec_documents(file)]
+        records = [file for file in files if unpacked_name(file).endswith(SUFFIXES) or is_trec_documents(file)]
         for file in records or files:  # a text file beside records is a note on them, not a document
-            is_table = not records and file.name.endswith(ONE_TABLE)
-            if not is_table or file.suffix == ".tsv":  # whose lines may be documents
-                yield from read_with_records(file)
+            is_table = not records and unpacked_name(file).endswith(ONE_TABLE)
+            if not is_table or unpacked_name(file).endswith(".tsv"):  # whose lines may be documents
+                yield from read_with_records(file, encoding)
             if is_table:
-                yield from ((line, None) for line in Tables([file], "raw").lines())
+                yield from ((line, None) for line in Tables([file], "raw", encoding=encoding).lines())
 
 
 def _date(fields: dict[str, Any]) -> str:

@@ -35,6 +35,7 @@ class Sources:
     topics_format: str | None = None
     docs: Sequence[str] = ()
     lang: str = ""
+    encoding: str | None = None
     query_lang: str = "native"
     translation: str = "any"
     fields: str = "title"
@@ -90,14 +91,14 @@ def make_task(sources: Sources, pool: Pool) -> Task:
     topics = topics_of_pool(sources, pool)
     if sources.only_relevant and not sources.qrels:
         raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
-    qrels = judgements_of_pool(sources.qrels, sources.lang, pool) if sources.qrels else {}
+    qrels = judgements_of_pool(sources.qrels, sources.lang, pool, sources.encoding) if sources.qrels else {}
     scale = parse_scale(sources.grades or USUAL_SCALE)
     return Task(pool, topics, sources.lang, scale, qrels, sources.only_relevant)
 
 
-def judgements_of_pool(path: Path, lang: str, pool: Pool) -> Qrels:
+def judgements_of_pool(path: Path, lang: str, pool: Pool, encoding: str | None = None) -> Qrels:
     """Return the judgements of the pool's topics; :class:`DataError` if there are none."""
-    qrels = read_judgements(path, only_language=lang)
+    qrels = read_judgements(path, lang, encoding or lang)
     judged = {qid: qrels[qid] for qid in pool if qid in qrels}
     if not judged:
         raise DataError(f"{path}: no judgement of a topic of the pool ({brief([*pool])})")
@@ -127,9 +128,10 @@ def _read_topics(sources: Sources) -> list[Topic]:
         return irds.judged(known.source, [known.part], fields)[0]
     if is_mfollowir(path, sources.lang):
         return read_mfollowir(path, sources.lang, lang).topics
-    if path.exists() and (sources.topics_format or recognised(path)) == "neuclir":
-        return read_neuclir_topics(path, fields)
-    return find_topics(path, lang, sources.fields, sources.topics_format)
+    encoding = sources.encoding or lang
+    if path.exists() and (sources.topics_format or recognised(path, encoding)) == "neuclir":
+        return read_neuclir_topics(path, fields, encoding)
+    return find_topics(path, lang, sources.fields, sources.topics_format, encoding)
 
 
 def corpus_of(sources: Sources) -> Sequence[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import digest, parse_json, read_bytes, write_bytes, write_json
+from heed.files import digest, parse_json, read_text, write_bytes, write_json
 from heed.judging.exchange.exported_pool import ExportedPool, documents, new_folder
 from heed.judging.exchange.records import Label, Record, label_of
 from heed.progress import log
@@ -191,7 +191,7 @@ def relevation_parser(id_map: Path) -> Callable[[Record], list[Label]]:
     map and for an unknown id.
     """
     try:
-        ids = parse_json(read_bytes(id_map).decode("utf-8-sig"))
+        ids = parse_json(read_text(id_map))
         names = {"qid": dict(ids["topics"]), "docid": dict(ids["documents"])}
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(

@@ -7,7 +7,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from heed.errors import DataError
-from heed.files import finished, parse_json, read_bytes, read_objects, write_bytes, write_json
+from heed.files import finished, parse_json, read_objects, read_text, unpacked_name, write_bytes, write_json
 from heed.judging.exchange.exported_pool import GRADES, ExportedPool, documents, shown_documents
 from heed.judging.exchange.records import HELD, Label, Record, label_of, parse_fields
 from heed.progress import log
@@ -120,14 +120,14 @@ def _line(record: dict[str, Any]) -> bytes:
     return f"{json.dumps(record, ensure_ascii=False).translate(ESCAPED)}\n".encode()
 
 
-def json_records(path: Path) -> Iterator[Record]:
+def json_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
     """Yield the objects of a JSON Lines file or, by the suffix, of a JSON list."""
-    if not path.name.removesuffix(".gz").endswith(".json"):
-        for line_no, fields in read_objects(path):
+    if not unpacked_name(path).endswith(".json"):
+        for line_no, fields in read_objects(path, encoding):
             yield Record(path, f"line {line_no}", fields)
         return
     try:
-        items = parse_json(read_bytes(path).decode("utf-8-sig"))
+        items = parse_json(read_text(path, encoding))
     except ValueError as error:
         raise DataError(f"{path}: not JSON ({error}); export it again, JSON lines end in .jsonl") from error
     if not isinstance(items, list):

@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from heed.errors import SHOWN, DataError, UsageError, fail
+from heed.files import unpacked_name
 from heed.formats.pools import Pool
 from heed.formats.trec_files import parse_score
 from heed.judging.exchange.folder_layouts import relevation_parser
@@ -17,7 +18,7 @@ from heed.measures.agreement import Agreement, agreement
 from heed.progress import counted, log
 from heed.types import Qrels
 
-Reader = Callable[[Path], Iterator[Record]]
+Reader = Callable[[Path, str | None], Iterator[Record]]  # of a file, and the encoding of one that is not UTF-8
 Parser = Callable[[Record], list[Label]]
 
 # by suffix; files with another one are qrels or Relevation's results, and the JSON forms are told by their fields
@@ -37,12 +38,17 @@ RULES = ("error", "majority", "highest")  # of resolve, where assessors differ
 
 
 def read_judgements(
-    files: Sequence[Path], id_map: Path | None = None, condition: str = "", together: Collection[str] = ()
+    files: Sequence[Path],
+    id_map: Path | None = None,
+    condition: str = "",
+    together: Collection[str] = (),
+    encoding: str = "",
 ) -> list[Label]:
     """Read every judgement of ``files``, those without a label too; ``id_map`` is the map of Relevation's ids.
 
-    With a ``condition``, what was judged under another one is left out. Raises :class:`DataError` naming every bad
-    record, and for several conditions, unless all are of those read ``together``.
+    ``encoding`` is that of files that are not UTF-8. With a ``condition``, what was judged under another one is left
+    out. Raises :class:`DataError` naming every bad record, and for several conditions, unless all are of those read
+    ``together``.
     """
     if id_map and all(suffix(path) in READERS for path in files):
         raise UsageError(f"--map {id_map}: renames the ids of Relevation's files, and none is given")
@@ -51,7 +57,7 @@ def read_judgements(
     judgements: list[Label] = []
     problems: list[str] = []
     for path, (read, parse) in zip(files, readers, strict=True):
-        for record in read(path):
+        for record in read(path, encoding):
             try:
                 judgements += parse(record)
             except DataError as error:
@@ -105,7 +111,7 @@ def _origins(labels: Sequence[Label]) -> list[str]:
 
 def suffix(path: Path) -> str:
     """Return the suffix that says what a result file is, without ``.gz``."""
-    return Path(path.name.removesuffix(".gz")).suffix
+    return Path(unpacked_name(path)).suffix
 
 
 def parse_grades(texts: Iterable[str]) -> dict[str, int]:

@@ -1,15 +1,14 @@
 """Rows, lines and items of result files as records with named fields, and the label in a record."""
 
-import io
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from heed.errors import DataError
-from heed.files import UNREADABLE, open_packed, parse_json, read_lines, unreadable
+from heed.files import parse_json, read_lines
 from heed.formats.trec_files import without_comments
 
 GRADE_FIELDS = ("grade", "label")  # Heed's and Label Studio's name, doccano's
@@ -127,9 +126,9 @@ def parse_qrels(record: Record) -> list[Label]:
     return [label_of(record, record.fields["grade"], {})]
 
 
-def column_records(path: Path) -> Iterator[Record]:
+def column_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
     """Yield the lines of a qrels file, four columns."""
-    for line_no, line in without_comments(read_lines(path), path):
+    for line_no, line in without_comments(read_lines(path, encoding), path):
         columns = line.split()
         if not columns:
             continue
@@ -137,15 +136,3 @@ def column_records(path: Path) -> Iterator[Record]:
         if len(columns) != 4:
             raise record.problem(f"{len(columns)} columns, expected 4 (topic 0 docid grade)")
         yield record._replace(fields=dict(zip(("qid", "second", "docid", "grade"), columns, strict=True)))
-
-
-@contextmanager
-def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a UTF-8 file, gunzipped by suffix, with its line ends unchanged."""
-    try:
-        with open_packed(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
-            yield text
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 ({error.reason}); save it as UTF-8 (in Excel: CSV UTF-8)") from error
-    except UNREADABLE as error:
-        raise unreadable(path, error) from error

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, TextIO
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from heed.errors import DataError, fail
-from heed.files import LARGEST, LONGEST_LINE, finished
+from heed.files import LARGEST, LONGEST_LINE, finished, read_lines
 from heed.judging.exchange.exported_pool import ExportedPool, ShownDocument, shown_documents
-from heed.judging.exchange.records import GRADE_FIELDS, NAME_FIELDS, Record, open_text
+from heed.judging.exchange.records import GRADE_FIELDS, NAME_FIELDS, Record
 from heed.progress import brief, counted, log, warn
 
 if TYPE_CHECKING:
@@ -144,34 +144,26 @@ def _picture(match: re.Match[str]) -> str:
     return chr(0x2400 + ord(letter)) if letter < " " else "\ufffd"
 
 
-def csv_records(path: Path) -> Iterator[Record]:
+def csv_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
     """Yield the rows of a CSV file with a header, which shows the separator: commas, semicolons or tabs."""
     csv.field_size_limit(LONGEST_LINE)  # a document is one cell, and Python's own limit is 128 KiB
     line_no = 1
     try:
-        with open_text(path) as stream:
-            lines = _lines(path, stream)
-            header = next(lines, "")
-            delimiter = max(DELIMITERS, key=header.count)
-            names = next(csv.reader([header], delimiter=delimiter), [])
-            fail([f"{path}: {missing}"] if (missing := _missing(names)) else [])
-            rows = csv.reader(lines, delimiter=delimiter)
-            for cells in rows:
-                line_no = rows.line_num + 1
-                if any(cells):
-                    yield _row(path, f"line {line_no}", names, [unguarded(cell) for cell in cells])
+        lines = (line for _, text in read_lines(path, encoding) for line in io.StringIO(f"{text}\n", newline=""))
+        header = next(lines, "")
+        delimiter = max(DELIMITERS, key=header.count)
+        names = next(csv.reader([header], delimiter=delimiter), [])
+        fail([f"{path}: {missing}"] if (missing := _missing(names)) else [])
+        rows = csv.reader(lines, delimiter=delimiter)
+        for cells in rows:
+            line_no = rows.line_num + 1
+            if any(cells):
+                yield _row(path, f"line {line_no}", names, [unguarded(cell) for cell in cells])
     except csv.Error as error:
         raise DataError(f"{path}, after line {line_no}: not CSV ({error}); save it as CSV again") from error
 
 
-def _lines(path: Path, stream: TextIO) -> Iterator[str]:
-    for line_no, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), ""), 1):
-        if len(line) > LONGEST_LINE:
-            raise DataError(f"{path}, line {line_no}: longer than {LONGEST_LINE} characters; save it as CSV again")
-        yield line
-
-
-def xlsx_records(path: Path) -> Iterator[Record]:
+def xlsx_records(path: Path, _: str | None = None) -> Iterator[Record]:
     """Yield the rows of the sheets with judgements, whose first row is the header; of several each is an assessor.
 
     Raises :class:`DataError` naming every formula that has no value, in the columns that are read.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import DataError, HeedError
-from heed.files import digest, parse_json, read_bytes, write_json
+from heed.files import digest, parse_json, read_text, unpacked_name, write_json
 from heed.formats.trec_files import write_qrels
 from heed.judging.model.judge import Judged
 from heed.measures.agreement import Comparison
@@ -18,7 +18,7 @@ JUDGE = "judge"  # the key by which the note beside judgements says that a model
 
 def judgements_path(pool: Path, model: str, condition: str) -> Path:
     """Return ``<pool>.<model>.<condition>.qrels`` beside the pool."""
-    stem = pool.name.removesuffix(".gz").removesuffix(".jsonl")
+    stem = unpacked_name(pool).removesuffix(".jsonl")
     return pool.with_name(f"{stem}.{model}.{condition}.qrels")
 
 
@@ -32,7 +32,7 @@ def check_replaceable(path: Path) -> None:
     if not path.exists():
         return
     try:
-        note = parse_json(read_bytes(note_path(path)).decode())
+        note = parse_json(read_text(note_path(path)))
         ours = JUDGE in note and note["sha256"] == digest(path)
     except (HeedError, ValueError, KeyError, TypeError):  # no note, or another file
         ours = False

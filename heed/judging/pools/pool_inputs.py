@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError, UsageError, fail
+from heed.files import unpacked_name
 from heed.formats.docids import read_docids
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
@@ -27,14 +28,14 @@ class RankedList(NamedTuple):
     docids: list[str]
 
 
-def read_runs(paths: Sequence[Path], subset: str | None = None) -> dict[str, Run]:
+def read_runs(paths: Sequence[Path], subset: str | None = None, encoding: str | None = None) -> dict[str, Run]:
     """Read the runs by name, sorted by it, so that the order of ``paths`` never matters.
 
     ``subset`` is a subset of MTEB predictions. Warns of two runs with the same lists: a copy counts twice in the
     fusion and has no unique documents.
     """
     files = run_names(paths)
-    runs = {name: read_any_run(files[name], subset) for name in sorted(files)}
+    runs = {name: read_any_run(files[name], subset, encoding) for name in sorted(files)}
     warn_of_same_runs(runs)
     return runs
 
@@ -70,7 +71,7 @@ def run_names(paths: Sequence[Path]) -> dict[str, Path]:
 def _names(path: Path) -> list[str]:
     """Return the file's name without suffixes, after none of its folders, after the last one, and so on to all."""
     *folders, file = path.absolute().parts
-    name = file.removesuffix(".gz").removesuffix(".run")
+    name = unpacked_name(Path(file)).removesuffix(".run")
     return ["/".join([*folders[start:], name]) for start in range(len(folders), -1, -1)]
 
 

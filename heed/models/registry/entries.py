@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_type_hints
 import msgspec
 
 from heed.errors import DataError, HeedError, ModelError, UsageError, fail
-from heed.files import parse_json, read_bytes
+from heed.files import parse_json, read_text
 from heed.models.registry.families import BI_ENCODER, FAMILIES, SERVICE
 
 DATA = Path(__file__).with_name("registry.json")
@@ -211,7 +211,7 @@ def read_entries(path: Path) -> dict[str, Model]:
     Raises :class:`DataError` naming an entry with an unknown field or a value of another type.
     """
     try:
-        entries = parse_json(read_bytes(path).decode("utf-8-sig"))
+        entries = parse_json(read_text(path))
     except (ValueError, HeedError) as error:
         raise DataError(f"{path}: not a models file ({error}); its form is that of {DATA}") from error
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):

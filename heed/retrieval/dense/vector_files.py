@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import DataError
-from heed.files import parse_json, read_lines
+from heed.files import parse_json, read_lines, unpacked_name
 from heed.models.files.unpickling import unpickle
 
 IDS, VECTORS = ("id", "_id", "docid"), ("vector", "embedding")
@@ -80,7 +80,9 @@ def read_parts(folder: Path, scratch: Path) -> list[Part]:
 
 
 def _ending(*suffixes: str) -> Callable[[Path], list[Path]]:
-    return lambda folder: sorted(path for path in folder.iterdir() if path.name.endswith(suffixes) and path.is_file())
+    return lambda folder: sorted(
+        path for path in folder.iterdir() if unpacked_name(path).endswith(suffixes) and path.is_file()
+    )
 
 
 def _faiss_files(folder: Path) -> list[Path]:
@@ -216,6 +218,6 @@ FORMS = (
     Form("npy", _ending(".npy"), _read_npy),
     Form("Parquet", _ending(".parquet"), _read_parquet),
     Form("a flat FAISS index with docid", _faiss_files, _read_faiss),
-    Form("JSON lines", _ending(".jsonl", ".jsonl.gz"), _read_json),
+    Form("JSON lines", _ending(".jsonl"), _read_json),
     Form("pickles", _ending(".pkl", ".pickle", ".pt"), _read_pickled),
 )

@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,9 +78,10 @@ def java_errors(doing: str) -> Iterator[None]:
     try:
         with _LOCK:
             yield
-    except JavaException as error:
+    except (JavaException, UnicodeEncodeError) as error:
         message = getattr(error, "innermessage", None) or error
-        hint = "; give Java more with --heap" if "OutOfMemory" in str(error) else ""
+        hints = {"OutOfMemory": "; give Java more with --heap", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
+        hint = next((hint for said, hint in hints.items() if re.search(said, str(error))), "")
         raise JavaError(f"{doing}: Java says {message}{hint}") from error
 
 
@@ -107,8 +109,10 @@ def _start(heap: str) -> None:
 
 
 def prepare() -> None:
-    """Choose the Java that is started, and leave it the handling of signals."""
+    """Choose the Java that is started, leave it the handling of signals, and let it take paths as Python does."""
     os.environ["JAVA_HOME"] = str(_java_home())
+    if sys.flags.utf8_mode:  # as under LC_ALL=C, where Java would take ASCII paths alone
+        os.environ["LC_ALL"] = "C.UTF-8"
     faulthandler.disable()  # disabled later, as pytest does at its end, it removes Java's handler of SIGSEGV too
 
 
