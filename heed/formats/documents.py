@@ -59,7 +59,7 @@ class Files:
     @property
     def recipe(self) -> list[str]:
         """The files' digests, whatever their names and order; of the Washington Post's, that all parts are read."""
-        digests = sorted(digest(path) + " articles" * (".jl" in path.suffixes) for path in self.paths)
+        digests = sorted(f"{digest(path)} articles" if ".jl" in path.suffixes else digest(path) for path in self.paths)
         return [*digests, *named(self._encoding)]
 
     def lines(self) -> Iterator[Line]:
