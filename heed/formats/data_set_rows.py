@@ -133,11 +133,6 @@ def parsed(rows: Iterable[HubRow], parse: Callable[[HubRow], Parsed]) -> list[Pa
     return values
 
 
-def judgements(folder: Path, *configs: str) -> Qrels:
-    """Return the qrels of the first of ``configs`` that is in ``folder``; raises as :func:`grades_of` does."""
-    return grades_of(rows(folder, *configs))
-
-
 def grades_of(rows: Iterable[HubRow]) -> Qrels:
     """Return the qrels of rows with ``query-id``, ``corpus-id`` and ``score``, or other names of ``COLUMNS``.
 

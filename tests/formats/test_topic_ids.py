@@ -8,8 +8,9 @@ from conftest import Heed, write_jsonl
 
 import heed as library
 from heed.errors import DataError, UsageError
+from heed.formats.data_set_rows import Columns, HubRow, listed_of, read_queries
 from heed.formats.pools import read_pool
-from heed.formats.topic_ids import number, number_hint
+from heed.formats.topic_ids import number, number_hint, numbered
 from heed.formats.trec_files import read_run
 
 TREC, COMPARE = "pipelines.trec", "pipelines.compare"
@@ -72,6 +73,16 @@ def test_ids_of_one_number_are_named_and_matched_on_request(tmp_path: Path, heed
     assert {path.name: path.read_bytes() for path in experiment.folder.glob("*.run")} == runs
     with pytest.raises(UsageError, match="topic_ids: found 'digits', expected number"):
         library.load_files(*files, topic_ids="digits")
+
+
+def test_instructions_and_lists_of_a_data_set_are_matched_by_number(tmp_path: Path) -> None:
+    """They are in rows of their own, by the ids as they are written."""
+    write_jsonl(tmp_path / "queries.jsonl", [{"_id": "MB001", "text": "storm"}])
+    write_jsonl(tmp_path / "instruction.jsonl", [{"query-id": "MB001", "instruction": "any"}])
+    with numbered("number"):
+        [topic] = read_queries(tmp_path, "eng")
+        listed = listed_of([HubRow(tmp_path, 1, {"_id": "MB001", "gold": ["d1"]})], Columns(), "gold")
+    assert (topic.qid, topic.instructions, listed) == ("1", {"original": "any"}, {"1": {"d1": 1}})
 
 
 def test_some_ids_that_differ_are_a_warning(tmp_path: Path, heed: Heed) -> None:
