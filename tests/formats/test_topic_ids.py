@@ -12,6 +12,7 @@ from heed.formats.data_set_rows import Columns, HubRow, listed_of, read_queries
 from heed.formats.pools import read_pool
 from heed.formats.topic_ids import number, number_hint, numbered
 from heed.formats.trec_files import read_run
+from pipelines import annotate
 
 TREC, COMPARE = "pipelines.trec", "pipelines.compare"
 BM25 = ("--retriever", "bm25", "--reranker", "none")
@@ -129,7 +130,9 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     assert done.returncode == 0 and done.stdout.splitlines()[2].split()[-1] == "3", done.stdout
 
 
-def test_pool_rerank_and_check_name_ids_of_one_number(tmp_path: Path, heed: Heed) -> None:
+def test_pool_rerank_annotate_and_check_name_ids_of_one_number(
+    tmp_path: Path, heed: Heed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base, new = runs_of(material(tmp_path))
     pooled = ("--depth", "2", "--exclude-judged", "qrels", "--order", "fused", "--out", "pool.jsonl")
     apart = heed("pipelines.pool", base, *pooled)
@@ -143,6 +146,14 @@ def test_pool_rerank_and_check_name_ids_of_one_number(tmp_path: Path, heed: Heed
     assert apart.returncode == 1 and "3 differ by leading zeros or a prefix (0051 and 051" in apart.stderr
     assert heed("pipelines.rerank", new, *reranked, "--topic-ids", "number").returncode == 0
     assert read_run(tmp_path / "out.run").keys() == ANSWERS.keys()
+    monkeypatch.chdir(tmp_path)
+    annotated = annotate.parser().parse_args(["pool.jsonl", *reranked[:4], "--topic-ids", "number"])
+    with pytest.raises(DataError, match=r"topic 51 of the pool: not in topics.jsonl; .*; 1 differ by leading zeros"):
+        annotate.open_given(annotated)
+    with numbered(annotated.topic_ids):
+        task, store = annotate.open_given(annotated)
+    store.close()
+    assert task.topics.keys() == ANSWERS.keys()
     checked = heed("pipelines.check", new, "--topics", "topics.jsonl")
     assert "found topic '0051', which is none of the 3 topics of --topics; 051 has the same number" in checked.stderr
 
