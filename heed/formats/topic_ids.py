@@ -37,9 +37,8 @@ def with_ids(items: dict[str, Item], where: object) -> dict[str, Item]:
 
 def topics_with_ids(topics: Sequence[Topic], where: object) -> list[Topic]:
     """Return topics that were read, as :func:`with_ids` does."""
-    by_id = with_ids({topic.qid: topic for topic in topics}, where)
-    bases = {topic.base: number(topic.base) if _numbered.get() else topic.base for topic in topics}
-    return [topic._replace(qid=qid, base=bases[topic.base]) for qid, topic in by_id.items()]
+    by_id, as_id = with_ids({topic.qid: topic for topic in topics}, where), number if _numbered.get() else str
+    return [topic._replace(qid=qid, base=as_id(topic.base)) for qid, topic in by_id.items()]
 
 
 def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
