@@ -67,7 +67,7 @@ def is_paired(folder: Path, encoding: str | None = None) -> bool:
 
 def _read_newer(folder: Path, named: Naming, lang: str, encoding: str | None) -> tuple[list[Topic], dict[str, Qrels]]:
     topics: dict[str, Topic] = {}
-    for query in read_queries(folder, lang, named, all_instructed=True, encoding=encoding):
+    for query in read_queries(folder, lang, named, encoding, all_instructed=True):
         qid, condition = _split(folder, query.qid)
         topic = topics.setdefault(qid, query._replace(qid=qid, instructions={}))
         if instruction := query.instructions.get("original"):

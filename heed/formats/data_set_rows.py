@@ -198,9 +198,9 @@ def read_queries(
     folder: Path,
     lang: str,
     named: Callable[[str], str] = str,
+    encoding: str | None = None,
     *,
     all_instructed: bool = False,
-    encoding: str | None = None,
 ) -> list[Topic]:
     """Return the topics of a data set: its queries, with the original instruction where there is one.
 

@@ -136,10 +136,9 @@ def read_own(
     if folder and not files.qrels:
         known = [*chain(*qrels_files(folder).values())]
         unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in known)
+        say = log.info if known else warn
         if unread:
-            (log.info if known else warn)(
-                f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels"
-            )
+            say(f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels")
     if folder and not files.qrels and (paths := test_qrels(folder)):
         grades, split = read_judgements(folder, only_language, files.encoding or lang), paths[0].relative_to(folder)
         if not files.topics or any(topic.qid in grades for topic in topics):
