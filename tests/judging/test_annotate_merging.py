@@ -407,6 +407,9 @@ def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp
         f"{table}, line 2: label '2'",
         f"{table}, line 3: label 'perhaps'",
     ]
+    table.write_bytes("qid,docid,grade,assessor\n1,a,1,Jürgen Müßig\n".encode("cp437"))
+    add_annotations(here.path, [table], {}, "cp437")
+    assert here.grades()["Jürgen Müßig", "1", "original", "a"] == 1
     table.write_text("qid,docid,grade\n1,zz,1\n")
     with pytest.raises(HeedError, match="documents zz are not in .*; add the pool they are from first"):
         here.add(table, names=["ben=ben"])
