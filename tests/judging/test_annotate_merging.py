@@ -277,6 +277,8 @@ def test_other_topics_grades_languages_and_texts_are_refused_together(new: New, 
         "documents in rus, not eng",
         "grades 0=not relevant, 1=relevant, not 0=not relevant, 1=somewhat relevant, 3=fully relevant",
     ]
+    broken = {qid: Topic(qid, "eng", f"query {qid}", {"original": f"narrative\n\n{qid}"}) for qid in ("1", "2")}
+    here.add(new("broken", topics=broken))  # Heed 0.2 made one line of paragraphs
     text = new("text")
     with closing(sqlite3.connect(text.path)) as db:
         db.execute("UPDATE documents SET text = 'other' WHERE docid = 'a'")
