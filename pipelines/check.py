@@ -103,8 +103,8 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
     if options.tag and len(options.run) > 1:
         problems.append(f"--tag {options.tag} with {len(options.run)} runs: a tag names one run; give one")
     for option in ("condition", "topics_format"):
-        if (given := getattr(options, option)) and not options.topics:
-            problems.append(f"--{option.replace('_', '-')} {given} without --topics: give the topics")
+        if (chosen := getattr(options, option)) and not options.topics:
+            problems.append(f"--{option.replace('_', '-')} {chosen} without --topics: give the topics")
     if options.metadata and not options.submission:
         problems.append("--metadata belongs to --submission DIR")
     if options.submission and not track.form:
