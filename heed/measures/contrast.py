@@ -34,7 +34,7 @@ def pairwise_accuracy(run: Run, qrels: Qrels) -> PerTopic:
         documents = {docid for qid in qids for docid in qrels[qid]}
         own_documents = {qid: {docid for docid in documents if qrels[qid].get(docid, 0) > 0} for qid in qids}
         if all(own_documents[qid] and documents - own_documents[qid] for qid in qids):
-            pairs_of = {qid: product(wanted, documents - wanted) for qid, wanted in own_documents.items()}
+            pairs_of = {qid: product(docids, documents - docids) for qid, docids in own_documents.items()}
             values[name] = float(all(_above(run.get(qid, {}), *two) for qid in qids for two in pairs_of[qid]))
     return values
 
