@@ -27,10 +27,11 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     from heed.judging.pools.statistics_report import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
 
-    settings, qrels = settings_of(options), _read_qrels(options)
-    reused = read_judged("--qrels", [options.qrels] if options.qrels else [])
+    encoding = options.encoding or options.lang or ""
+    settings, qrels = settings_of(options), _read_qrels(options, encoding)
+    reused = read_judged("--qrels", [options.qrels], encoding)
     with timed("runs") as work:
-        runs = read_runs(options.run, options.subset, options.encoding or options.lang or "")
+        runs = read_runs(options.run, options.subset, encoding)
         work.did(len(runs), "runs")
     languages = document_languages(options.language, poolable(runs, qrels.only)) if options.language else {}
     with timed("pool") as work:
@@ -61,12 +62,12 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     print(as_text(report, str(options.out)))
 
 
-def _read_qrels(options: argparse.Namespace) -> PoolQrels:
-    only = read_judged("--only-relevant", [options.only_relevant] if options.only_relevant else [])
+def _read_qrels(options: argparse.Namespace, encoding: str) -> PoolQrels:
+    only = read_judged("--only-relevant", [options.only_relevant], encoding)
     if options.only_relevant and not relevant_documents(only):
         raise DataError(f"{options.only_relevant}: no document is relevant, so there is none to judge again")
-    excluded = read_judged("--exclude-judged", options.exclude_judged)
-    return PoolQrels(excluded, only, read_judged("--judged", [options.judged] if options.judged else []))
+    excluded = read_judged("--exclude-judged", options.exclude_judged, encoding)
+    return PoolQrels(excluded, only, read_judged("--judged", [options.judged], encoding))
 
 
 main = main_of(parser, _run)
