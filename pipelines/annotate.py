@@ -120,20 +120,14 @@ def _run(options: argparse.Namespace) -> None:
     task, store = open_given(options)
     try:
         if options.export:
-            _export(options, task, store)
+            from heed.judging.annotate.export import export
+
+            unjudged, resolve = options.unjudged or "leave", options.resolve or ""
+            print(*export(task, store, options.export, options.assessor, unjudged, resolve), sep="\n")
         else:
             _serve(options, task, store)
     finally:
         store.close()
-
-
-def _export(options: argparse.Namespace, task: Task, store: Store) -> None:
-    from heed.judging.annotate.export import export
-
-    for line in export(
-        task, store, options.export, options.assessor, options.unjudged or "leave", options.resolve or ""
-    ):
-        print(line)
 
 
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:

@@ -102,8 +102,9 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
         problems.append("--fix with --submission: correct first, then package the corrected runs")
     if options.tag and len(options.run) > 1:
         problems.append(f"--tag {options.tag} with {len(options.run)} runs: a tag names one run; give one")
-    if options.condition and not options.topics:
-        problems.append(f"--condition {options.condition} without --topics: give the topics")
+    for option in ("condition", "topics_format"):
+        if (chosen := getattr(options, option)) and not options.topics:
+            problems.append(f"--{option.replace('_', '-')} {chosen} without --topics: give the topics")
     if options.metadata and not options.submission:
         problems.append("--metadata belongs to --submission DIR")
     if options.submission and not track.form:

@@ -136,9 +136,11 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     _print_powers(options, "mean that n topics tell from 0", powers)
     if options.per_topic:
         print(f"\n{_topic_table(values)}")
-    left_out = {qid: len(docids) for qid, docids in inputs.not_judged.items()}
-    more = {"not_judged": left_out} if left_out else {}
-    return {"measures": by_measure, "per_topic": values, "power": powers} | more
+    return {"measures": by_measure, "per_topic": values, "power": powers} | _counts(inputs.not_judged)
+
+
+def _counts(not_judged: Mapping[str, Set[str]]) -> dict[str, dict[str, int]]:
+    return {"not_judged": {qid: len(docids) for qid, docids in not_judged.items()}} if not_judged else {}
 
 
 def _print_powers(options: argparse.Namespace, shown: str, by_measure: Mapping[str, Power]) -> None:
@@ -261,7 +263,7 @@ def _compare_systems(options: argparse.Namespace) -> dict[str, Any]:
         return {}  # intervals take seconds
     per_topic = {measure: comparison.per_topic for measure, comparison in compared.measures.items()}
     by_measure = {measure: comparison.statistics() for measure, comparison in compared.measures.items()}
-    return {"measures": by_measure, "per_topic": per_topic, "power": powers}
+    return {"measures": by_measure, "per_topic": per_topic, "power": powers} | _counts(compared.not_judged)
 
 
 def _system_table(compared: Systems, powers: Mapping[str, Power]) -> str:

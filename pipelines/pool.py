@@ -27,9 +27,9 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     from heed.judging.pools.statistics_report import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
 
-    settings, encoding = settings_of(options), options.encoding or options.lang or ""
-    qrels = _read_qrels(options, encoding)
-    reused = read_judged("--qrels", [options.qrels] if options.qrels else [], encoding)
+    encoding = options.encoding or options.lang or ""
+    settings, qrels = settings_of(options), _read_qrels(options, encoding)
+    reused = read_judged("--qrels", [options.qrels], encoding)
     with timed("runs") as work:
         runs = read_runs(options.run, options.subset, encoding)
         work.did(len(runs), "runs")
@@ -63,11 +63,11 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
 
 
 def _read_qrels(options: argparse.Namespace, encoding: str) -> PoolQrels:
-    only = read_judged("--only-relevant", [options.only_relevant] if options.only_relevant else [], encoding)
+    only = read_judged("--only-relevant", [options.only_relevant], encoding)
     if options.only_relevant and not relevant_documents(only):
         raise DataError(f"{options.only_relevant}: no document is relevant, so there is none to judge again")
     excluded = read_judged("--exclude-judged", options.exclude_judged, encoding)
-    return PoolQrels(excluded, only, read_judged("--judged", [options.judged] if options.judged else [], encoding))
+    return PoolQrels(excluded, only, read_judged("--judged", [options.judged], encoding))
 
 
 main = main_of(parser, _run)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from heed.errors import DataError, fail
 from heed.files import read_lines
-from heed.formats.topic_ids import number_hint
+from heed.formats.topic_ids import number_hint, topic_id
 from heed.progress import brief, log, warn
 from heed.types import Qrels, Run
 
@@ -74,7 +74,7 @@ def _read(path: Path, base: Collection[str], new: Collection[str]) -> dict[str, 
     pairs: dict[str, str] = {}
     problems = []
     for line_no, line in read_lines(path):
-        fields = line.split("\t")
+        fields = [*map(topic_id, line.split("\t"))]
         if not line.strip():
             continue
         if len(fields) != 2:

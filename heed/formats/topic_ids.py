@@ -25,6 +25,11 @@ def number(qid: str) -> str:
     return re.sub(r"^\D*0*(?=\d)", "", qid)
 
 
+def topic_id(qid: str) -> str:
+    """Return a topic's id as :func:`numbered` wants it."""
+    return number(qid) if _numbered.get() else qid
+
+
 def with_ids(items: dict[str, Item], where: object) -> dict[str, Item]:
     """Return ``items`` by qid under the ids that :func:`numbered` wants; :class:`DataError` for two of one number."""
     if not _numbered.get():
@@ -37,8 +42,8 @@ def with_ids(items: dict[str, Item], where: object) -> dict[str, Item]:
 
 def topics_with_ids(topics: Sequence[Topic], where: object) -> list[Topic]:
     """Return topics that were read, as :func:`with_ids` does."""
-    by_id, as_id = with_ids({topic.qid: topic for topic in topics}, where), number if _numbered.get() else str
-    return [topic._replace(qid=qid, base=as_id(topic.base)) for qid, topic in by_id.items()]
+    by_id = with_ids({topic.qid: topic for topic in topics}, where)
+    return [topic._replace(qid=qid, base=topic_id(topic.base)) for qid, topic in by_id.items()]
 
 
 def number_hint(qids: Iterable[str], known: Collection[str]) -> str:

@@ -34,12 +34,9 @@ def pairwise_accuracy(run: Run, qrels: Qrels) -> PerTopic:
         documents = {docid for qid in qids for docid in qrels[qid]}
         own_documents = {qid: {docid for docid in documents if qrels[qid].get(docid, 0) > 0} for qid in qids}
         if all(own_documents[qid] and documents - own_documents[qid] for qid in qids):
-            values[name] = float(all(_own_on_top(run.get(qid, {}), own_documents[qid], documents) for qid in qids))
+            pairs_of = {qid: product(docids, documents - docids) for qid, docids in own_documents.items()}
+            values[name] = float(all(_above(run.get(qid, {}), *two) for qid in qids for two in pairs_of[qid]))
     return values
-
-
-def _own_on_top(scores: Mapping[str, float], own_documents: set[str], documents: set[str]) -> bool:
-    return all(_above(scores, docid, other) for docid, other in product(own_documents, documents - own_documents))
 
 
 def _above(scores: Mapping[str, float], docid: str, other: str) -> bool:

@@ -28,8 +28,7 @@ def standard(run: Run, qrels: Qrels, measures: Sequence[str | Measure] = STANDAR
     where ``qrels`` have none (:class:`heed.types.SubtopicGrades`).
     """
     values: dict[str, PerTopic] = {}
-    by_provider: dict[Any, list[Any]] = {}
-    names: dict[Any, list[str]] = {}  # AP and MAP are one measure
+    by_provider: dict[Any, dict[Any, list[str]]] = {}  # names by measure: AP and MAP are one
     check_measures(measures, qrels)
     for requested in measures:
         name = str(requested)
@@ -38,13 +37,12 @@ def standard(run: Run, qrels: Qrels, measures: Sequence[str | Measure] = STANDAR
         else:
             values[name] = dict.fromkeys(qrels, 0.0)
             provider, measure = provided(parse_name(name))
-            by_provider.setdefault(provider, []).append(measure)
-            names.setdefault(measure, []).append(name)
-    for provider, of_provider in by_provider.items():
-        for qid, measure, value in computed(provider, of_provider, run, qrels):
+            by_provider.setdefault(provider, {}).setdefault(measure, []).append(name)
+    for provider, names in by_provider.items():
+        for qid, measure, value in computed(provider, [*names], run, qrels):
             for name in names[measure]:
                 if value is None:
-                    del values[name][qid]
+                    values[name].pop(qid, None)
                 else:
                     values[name][qid] = value
     return values

@@ -51,10 +51,14 @@ class Comparison(NamedTuple):
 
 
 class Systems(NamedTuple):
-    """What :func:`compare_systems` returns: ``conditions`` are those compared, ``measures`` the results by measure."""
+    """What :func:`compare_systems` returns: ``conditions`` are those compared, ``measures`` the results by measure.
+
+    ``not_judged`` are the documents, by qid, that :attr:`~heed.measures.inputs.Inputs.not_judged` has for some system.
+    """
 
     conditions: tuple[str, ...]
     measures: dict[str, Comparison]
+    not_judged: Mapping[str, set[str]]
 
 
 def compare_systems(
@@ -75,7 +79,7 @@ def compare_systems(
     conditions, runs = find_runs(folder)
     by_measure: dict[str, dict[str, PerTopic]] = {}
     not_seen: dict[str, dict[str, dict[Absence, PerTopic]]] = {}
-    digests: dict[str, int] = {}
+    digests, not_judged = dict[str, int](), dict[str, set[str]]()
     for system, paths in runs.items():
         warn_of_tags(paths)
         several = [read_given_run(path) for path in paths]
@@ -84,6 +88,7 @@ def compare_systems(
         inputs = paired(base, new, pair(base.keys(), new.keys(), None, (qrels, new_qrels)), qrels, new_qrels)
         third = reverse[0] if reverse else None
         inputs = replace(inputs, reverse=third, corpus_size=corpus_size, variant=variant)
+        not_judged |= inputs.not_judged
         values = compare(inputs, measures)
         warn_of_comparison(inputs, values, f"{system}: ")
         for measure, per_topic in values.items():
@@ -97,7 +102,7 @@ def compare_systems(
         measure: compare_by(measure, per_topic, correct, directions)._replace(absent=not_seen.get(measure, {}))
         for measure, per_topic in by_measure.items()
     }
-    return Systems(conditions, compared)
+    return Systems(conditions, compared, not_judged)
 
 
 def _digest(runs: Sequence[Run]) -> int:

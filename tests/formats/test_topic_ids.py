@@ -124,6 +124,9 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     assert done.returncode == 0, done.stderr
     measures = json.loads((tmp_path / "c.json").read_text())["measures"]
     assert [(measures[name]["mean"], measures[name]["n"]) for name in ("AP base", "AP new")] == [(1.0, 3)] * 2
+    (tmp_path / "pairs").write_text("0051\tMB051\n")
+    done = heed(COMPARE, base, new, *judged, "--topic-ids", "number", "--pairs", "pairs")
+    assert "1 pairs" in done.stdout, done.stderr
     for name, condition in ((base, "original"), (new, "changed")):
         (tmp_path / name).rename(tmp_path / f"mine.{condition}.run")
     done = heed(COMPARE, "--runs", ".", *judged, "--topic-ids", "number")

@@ -205,17 +205,21 @@ def test_only_relevant_documents_are_shown_and_gaps_are_told(
     assert "topic 02" not in log
 
 
-def test_topics_of_neuclir_and_trec_are_read(tmp_path: Path) -> None:
+def test_topics_of_every_form_are_read(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "文"}])
     write_jsonl(tmp_path / "pool.jsonl", [{"qid": "7", "docids": ["a"]}])
     native = {"lang": "zho", "source": "human translation", "topic_title": "渡轮", "topic_narrative": "叙述"}
     english = {"lang": "eng", "source": "original", "topic_title": "ferry", "topic_narrative": "Told."}
     write_jsonl(tmp_path / "neuclir.jsonl", [{"topic_id": "7", "topics": [native, english]}])
     (tmp_path / "trec.txt").write_text("<top>\n<num> Number: 7\n<title> ferry\n<narr> Narrative:\nTold.\n</top>\n")
+    (tmp_path / "beir").mkdir()
+    write_jsonl(tmp_path / "beir" / "corpus.jsonl", [{"_id": "a", "text": "文"}])
+    write_jsonl(tmp_path / "beir" / "queries.jsonl", [{"_id": "7", "text": "ferry"}])
     cases = {
         ("neuclir.jsonl", "--lang", "zho"): ("zho", "渡轮", "叙述"),
         ("neuclir.jsonl", "--lang", "zho", "--query-lang", "eng"): ("eng", "ferry", "Told."),
         ("trec.txt",): ("eng", "ferry", "Told."),
+        ("beir",): ("eng", "ferry", ""),
     }
     for number, ((name, *more), expected) in enumerate(cases.items()):
         arguments = [tmp_path / "pool.jsonl", "--topics", tmp_path / name, "--docs", tmp_path / "docs.jsonl", *more]

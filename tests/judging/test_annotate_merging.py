@@ -277,6 +277,8 @@ def test_other_topics_grades_languages_and_texts_are_refused_together(new: New, 
         "documents in rus, not eng",
         "grades 0=not relevant, 1=relevant, not 0=not relevant, 1=somewhat relevant, 3=fully relevant",
     ]
+    broken = {qid: Topic(qid, "eng", f"query {qid}", {"original": f"narrative\n\n{qid}"}) for qid in ("1", "2")}
+    here.add(new("broken", topics=broken))  # Heed 0.2 made one line of paragraphs
     text = new("text")
     with closing(sqlite3.connect(text.path)) as db:
         db.execute("UPDATE documents SET text = 'other' WHERE docid = 'a'")
@@ -407,6 +409,9 @@ def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp
         f"{table}, line 2: label '2'",
         f"{table}, line 3: label 'perhaps'",
     ]
+    table.write_bytes("qid,docid,grade,assessor\n1,a,1,Jürgen Müßig\n".encode("cp437"))
+    add_annotations(here.path, [table], {}, "cp437")
+    assert here.grades()["Jürgen Müßig", "1", "original", "a"] == 1
     table.write_text("qid,docid,grade\n1,zz,1\n")
     with pytest.raises(HeedError, match="documents zz are not in .*; add the pool they are from first"):
         here.add(table, names=["ben=ben"])

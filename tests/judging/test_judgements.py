@@ -571,13 +571,13 @@ def test_formulas_count_by_their_values_and_without_one_are_refused(tmp_path: Pa
     assert str(caught.value).splitlines() == [
         f"{path}, row {row}: {name} is a formula without a value; calculate it in a spreadsheet program and save the "
         "workbook"
-        for row, name in ((2, "grade"), (3, "qid"), (3, "grade"))
+        for row, name in ((2, "note"), (2, "grade"), (3, "qid"), (3, "grade"))
     ]
     # as spreadsheet programs save it: with values, of which an empty text is one
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     sheet = files["xl/worksheets/sheet1.xml"].decode()
-    for cell, kind, value in (("C2", "", "2"), ("A3", ' t="str"', "1"), ("C3", ' t="str"', "")):
+    for cell, kind, value in (("C2", "", "2"), ("D2", "", "1"), ("A3", ' t="str"', "1"), ("C3", ' t="str"', "")):
         sheet = re.sub(f'<c r="{cell}">(<f>[^/]*</f>)<v></v>', f'<c r="{cell}"{kind}>\\1<v>{value}</v>', sheet)
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in (files | {"xl/worksheets/sheet1.xml": sheet.encode()}).items():
@@ -589,7 +589,7 @@ def test_a_workbook_whose_cells_became_numbers(tmp_path: Path) -> None:
     from openpyxl import Workbook
 
     book = Workbook()
-    for row in (["qid", "docid", "grade", "note"], [12, "a", 2.0, None], [None] * 4, [12, 7, "1", "=1+1"]):
+    for row in (["qid", "docid", "grade", "title"], [12, "a", 2.0, None], [None] * 4, [12, 7, "1", "=1+1"]):
         book.active.append(row)
     book.save(tmp_path / "p.xlsx")
     assert qrels_of(tmp_path / "p.xlsx") == {"12": {"a": 2, "7": 1}}

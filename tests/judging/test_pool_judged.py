@@ -31,6 +31,15 @@ def test_what_is_judged_already_is_left_out_after_ranking(capsys: pytest.Capture
     assert "1 topic without a document left to judge, left out: 2" in told
 
 
+@pytest.mark.parametrize(
+    "option", [["--qrels"], ["--order", "mtf", "--judged"], ["--exclude-judged"], ["--only-relevant"]]
+)
+def test_judgements_that_are_not_utf8_are_in_the_encoding_that_is_named(tmp_path: Path, option: list[str]) -> None:
+    write_lists(tmp_path, {"a": {"1": ["新闻甲", "b"]}, "b": {"1": ["b", "c"]}})
+    Path("q").write_bytes("1 0 新闻甲 1\n".encode("gb18030"))
+    assert pooled("a.run", "b.run", *option, "q", "--encoding", "gb18030").keys() == {"1"}
+
+
 def test_only_relevant_documents_whether_retrieved_or_not(capsys: pytest.CaptureFixture[str]) -> None:
     Path("q").write_text("1 0 z 1\n1 0 x 3\n1 0 y 0\n1 0 unseen 1\n7 0 elsewhere 2\n")
     found = pooled("a.run", "--only-relevant", "q", "--order", "fused")

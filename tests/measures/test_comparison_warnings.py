@@ -115,6 +115,7 @@ def test_documents_that_the_new_condition_leaves_open_are_counted_by_topic(heed:
     for condition, run in (("original", "base.run"), ("changed", "new.run")):
         Path("s." + condition + ".run").write_text(Path(run).read_text())
     assert compared(heed, "--runs", ".", *PAIR) == [said]
+    assert json.loads(Path("c.json").read_text())["not_judged"] == {"1": 1, "2": 1}
     assert compared(heed, "base.run", "new.run", *PAIR, "--variant", "released") == []
     write_jsonl(Path("d"), [{"query-id": qid, "corpus-ids": ["a"]} for qid in "123"])
     assert compared(heed, "base.run", "new.run", *PAIR, "--qrel-diff", "d") == []

@@ -129,6 +129,8 @@ def test_the_accuracy_of_a_list_that_is_relevant_throughout_has_no_value() -> No
     assert values["Accuracy"] == {"some": 0.5, "none": 0.0, "no list": 0.0}
     assert values["Accuracy(rel=2)"] == {"all": 1.0, "some": 1.0, "none": 0.0, "no list": 0.0}  # of each topic alone
     assert values["Accuracy@1"] == {"none": 0.0, "no list": 0.0}
+    for twice in (["Accuracy", "Accuracy"], ["Accuracy", "Accuracy(rel=1)"]):  # one measure
+        assert set(map(str, standard(run, qrels, twice).values())) == {str(values["Accuracy"])}
 
 
 def test_interpolated_precision_at_every_recall() -> None:

@@ -57,7 +57,7 @@ class Addition(NamedTuple):
 
 
 @contextmanager
-def open_addition(path: Path, task: Task) -> Iterator[Addition]:
+def open_addition(path: Path, task: Task, encoding: str | None = None) -> Iterator[Addition]:
     """Yield what ``path`` adds to the annotation of ``task``: a database, the folder of an export, or a result file.
 
     It is only read. Raises :class:`DataError` for a damaged database, and naming every bad line of other files.
@@ -65,7 +65,7 @@ def open_addition(path: Path, task: Task) -> Iterator[Addition]:
     if path.is_dir():
         yield _read_export(path, task)
     elif suffix(path) in READERS:
-        yield _read_results(path, task)
+        yield _read_results(path, task, encoding or task.lang)
     else:
         with closing(open_read_only(path)) as db:
             yield _read_database(path, db)
@@ -124,7 +124,7 @@ def _read_export(folder: Path, task: Task) -> Addition:
     return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)
 
 
-def _read_results(path: Path, task: Task) -> Addition:
+def _read_results(path: Path, task: Task, encoding: str) -> Addition:
     """Read the grades and notes in a result file of an annotation tool; all else is that of ``task``.
 
     Labels are grades of the scale or its words. They are of the file's time, where the tool tells none; those that
@@ -134,7 +134,7 @@ def _read_results(path: Path, task: Task) -> Addition:
     words = {grade.label.casefold(): grade.grade for grade in task.scale}
     entries: list[Entry] = []
     problems: list[str] = []
-    for label in read_judgements([path], together=CONDITIONS):
+    for label in read_judgements([path], together=CONDITIONS, encoding=encoding):
         number = words.get(label.text.casefold(), parse_score(label.text))
         if not label.text or (number is not None and number < 0):
             number = None  # not judged, at most noted

@@ -23,7 +23,7 @@ from heed.judging.annotate.grades import (
     is_changed,
     pair_agreements,
 )
-from heed.judging.annotate.store import Judgement, Store, wording_of
+from heed.judging.annotate.store import Judgement, Store
 from heed.judging.annotate.task import Task
 from heed.measures.agreement import Agreement, same_grades
 from heed.progress import brief, number_of
@@ -143,12 +143,12 @@ def _write_judgements(path: Path, store: Store, narratives: Narratives) -> None:
     An adjudicated one has in ``decided_by`` who decided, where that is known.
     """
     times, deciders = store.times(), store.deciders()
-    wordings = {qid: wording_of(text) for qid, text in narratives.items()}
-    lines = []
-    for judgement in sorted(store.judgements(), key=lambda judgement: judgement[:4]):
+    judgements, lines = store.judgements(), []
+    counting = {*current(judgements, narratives)}
+    for judgement in sorted(judgements, key=lambda judgement: judgement[:4]):
         record: dict[str, Any] = {"qid": judgement.qid, "docid": judgement.docid, "condition": judgement.condition}
         record |= {"assessor": judgement.assessor, "grade": judgement.grade, "note": judgement.note}
-        record |= {"at": times[judgement[0:4]], "reworded": judgement.is_stale(wordings[judgement.qid])}
+        record |= {"at": times[judgement[0:4]], "reworded": judgement not in counting}
         if judgement.assessor == ADJUDICATED and judgement[1:4] in deciders:
             record["decided_by"] = deciders[judgement[1:4]]
         lines.append(_line(record))

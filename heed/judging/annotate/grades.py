@@ -141,22 +141,21 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     undecided = differing.keys() - by_rule.keys()
     decided = {key: majority_grade(by_name) for key, by_name in votes.items()} | by_rule
     decided |= dict.fromkeys(is_open := waiting | undecided)
-    older, again = ({qid: dict[str, int]() for qid in task.pool} for _ in range(2))
-    grades: dict[str, Qrels] = {"original": {qid: {**task.qrels.get(qid, {})} for qid in task.pool}, "changed": again}
+    grades: dict[str, Qrels] = {"original": {qid: {**task.qrels.get(qid, {})} for qid in task.pool}}
+    grades["changed"] = {qid: {} for qid in task.pool}
     for (qid, condition, docid), grade in decided.items():
         grades[condition][qid].pop(docid, None)
         if grade is not None:
             grades[condition][qid][docid] = grade
     original = {qid: in_pool_order(task, qid, grades["original"][qid]) for qid in task.pool}
-    for judgement in (stale := {*judgements} - {*counting}):
-        if judgement.grade:
-            older[judgement.qid][judgement.docid] = judgement.grade
+    stale = {*judgements} - {*counting}
     begun = {qid for qid, condition, _ in votes if condition == "changed"} | {judgement.qid for judgement in stale}
     unfinished, changed, incomplete = {qid for qid, _, _ in waiting}, {}, {}
     for qid, judged in grades["changed"].items():
         if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):
             continue
-        before = in_pool_order(task, qid, original[qid] | older[qid])
+        older = {judgement.docid: judgement.grade for judgement in stale if judgement.qid == qid and judgement.grade}
+        before = in_pool_order(task, qid, original[qid] | older)
         unchanged = {
             docid: grade for docid, grade in before.items() if grade <= 0 and (qid, "changed", docid) not in is_open
         }

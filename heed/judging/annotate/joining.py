@@ -24,12 +24,13 @@ from heed.judging.annotate.task import Task, dump_task, load_task, new_in, task_
 from heed.progress import brief, log, warn
 
 
-def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]) -> None:
+def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str], encoding: str | None = None) -> None:
     """Add the annotations ``others``, databases or folders of exports, to that in ``path``, all or none.
 
     ``names`` says what assessors of the others are called here; a name that both sides have must be in it, as itself if
     it is one person's, unless they have judgements in common. Where an assessor has changed a grade or a note on both
-    sides the later one is kept, where a narrative was edited on both sides the one here.
+    sides the later one is kept, where a narrative was edited on both sides the one here. ``encoding`` is that of result
+    files that are not UTF-8.
 
     Raises :class:`DataError` for other topics, documents, grades or given judgements, and :class:`UsageError` for names
     that need a decision.
@@ -39,7 +40,7 @@ def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]
     with closing(connect(path)) as db, transaction(db):
         for other_path in others:
             task = load_task(stored_properties(db))
-            with open_addition(other_path, task) as addition:
+            with open_addition(other_path, task, encoding) as addition:
                 if path.samefile(other_path):
                     raise UsageError(f"{other_path}: is the database itself; name another one to add")
                 assessors |= {entry.assessor for entry in addition.entries}

@@ -36,7 +36,7 @@ def open_annotation(sources: Sources, database: Path | None = None, *, must_exis
     try:
         task = task or _stored_task(sources, store, pool)
         if sources.add:
-            add_annotations(path, sources.add, names)
+            add_annotations(path, sources.add, names, sources.encoding)
             task = load_task(store.properties(), sources.only_relevant)
         if sources.assign:
             task = replace(task, assigned=read_assigned(sources.assign, task.pool))

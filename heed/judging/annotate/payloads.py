@@ -26,7 +26,7 @@ from heed.judging.annotate.grades import (
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import Change, Store, wording_of
 from heed.judging.annotate.task import Task
-from heed.languages import RIGHT_TO_LEFT, language
+from heed.report.topics.views import language_data
 from heed.tables.recognition import as_table
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
@@ -166,11 +166,6 @@ def task_data(task: Task, store: Store, assessor: str) -> Data:
             for qid in task.pool
         ],
     }
-
-
-def language_data(code: str) -> Data:
-    """Return a language's tag in HTML, and its direction."""
-    return {"code": code, "tag": language(code).short, "dir": "rtl" if code in RIGHT_TO_LEFT else "ltr"}
 
 
 def progress_data(task: Task, store: Store, assessor: str) -> Data:

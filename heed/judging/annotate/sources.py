@@ -131,7 +131,7 @@ def _read_topics(sources: Sources) -> list[Topic]:
     if is_mfollowir(path, sources.lang):
         return read_mfollowir(path, sources.lang, lang).topics
     encoding = sources.encoding or lang
-    if path.exists() and (sources.topics_format or recognised(path, encoding)) == "neuclir":
+    if path.is_file() and (sources.topics_format or recognised(path, encoding)) == "neuclir":
         return read_neuclir_topics(path, fields, encoding)
     return find_topics(path, lang, sources.fields, sources.topics_format, encoding)
 

@@ -173,7 +173,8 @@ def _topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> lis
     ]
     if stored.description and topic.description:  # older databases and exports have none
         texts.append(("description", stored.description, topic.description))
-    differing = [(name, before, now) for name, before, now in texts if before != now]
+    # by words: earlier versions of Heed read other line breaks
+    differing = [(name, before, now) for name, before, now in texts if before.split() != now.split()]
     if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
         differing = [text for text in differing if text[0] != "changed narrative"]
     return [f"{name} {_start(now)}, not {_start(before)}" for name, before, now in differing]

@@ -208,11 +208,10 @@ def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
 
 
 def _describe(votes: Votes) -> str:
-    return "; ".join(
-        f"{grade} by {', '.join(_with_source(assessor, source) for assessor, source in sorted(assessors.items()))}"
-        for grade, assessors in sorted(votes.items())
-    )
-
-
-def _with_source(assessor: str, source: str) -> str:
-    return source if source.startswith(assessor) else f"{assessor} ({source})"
+    parts = []
+    for grade, sources in sorted(votes.items()):
+        names = (
+            source if source.startswith(name) else f"{name} ({source})" for name, source in sorted(sources.items())
+        )
+        parts.append(f"{grade} by {', '.join(names)}")
+    return "; ".join(parts)

@@ -31,7 +31,7 @@ ROWS = 1_048_576  # that an Excel sheet holds, with the header (ibid.)
 CUT = "[cut]"  # at the end of a cell whose text is longer
 UNXML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # not allowed by XML 1.0, section 2.2
 DELIMITERS = (",", ";", "\t")  # ; is what spreadsheets write where , is the decimal sign; Label Studio has TSV too
-READ = ("qid", "docid", "condition", *GRADE_FIELDS, *NAME_FIELDS)
+READ = ("qid", "docid", "condition", "instruction", "note", *GRADE_FIELDS, *NAME_FIELDS)
 FORMULA = "a formula without a value; calculate it in a spreadsheet program and save the workbook"
 EPOCH = datetime(1980, 1, 1)  # the first moment that a zip file can write
 

@@ -133,12 +133,13 @@ def _by_language(scores: dict[str, float], languages: Mapping[str, str]) -> dict
     return dict(sorted(parts.items()))
 
 
-def read_judged(option: str, paths: Sequence[Path], encoding: str = "") -> Qrels:
-    """Read the judgements of all ``paths``; a document judged in several files keeps its highest grade.
+def read_judged(option: str, files: Sequence[Path | None], encoding: str | None = None) -> Qrels:
+    """Read the judgements of all ``files``; a document judged in several keeps its highest grade.
 
     A negative grade is trec_eval's mark of a document that is pooled and not judged: it is no judgement.
     ``option`` is the option that named the files. Raises :class:`DataError` if nothing is judged.
     """
+    paths = [path for path in files if path]
     merged = merge_qrels(without_negative(read_judgements(path, None, encoding)) for path in paths)
     if paths and not any(merged.values()):
         raise DataError(f"{option} {paths[0]}: every grade is negative, so nothing is judged; give judgements")

@@ -86,7 +86,7 @@ export function flagMark(flags) {
 /** Return the children of the page that lists flags with titles; `link(flag)` is the address of a document in `language`. */
 export function flagParts(flags, file, link, language) {
   const items = flags.map((flag) => {
-    const judged = flag.grade === null ? "not judged" : `grade ${flag.grade}`;
+    const judged = (flag.grade ?? -1) < 0 ? "not judged" : `grade ${flag.grade}`;
     const name = foundLink(link(flag), flag.docid, language, flag.title || flag.docid);
     const about = ` topic ${flag.topic}, ${flag.condition}, ${judged}, ${flag.time.replace("T", " ").replace("Z", " UTC")}`;
     const note = flag.note ? [make("p", { dir: "auto" }, flag.note)] : [];
