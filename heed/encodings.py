@@ -53,7 +53,7 @@ def encoding_of(content: bytes, encoding: str | None, likely: Sequence[str] = ()
     if lang and (best := _best(content, lang, likely)):
         return best
     if not encoding or lang:
-        problem.reason += f", and none of {', '.join(lang.encodings)} fits clearly" if lang else ""
+        problem.reason += f", and none of {', '.join(lang.encodings)} fits clearly" if lang and lang.encodings else ""
         raise problem
     try:
         content.decode(encoding)

@@ -17,6 +17,7 @@ from pipelines.options.data import (
     fields_option,
     lang_option,
     query_language_options,
+    topic_ids_option,
     topics_format_option,
     topics_option,
 )
@@ -44,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     docs_option(data, "; also tables")
     lang_option(data)
     topics_format_option(data)
+    topic_ids_option(data)
     fields_option(data)
     query_language_options(data)
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")

@@ -53,7 +53,8 @@ def _run(options: argparse.Namespace) -> None:
     from pipelines.options.settings import own_files
 
     if options.benchmark:
-        refuse(options, [*OWN_FILES[1:], "lang", "fields", "catalogue"], "--benchmark has its own")
+        replaced = [name for name in OWN_FILES if name not in ("docs", "encoding")]
+        refuse(options, [*replaced, "lang", "fields", "catalogue"], "--benchmark has its own")
         if options.benchmark.partition("/")[0] not in BENCHMARKS:
             raise UsageError(f"--benchmark {options.benchmark}: not known; expected followir, or followir/robust04 …")
     elif not options.dataset:

@@ -79,15 +79,16 @@ def _of_folder(named: Named, settings: Settings) -> Collection:
             "in it; say in an entry of a catalogue which files are what"
         )
     collection = own_collection(replace(settings, files=replace(files, docs=(str(folder),)), lang=entry.lang))
-    return replace(collection, source=source_of(files.docs)) if files.docs else collection
+    encoding = files.encoding or collection.language.code
+    return replace(collection, source=source_of(files.docs, encoding)) if files.docs else collection
 
 
 def _of_parts(named: Named, settings: Settings) -> Collection:
     entry, known = named.entry, language(named.entry.lang)
-    files, data = settings.files, settings.data
+    files, data, encoding = settings.files, settings.data, settings.files.encoding or known.code
     topics, listed, excluded = _topics(named, settings)
     qrels = {
-        condition: _judged(_paths(named, part, data), None if known.code == "eng" else known.code)
+        condition: _judged(_paths(named, part, data), None if known.code == "eng" else known.code, encoding)
         for condition, part in entry.qrels.items()
         if not (files.qrels and condition == "original")
     }
@@ -97,16 +98,16 @@ def _of_parts(named: Named, settings: Settings) -> Collection:
         name="",
         subset=known.code,
         language=known,
-        source=source_of(docs, files.encoding or known.code),
+        source=source_of(docs, encoding),
         topics=judged_topics(topics, qrels),
         judging=Judging(qrels, excluded={qid: set(grades) for qid, grades in excluded.items() if grades}),
     )
 
 
-def _judged(paths: Sequence[Path], only_language: str | None) -> Qrels:
+def _judged(paths: Sequence[Path], only_language: str | None, encoding: str) -> Qrels:
     if len(paths) > 1 or unpacked_name(paths[0]).endswith(ROWS):
-        return grades_of(read_rows(paths))
-    return read_judgements(paths[0], only_language)
+        return grades_of(read_rows(paths, encoding))
+    return read_judgements(paths[0], only_language, encoding)
 
 
 def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels]:
@@ -119,7 +120,7 @@ def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels
         return [topic for topics in read for topic in topics], {}, {}
     if fields != "title":
         raise UsageError(f"{named.name}: its topics have one text, no {fields}; expected fields title")
-    columns, rows = entry.columns, list(read_rows(paths))
+    columns, rows = entry.columns, list(read_rows(paths, files.encoding or lang))
     topics = topics_of(rows, lang, columns)
     warn_blank(paths[0], topics, columns.instructions)
     relevant = listed_of(rows, columns, columns.relevant) if columns.relevant else {}

@@ -25,9 +25,9 @@ from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import Line, checked
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topic_ids import topics_with_ids, with_ids
+from heed.formats.topic_ids import topics_with_ids
 from heed.formats.topics import FIELDS, query_and_description
-from heed.formats.trec_files import parse_qrels, read_qrels
+from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
 from heed.formats.user_files import read_topics
 from heed.languages import LANGUAGES, language
 from heed.progress import log
@@ -81,7 +81,8 @@ class IrDataset:
                 yield from (checked(Path(self._id), number, record) for number, record in enumerate(articles(), 1))
                 return
             for number, record in enumerate(load(self._id).docs_iter(), 1):
-                text = " ".join(getattr(record, name) or "" for name in self._texts) or record.default_text()
+                texts = [getattr(record, name) or "" for name in self._texts]
+                text = " ".join(texts) if texts else record.default_text()
                 yield Line(Path(self._id), number, Document(record.doc_id, "", text))
 
 
@@ -140,7 +141,7 @@ def find_topics(
     path: Path, lang: str, fields: str, form: str | None = None, encoding: str | None = None
 ) -> list[Topic]:
     """Return the topics of a file or folder, see :func:`heed.formats.user_files.read_topics`, else of an id."""
-    is_id = not path.exists() and find_spec("ir_datasets")
+    is_id = form is None and not path.exists() and find_spec("ir_datasets")
     return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form, encoding)
 
 
@@ -154,7 +155,7 @@ def read_judgements(dataset_id: str) -> Qrels:
         subtopics = topics.setdefault(judgement.query_id, {})
         subtopic = getattr(judgement, "subtopic_id", None) or getattr(judgement, "iteration", None) or "0"
         subtopics.setdefault(subtopic, {})[judgement.doc_id] = int(judgement.relevance)  # codesearchnet's are texts
-    return with_ids(by_subtopic(topics), dataset_id)
+    return as_judged(by_subtopic(topics), dataset_id)
 
 
 def _judgements_file(dataset: Any, dataset_id: str) -> str:

@@ -52,17 +52,17 @@ def own_collection(settings: Settings) -> Collection:
     """
     files, fields = settings.files, settings.fields
     code = _language([path for path in files.docs if not Path(path).exists()], settings.lang)
-    name, folder = files.name or _name(files.docs), files.data_set
+    name, folder, encoding = files.name or _name(files.docs), files.data_set, files.encoding or code
     candidates: dict[str, list[str]]
-    if folder and not files.topics and config_files(folder, "queries") and is_paired(folder):
-        paired = read_pairs(folder, str, code)
+    if folder and not files.topics and config_files(folder, "queries") and is_paired(folder, encoding):
+        paired = read_pairs(folder, str, code, encoding)
         topics, candidates = paired.topics, paired.candidates
         qrels = {condition: grades for condition, grades in paired.qrels.items() if grades} | files.judgements(code)
         log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
     else:
         topics, qrels = read_own(files, code, fields, read=find_topics)
         candidates = read_candidates(folder) if folder else {}
-    source = source_of(files.docs, files.encoding or code)
+    source = source_of(files.docs, encoding)
     return replace(plain_collection(name, code, source, topics, qrels), candidates=candidates)
 
 

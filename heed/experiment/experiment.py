@@ -1,6 +1,5 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
@@ -35,7 +34,7 @@ from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
-from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of, config_of
+from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
@@ -255,7 +254,7 @@ class Experiment:
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
-            if '"cues"' in json.dumps(config_of(reranker)):  # it reads instructions by them
+            if reranker.name.startswith(("polarity", "decompose:")):  # they read instructions by cues
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             return self._runs_of(reranker, lambda path, queries: rescore_to_file(path, reranker, queries, documents))
 

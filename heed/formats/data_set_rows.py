@@ -11,7 +11,7 @@ from heed.files import read_lines, read_objects, unpacked_name
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import read_parquet
 from heed.formats.topic_ids import topics_with_ids, with_ids
-from heed.formats.trec_files import COLUMNS, parse_score
+from heed.formats.trec_files import COLUMNS, as_judged, parse_score
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, Qrels, Topic
 
@@ -92,11 +92,11 @@ def _is_word(value: Any) -> bool:
     return isinstance(value, str) and value.split() == [value]
 
 
-def rows(folder: Path, *configs: str) -> Iterator[HubRow]:
+def rows(folder: Path, *configs: str, encoding: str | None = None) -> Iterator[HubRow]:
     """Yield the rows of the first of ``configs`` that is in ``folder``; raises :class:`DataError` if none is."""
     files = next((files for config in configs if (files := config_files(folder, config))), [])
     fail([] if files else [f"{folder}: no {' or '.join(configs)}; expected Parquet or JSONL files of that name"])
-    yield from read_rows(files)
+    yield from read_rows(files, encoding)
 
 
 def read_rows(files: Iterable[Path], encoding: str | None = None) -> Iterator[HubRow]:
@@ -133,11 +133,6 @@ def parsed(rows: Iterable[HubRow], parse: Callable[[HubRow], Parsed]) -> list[Pa
     return values
 
 
-def judgements(folder: Path, *configs: str) -> Qrels:
-    """Return the qrels of the first of ``configs`` that is in ``folder``; raises as :func:`grades_of` does."""
-    return grades_of(rows(folder, *configs))
-
-
 def grades_of(rows: Iterable[HubRow]) -> Qrels:
     """Return the qrels of rows with ``query-id``, ``corpus-id`` and ``score``, or other names of ``COLUMNS``.
 
@@ -152,7 +147,7 @@ def grades_of(rows: Iterable[HubRow]) -> Qrels:
             raise row.problem(f"document {docid} of topic {qid} has grade {grade}, and {before} further up; keep one")
 
     parsed(rows, add)
-    return with_ids(qrels, "judgements")
+    return as_judged(qrels, "judgements")
 
 
 class Columns(Struct, frozen=True, forbid_unknown_fields=True):
@@ -196,11 +191,16 @@ def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
 
     BRIGHT's ``["N/A"]`` is an empty list. Raises :class:`DataError` naming bad rows.
     """
-    return dict(parsed(rows, lambda row: (row.word(columns.qid, "id"), row.grades(column))))
+    return with_ids(dict(parsed(rows, lambda row: (row.word(columns.qid, "id"), row.grades(column)))), column)
 
 
 def read_queries(
-    folder: Path, lang: str, named: Callable[[str], str] = str, *, all_instructed: bool = False
+    folder: Path,
+    lang: str,
+    named: Callable[[str], str] = str,
+    encoding: str | None = None,
+    *,
+    all_instructed: bool = False,
 ) -> list[Topic]:
     """Return the topics of a data set: its queries, with the original instruction where there is one.
 
@@ -213,11 +213,11 @@ def read_queries(
             f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
             "InfoSearch's by heed infosearch --data"
         )
-    queries, config = list(rows(folder, named("queries"))), named("instruction")
+    queries, config = list(rows(folder, named("queries"), encoding=encoding)), named("instruction")
     topics = topics_of(queries, lang, Columns())
     instruction_rows = [row for row in queries if "instruction" in row.fields]
     if config_files(folder, config):
-        instruction_rows += rows(folder, config)
+        instruction_rows += rows(folder, config, encoding=encoding)
     instructions: dict[str, str] = {}
 
     def add(row: HubRow) -> None:
@@ -230,6 +230,7 @@ def read_queries(
 
     parsed(instruction_rows, add)
     parsed(queries if all_instructed else (), check)
+    instructions = with_ids(instructions, config)
     return [
         topic._replace(instructions={"original": text}) if (text := instructions.get(topic.qid)) else topic
         for topic in topics

@@ -59,7 +59,7 @@ class Files:
     @property
     def recipe(self) -> list[str]:
         """The files' digests, whatever their names and order; of the Washington Post's, that all parts are read."""
-        digests = sorted(digest(path) + " articles" * (".jl" in path.suffixes) for path in self.paths)
+        digests = sorted(f"{digest(path)} articles" if ".jl" in path.suffixes else digest(path) for path in self.paths)
         return [*digests, *named(self._encoding)]
 
     def lines(self) -> Iterator[Line]:
@@ -221,4 +221,4 @@ def checked(path: Path, line_no: int, record: Any) -> Line:
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
     """Return the first value of ``names`` that is not blank, else the first that is there, else None."""
     values = [record[name] for name in names if record.get(name) is not None]
-    return next((value for value in values if str(value).strip()), values[0] if values else None)
+    return next((value for value in values if value != [] and str(value).strip()), values[0] if values else None)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from heed.errors import fail
 from heed.files import read_objects
+from heed.formats.topic_ids import topics_with_ids
 from heed.formats.topics import query_and_description
 from heed.languages import code_of
 from heed.progress import brief, log, warn
@@ -72,7 +73,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = No
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
     sought = f"in {texts.lang}, translation {texts.translation}, with {texts.fields}"
     fail([] if topics else [f"{path}: no topic {sought}; try another --query-lang, --translation or --fields"])
-    return topics
+    return topics_with_ids(topics, path)
 
 
 def _problem(record: dict[str, Any]) -> str:

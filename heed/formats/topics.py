@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from heed.errors import UsageError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects
 from heed.languages import code_of
+from heed.progress import counted, log
 from heed.types import INSTRUCTED, Topic
 
 FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
@@ -32,18 +33,20 @@ def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None =
 
 
 def topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]]) -> list[Topic]:
-    """Return the topics of numbered rows; of those with a ``lang``, those in ``lang``. A blank instruction is none.
+    """Return the topics of numbered rows that are in ``lang``, all for an empty one. A blank instruction is none.
 
-    Raises :class:`DataError` for rows that are problems, and for each that lacks an id or the text that ``fields``
-    names, or that repeats a qid.
+    Raises :class:`DataError` for rows that are problems, for each that lacks an id or the text that ``fields`` names,
+    or that repeats a qid, and where no topic is in ``lang``; how many others were left out is logged.
     """
-    topics: dict[str, Topic] = {}
-    problems = []
+    topics: dict[tuple[str, str], Topic] = {}
+    problems, others = [], []
     for line_no, record in rows:
         if isinstance(record, str):
             problems.append(f"{path}, line {line_no}: {record}")
             continue
-        if code_of(str(record.get("lang", lang))) != lang:
+        spoken = code_of(str(record.get("lang", lang)))
+        if lang and spoken != lang:
+            others.append(str(record["lang"]))
             continue
         qid = next((record[key] for key in FORMS if key in record), None)
         title = record.get("query", record.get("text", record.get("title")))
@@ -57,7 +60,7 @@ def topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]
             problems.append(f"{path}, line {line_no}: qid is {repr(qid)[:60]}, expected a word")
         elif not query:
             problems.append(f"{path}, line {line_no}: topic {qid} has no {FIELDS[fields]}")
-        elif qid in topics:
+        elif (spoken, qid) in topics:
             problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one")
         elif not isinstance(instructions, dict):
             problems.append(f"{path}, line {line_no}: instructions must be an object with {', '.join(INSTRUCTED)}")
@@ -65,8 +68,14 @@ def topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]
             problems.append(f"{path}, line {line_no}: instructions of topic {qid} must be texts")
         else:
             texts = {name: text for name in INSTRUCTED if (text := instructions.get(name)) and text.strip()}
-            topics[qid] = Topic(qid, lang, query, texts, str(record.get("type") or ""), description=description)
+            kind = str(record.get("type") or "")
+            topics[spoken, qid] = Topic(qid, spoken, query, texts, kind, description=description)
     fail(problems)
+    reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
+    if not topics:
+        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language with --lang")
+    if others:
+        log.info(f"{path}: {reason}, not in {lang}, and left out")
     return with_bases(topics.values())
 
 

@@ -168,10 +168,14 @@ def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str
         warn(f"{path}: {repeated} judgements are repeated with the same grade and count once")
     if not topics:
         raise DataError(f"{path}: holds no judgements; expected {JUDGED}")
-    qrels = by_subtopic(topics)
+    return as_judged(by_subtopic(topics), path)
+
+
+def as_judged(qrels: Qrels, where: object) -> Qrels:
+    """Return qrels that were read, as :func:`with_ids` does; log that negative grades are not judged."""
     if negative := {grade for grades in qrels.values() for grade in grades.values() if grade < 0}:
-        log.info(f"{path}: negative grades ({', '.join(map(str, sorted(negative)))}) are not judged, as in trec_eval")
-    return with_ids(qrels, path)
+        log.info(f"{where}: negative grades ({', '.join(map(str, sorted(negative)))}) are not judged, as in trec_eval")
+    return with_ids(qrels, where)
 
 
 def _columns(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, list[str] | str]]:

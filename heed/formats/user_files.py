@@ -14,10 +14,9 @@ from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_row
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_ids import number_hint, topics_with_ids, with_ids
 from heed.formats.topics import WEB, read_jsonl_topics, read_tsv_topics
-from heed.formats.trec_files import read_qrels
+from heed.formats.trec_files import as_judged, read_qrels
 from heed.formats.trec_topics import read_trec_topics
-from heed.languages import code_of
-from heed.progress import counted, log, warn
+from heed.progress import log, warn
 from heed.types import Qrels, Topic
 
 Reader = Callable[[Path, str, str, str | None, str | None], list[Topic]]
@@ -34,11 +33,11 @@ def read_topics(
     ``encoding`` or, without one, in one of the language's. Raises :class:`DataError` for bad lines and a file without
     topics, :class:`UsageError` for another form.
     """
+    encoding = encoding or lang
     if form is None and is_data_set(path):
         if fields != "title":
             raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
-        return read_queries(path, lang)
-    encoding = encoding or lang
+        return read_queries(path, lang, encoding=encoding)
     form = form or recognised(path, encoding)
     if form == "tsv":
         topics = read_tsv_topics(path, lang, fields, encoding)
@@ -50,15 +49,6 @@ def read_topics(
         topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields), encoding)
     else:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
-    languages = [
-        str(record.get("lang", lang)) for _, record in (read_objects(path, encoding) if form == "heed" else ())
-    ]
-    others = [other for other in languages if code_of(other) != lang]
-    reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
-    if not topics:
-        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language with --lang")
-    if others:
-        log.info(f"{path}: {reason}, not in {lang}, and left out")
     return topics_with_ids(topics, path)
 
 
@@ -90,7 +80,7 @@ def read_judgements(path: Path, only_language: str | None = None, encoding: str 
     if len(files) == 1 and unpacked_name(files[0]).endswith(".json"):
         try:  # as pytrec_eval, ranx and BEIR take them
             content = read_text(files[0], encoding)
-            return with_ids(msgspec.json.decode(content, type=Qrels, strict=False), files[0])
+            return as_judged(msgspec.json.decode(content, type=Qrels, strict=False), files[0])
         except (msgspec.MsgspecError, ValueError) as error:
             raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
     if len(files) == 1 and not unpacked_name(files[0]).endswith(ROWS):
@@ -146,12 +136,11 @@ def read_own(
     if folder and not files.qrels:
         known = [*chain(*qrels_files(folder).values())]
         unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in known)
+        say = log.info if known else warn
         if unread:
-            (log.info if known else warn)(
-                f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels"
-            )
+            say(f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels")
     if folder and not files.qrels and (paths := test_qrels(folder)):
-        grades, split = read_judgements(folder), paths[0].relative_to(folder)
+        grades, split = read_judgements(folder, only_language, files.encoding or lang), paths[0].relative_to(folder)
         if not files.topics or any(topic.qid in grades for topic in topics):
             qrels["original"] = grades
             log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {split}")

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from heed.errors import DataError, UsageError
-from heed.files import read_lines, read_objects, unpacked_name
+from heed.files import read_lines, unpacked_name
 from heed.formats.data_set_rows import parsed, read_rows
 from heed.formats.docids import ANY, read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.user_files import read_topics, recognised
-from heed.languages import code_of, known_language
+from heed.languages import known_language
 from heed.progress import bar
 from heed.submission.tracks import Track
 
@@ -35,8 +35,7 @@ def expected_topics(path: Path, condition: str | None = None, form: str | None =
     if form == "neuclir":
         qids = set(parsed(read_rows([path], ANY), lambda row: row.word("topic_id")))
     elif form == "heed":
-        languages = sorted({code_of(str(record.get("lang", ""))) for _, record in read_objects(path, ANY)})
-        topics = [topic for lang in languages for topic in read_jsonl_topics(path, lang, "title", ANY)]
+        topics = read_jsonl_topics(path, "", "title", ANY)
         qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
     elif form != "list":
         qids = {topic.qid for topic in read_topics(path, "", "title", form, ANY)}

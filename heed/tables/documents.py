@@ -77,13 +77,11 @@ class Tables:
             known = encoding_of(content, self._encoding)
             text = content.decode(known)
         except UnicodeDecodeError as error:
-            return Line(
-                path, 1, None, f"not UTF-8 ({error.reason}); convert it, or name its encoding with --encoding NAME"
-            )
+            problem = f"not UTF-8 ({error.reason}); convert it, or name its encoding with --encoding NAME"
+            return Line(path, 1, None, problem)
         others.update([known] if known != "utf-8" else [])
-        return Line(
-            path, 1, Document(name.stem, name.stem if name.suffix in COLUMNS else "", text.removeprefix("\ufeff"))
-        )
+        title = name.stem if name.suffix in COLUMNS else ""
+        return Line(path, 1, Document(name.stem, title, text.removeprefix("\ufeff")))
 
     def _serialised(self, document: Document, line: Line) -> Line:
         docid, title, text = document[:3]

@@ -12,7 +12,7 @@ from heed.datasets.hub import snapshot
 from heed.datasets.paired import PairedTopics, read_pairs
 from heed.errors import HeedError
 from heed.formats.data_set_folders import config_files
-from heed.formats.data_set_rows import judgements
+from heed.formats.data_set_rows import grades_of, rows
 from heed.types import Topic
 
 CORPUS = [{"_id": "FBIS3-1_0", "title": "", "text": "one"}, {"_id": "FBIS3-2_13", "title": "T", "text": "two"}]
@@ -102,11 +102,11 @@ def test_qrels_published_twice_are_read_once(tmp_path: Path) -> None:
 
 def test_qrels_as_tsv_and_split_folders_are_read(tmp_path: Path) -> None:
     published(tmp_path, "tsv", {"qrels/test": OLDER["qrels_og/test"], "default/test/0000": OLDER["qrels_changed/test"]})
-    assert judgements(tmp_path, "none", "qrels") == {"305": {"FBIS3-1_0": 2, "FBIS3-2_13": 1}}
-    assert judgements(tmp_path, "default", "qrels") == {"305": {"FBIS3-1_0": 0, "FBIS3-2_13": 1}}
+    assert grades_of(rows(tmp_path, "none", "qrels")) == {"305": {"FBIS3-1_0": 2, "FBIS3-2_13": 1}}
+    assert grades_of(rows(tmp_path, "default", "qrels")) == {"305": {"FBIS3-1_0": 0, "FBIS3-2_13": 1}}
     (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n305\tFBIS3-1_0\n")
     with pytest.raises(HeedError, match=r"qrels/test.tsv, line 2: 2 columns, expected 3 as in the first line"):
-        judgements(tmp_path, "qrels")
+        grades_of(rows(tmp_path, "qrels"))
 
 
 def test_blank_instructions_are_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

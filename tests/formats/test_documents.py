@@ -36,6 +36,7 @@ def store_of(tmp_path: Path, records: Sequence[object]) -> DocumentStore:
         ({"id": 12, "text": ""}, ("12", "", "")),
         ({"id": "1", "text": " ", "contents": "x"}, ("1", "", "x")),
         ({"id": "1", "contents": "", "body": None, "content": "x"}, ("1", "", "x")),
+        ({"id": "1", "contents": [], "body": "x"}, ("1", "", "x")),
         ({"id": "", "docno": "FT911-1", "text": "x"}, ("FT911-1", "", "x")),
         ({"pid": "msmarco_passage_00_0", "passage": "x", "docid": "D1"}, ("msmarco_passage_00_0", "", "x")),
         ({"docid": "doc_00_0#0_0", "url": "u", "title": "T", "headings": "H", "segment": "x", "start_char": 0},

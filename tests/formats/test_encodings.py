@@ -11,6 +11,7 @@ import pytest
 import zstandard
 from conftest import write_jsonl
 
+from heed import load_files
 from heed.errors import DataError, UsageError
 from heed.files import read_lines, read_objects, read_text
 from heed.formats.data_set_folders import config_files
@@ -19,6 +20,7 @@ from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_given_run, read_qrels
 from heed.formats.user_files import OwnFiles, read_judgements, read_own, read_topics
 from heed.judging.exchange.judgements import read_judgements as read_exports
+from heed.judging.pools.pool_inputs import read_judged
 from heed.languages import LANGUAGES
 from heed.tables.documents import Tables
 
@@ -125,6 +127,7 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     named = encoding if encoding == "gb18030" else ""
     assert read_qrels(file("q.txt", "1 0 文档 2"), None, named) == {"1": {"文档": 2}}
     assert read_judgements(file("q.jsonl", '{"query-id": "1", "corpus-id": "文档", "score": 2}'), None, named)
+    assert read_judged("--judged", [tmp_path / "q.txt"], named) == {"1": {"文档": 2}}
     assert read_given_run(file("r.run", "1 Q0 文档 1 2.0 t"), named) == {"1": {"文档": 2.0}}
     results = [{"query": {"qid": "1"}, "candidates": [{"docid": "文档", "score": 2.0}]}]
     assert read_any_run(file("r.json", json.dumps(results, ensure_ascii=False)), None, named) == {"1": {"文档": 2.0}}
@@ -137,6 +140,27 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     own = OwnFiles((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named or None)
     read, qrels = read_own(own, "zho")
     assert (read[0].instructions["original"], qrels) == (CHINESE, {"original": {"1": {"文档": 2}}})
+
+
+def test_files_of_a_data_set_are_read_as_others(tmp_path: Path) -> None:
+    """The corpus was, but neither queries nor judgements."""
+    rows = {
+        "corpus": f'{{"_id": "文档", "text": "{CHINESE.split(maxsplit=1)[0]}"}}',
+        "queries": f'{{"_id": "1", "text": "{CHINESE.split()[1]}"}}',
+        "qrels/test": '{"query-id": "1", "corpus-id": "文档", "score": 1}',
+    }
+    (tmp_path / "qrels").mkdir()
+    for name, row in rows.items():
+        (tmp_path / f"{name}.jsonl").write_bytes(f"{row}\n".encode("gb18030"))
+    collection = load_files(tmp_path, lang="zho", encoding="gb18030")
+    assert [topic.query for topic in collection.topics] == [CHINESE.split()[1]]
+    assert collection.judging.qrels == {"original": {"1": {"文档": 1}}}
+
+
+def test_a_language_without_encodings_of_its_own_says_so_in_no_empty_list(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_bytes(b"1\t\xff\n")
+    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(invalid start byte\); .* --encoding NAME"):
+        read_topics(tmp_path / "t.tsv", "hin", "title")
 
 
 def test_the_encoding_of_a_file_is_decided_once_by_its_first_lines_that_are_not_ascii(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from conftest import Heed, write_jsonl
 
 import heed as library
 from heed.errors import DataError, UsageError
+from heed.formats.data_set_rows import Columns, HubRow, listed_of, read_queries
 from heed.formats.pools import read_pool
-from heed.formats.topic_ids import number, number_hint
+from heed.formats.topic_ids import number, number_hint, numbered
 from heed.formats.trec_files import read_run
+from pipelines import annotate
 
 TREC, COMPARE = "pipelines.trec", "pipelines.compare"
 BM25 = ("--retriever", "bm25", "--reranker", "none")
@@ -74,6 +76,16 @@ def test_ids_of_one_number_are_named_and_matched_on_request(tmp_path: Path, heed
         library.load_files(*files, topic_ids="digits")
 
 
+def test_instructions_and_lists_of_a_data_set_are_matched_by_number(tmp_path: Path) -> None:
+    """They are in rows of their own, by the ids as they are written."""
+    write_jsonl(tmp_path / "queries.jsonl", [{"_id": "MB001", "text": "storm"}])
+    write_jsonl(tmp_path / "instruction.jsonl", [{"query-id": "MB001", "instruction": "any"}])
+    with numbered("number"):
+        [topic] = read_queries(tmp_path, "eng")
+        listed = listed_of([HubRow(tmp_path, 1, {"_id": "MB001", "gold": ["d1"]})], Columns(), "gold")
+    assert (topic.qid, topic.instructions, listed) == ("1", {"original": "any"}, {"1": {"d1": 1}})
+
+
 def test_some_ids_that_differ_are_a_warning(tmp_path: Path, heed: Heed) -> None:
     material(tmp_path)
     library.Qrels({"051": {"d1": 1}, "52": {"d2": 1}, "99": {"d3": 1}}).write(tmp_path / "qrels")
@@ -121,7 +133,9 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     assert done.returncode == 0 and done.stdout.splitlines()[2].split()[-1] == "3", done.stdout
 
 
-def test_pool_rerank_and_check_name_ids_of_one_number(tmp_path: Path, heed: Heed) -> None:
+def test_pool_rerank_annotate_and_check_name_ids_of_one_number(
+    tmp_path: Path, heed: Heed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base, new = runs_of(material(tmp_path))
     pooled = ("--depth", "2", "--exclude-judged", "qrels", "--order", "fused", "--out", "pool.jsonl")
     apart = heed("pipelines.pool", base, *pooled)
@@ -135,6 +149,14 @@ def test_pool_rerank_and_check_name_ids_of_one_number(tmp_path: Path, heed: Heed
     assert apart.returncode == 1 and "3 differ by leading zeros or a prefix (0051 and 051" in apart.stderr
     assert heed("pipelines.rerank", new, *reranked, "--topic-ids", "number").returncode == 0
     assert read_run(tmp_path / "out.run").keys() == ANSWERS.keys()
+    monkeypatch.chdir(tmp_path)
+    annotated = annotate.parser().parse_args(["pool.jsonl", *reranked[:4], "--topic-ids", "number"])
+    with pytest.raises(DataError, match=r"topic 51 of the pool: not in topics.jsonl; .*; 1 differ by leading zeros"):
+        annotate.open_given(annotated)
+    with numbered(annotated.topic_ids):
+        task, store = annotate.open_given(annotated)
+    store.close()
+    assert task.topics.keys() == ANSWERS.keys()
     checked = heed("pipelines.check", new, "--topics", "topics.jsonl")
     assert "found topic '0051', which is none of the 3 topics of --topics; 051 has the same number" in checked.stderr
 

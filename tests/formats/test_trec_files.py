@@ -265,3 +265,20 @@ def test_a_pool_is_written_in_its_form_and_every_bad_line_is_told(tmp_path: Path
     path.write_text("")
     with pytest.raises(HeedError, match="holds no pool lines"):
         read_pool(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q", "1 0 d -2\n"),
+        ("q.tsv", "1\td\t-2\n"),
+        ("q.json", '{"1": {"d": -2}}'),
+        ("q.jsonl", '{"query-id": "1", "corpus-id": "d", "score": -2}\n'),
+    ],
+)
+def test_negative_grades_are_told_of_in_every_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_judgements(tmp_path / name) == {"1": {"d": -2}}
+    assert "negative grades (-2) are not judged, as in trec_eval" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.irds import _member
 from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
-from heed.formats.data_set_rows import judgements
+from heed.formats.data_set_rows import grades_of, rows
 from heed.formats.documents import Files
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import read_pool
@@ -343,7 +343,7 @@ def test_a_parquet_file_with_texts_in_no_encoding_is_an_error(tmp_path: Path) ->
     broken = pa.Array.from_buffers(pa.string(), 1, [None, offsets, letters])
     parquet.write_table(pa.table({"query-id": broken, "corpus-id": ["a"], "score": [1]}), tmp_path / "qrels.parquet")
     with pytest.raises(HeedError, match="qrels.parquet: not a whole Parquet file .*utf-8.*; fetch it again"):
-        judgements(tmp_path, "qrels")
+        grades_of(rows(tmp_path, "qrels"))
 
 
 BAD_JSON = {"cut": '{"a": ', "list": "[1, 2]", "null": "null", "deep": "[" * 100_000, "empty": ""}

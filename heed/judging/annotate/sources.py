@@ -10,6 +10,7 @@ from heed.datasets.irds import find_topics
 from heed.errors import DataError, UsageError, fail
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import Pool
+from heed.formats.topic_ids import number_hint
 from heed.formats.user_files import read_judgements, read_topics, recognised
 from heed.judging.annotate.task import Task, parse_scale
 from heed.languages import LANGUAGES, language
@@ -115,7 +116,8 @@ def topics_of_pool(sources: Sources, pool: Pool) -> dict[str, Topic]:
     """
     topics = {topic.qid: topic for topic in _read_topics(sources)}
     missing = [qid for qid in pool if qid not in topics]
-    fail(f"topic {qid} of the pool: not in {sources.topics}; give the topics that were pooled" for qid in missing)
+    lacking = f"of the pool: not in {sources.topics}; give the topics that were pooled"
+    fail(f"topic {qid} {lacking}{number_hint([qid], topics)}" for qid in missing)
     qids = {*pool, *(topics[qid].base for qid in pool)}
     return {qid: topic for qid, topic in topics.items() if qid in qids}
 
