@@ -239,7 +239,7 @@ def test_the_error_is_that_of_the_files_as_they_are_read(folder: Path, store: Do
     for name, begin in zip(names, range(0, 144, 12), strict=True):
         np.save(folder / name, 2 * vectors[begin : begin + 12])
     (folder / "docids.txt").write_text("\n".join(docids))
-    with pytest.raises(DataError, match="vectors of other lengths than the model's: 2 to 2, expected 1 to 1; normalise"):
+    with pytest.raises(DataError, match="vectors of other lengths than the model's: 2 to 2, expected 1 to 1"):
         taken(folder, store, Normalised())
 
 
