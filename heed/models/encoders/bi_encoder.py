@@ -112,9 +112,8 @@ class SentenceEncoder(LocalModel):
     def _input(self, task: str, whole: str, unprefixed: str) -> Input:
         """Return ``whole`` split where its prefix is not pooled; without a template, after the model's own prompt."""
         template = self._model.query if task == "query" else self._model.document
-        prompt = prompt_of(self._model, self._encoder.prompts, task)
-        if prompt or template is None or self._model.pool_prefix:
-            return Input(prompt, whole)
+        if template is None or self._model.pool_prefix:
+            return Input(prompt_of(self._model, self._encoder.prompts, task), whole)
         prefix = whole.removesuffix(unprefixed).rstrip(" ")  # a space is part of the token after it, which is pooled
         return Input(prefix, whole.removeprefix(prefix))
 
