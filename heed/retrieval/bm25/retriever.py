@@ -36,12 +36,7 @@ class Bm25:
     """BM25 as a :class:`heed.types.Retriever`; ``name`` is one of ``NAMES``."""
 
     def __init__(
-        self,
-        name: str,
-        corpus: Corpus,
-        settings: Bm25Settings,
-        lucene: Lucene,
-        index: ForeignIndex | None = None,
+        self, name: str, corpus: Corpus, settings: Bm25Settings, lucene: Lucene, index: ForeignIndex | None = None
     ) -> None:
         """Build and start nothing before the first search; with ``index``, one made elsewhere, search that.
 
