@@ -12,6 +12,7 @@ from heed.errors import UsageError, in_one_line
 OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
 REQUIREMENT = re.compile(r"([\w.-]+).*?(?:extra == ['\"]([\w-]+)['\"])?$")
 BY_MAKE = ("models", "data")  # what `make models` installs
+NOT_INSTALLED = "not installed"
 EXTRAS = (*BY_MAKE, "papers", "ray", "vllm")  # those of users, the first that has a package is named
 
 
@@ -31,11 +32,11 @@ def advice(package: str) -> str:
 
 
 def installed_version(package: str) -> str:
-    """Return the version of a package, or that it is not installed."""
+    """Return the version of a package, else ``NOT_INSTALLED``."""
     try:
         return version(package)
     except PackageNotFoundError:
-        return "not installed"
+        return NOT_INSTALLED
 
 
 def require(package: str, purpose: str) -> None:

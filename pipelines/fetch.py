@@ -15,11 +15,7 @@ from pipelines.options.data import catalogue_option
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
-EXAMPLES = (
-    "",
-    "neuclir1 --lang fas --dry-run",
-    "followir",
-)
+EXAMPLES = ("", "neuclir1 --lang fas --dry-run", "followir")
 SUBSETS = 12  # that are listed by name
 
 

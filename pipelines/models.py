@@ -35,12 +35,7 @@ from pipelines.options.models import inference_options, registry_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
-EXAMPLES = (
-    "",
-    "--paper mfollowir",
-    "jhu-clsp/FollowIR-7B",
-    "./my-cross-encoder --example",
-)
+EXAMPLES = ("", "--paper mfollowir", "jhu-clsp/FollowIR-7B", "./my-cross-encoder --example")
 RULES = (
     "A class or a program of your own needs no entry: --reranker package.module:Class, --reranker command:PROGRAM.\n"
 )

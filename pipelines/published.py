@@ -9,11 +9,7 @@ from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 from pipelines.options.published import paper_options, published_tables
 
-EXAMPLES = (
-    "mfollowir",
-    "followir --table 2 --measure p-MRR",
-    "followtable --subset WTR --json figures.json",
-)
+EXAMPLES = ("mfollowir", "followir --table 2 --measure p-MRR", "followtable --subset WTR --json figures.json")
 
 
 def parser() -> argparse.ArgumentParser:

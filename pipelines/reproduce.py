@@ -133,11 +133,7 @@ def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
     from heed.published.settings import FIRST_STAGE_DEPTH
 
     collection = load(
-        setting.collection,
-        lang=setting.lang,
-        subset=setting.subset,
-        dimension=setting.dimension,
-        data=setting.data,
+        setting.collection, lang=setting.lang, subset=setting.subset, dimension=setting.dimension, data=setting.data
     )
     with Experiment(collection, out=out, indexes=indexes) as experiment:
         experiment.command = shlex.join(["heed", *setting.arguments()])

@@ -113,7 +113,8 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
         run = read_any_run(options.run, options.subset, options.encoding or options.lang or "")
         lists = {qid: ranked(scores) for qid, scores in run.items()}
     if not options.keep_own_id:
-        for qid in own_documents(topics, store, ignores_own_ids(options.docs[0])) & lists.keys():
+        by_id = not Path(options.docs[0]).exists() and ignores_own_ids(options.docs[0])
+        for qid in own_documents(topics, store, by_id) & lists.keys():
             lists[qid] = [docid for docid in lists[qid] if docid != qid]
     # FollowTable asks a query (3) under several instructions (3_0, 3_1); its one list serves them all
     pooled = {

@@ -62,9 +62,7 @@ def _platform() -> dict[str, Any]:
         "operating system": {"kernel": platform.release()},
         "software": {
             "python": platform.python_version(),
-            "libraries": {
-                name: installed_version(name) for name in LIBRARIES
-            },  # faiss-gpu may be there instead of -cpu
+            "libraries": {name: installed_version(name) for name in LIBRARIES},
             "retrieval toolkit": [f"Anserini {anserini_version()}"],
         },
     }

@@ -7,6 +7,7 @@ from itertools import pairwise
 from heed.errors import DataError, UsageError
 from heed.experiment.experiment import Experiment
 from heed.experiment.run_files import SystemRuns
+from heed.progress import warn
 from heed.ranking import in_order, ranked, top
 from heed.reranking.fusion import scaled
 from heed.types import Run
@@ -30,6 +31,9 @@ def add_merged(experiment: Experiment, by_language: Mapping[str, Sequence[System
         runs = {name: merge([dict(runs[name]) for runs in of_system], rule, experiment.depth) for name in first}
         config = {"merged": rule, "languages": dict(zip(by_language, (runs.config for runs in of_system), strict=True))}
         merged.append(experiment.add(first.name, runs, config))
+        merged[-1].unanswered = count = sum(runs.unanswered for runs in of_system)
+        if count:
+            warn(f"{first.name}: replies that name no document: {count}, whose topics each language's results name")
     return merged
 
 

@@ -151,7 +151,8 @@ def _ensure(
     def doubts() -> list[str]:
         empty = [query.qid for query in queries if query.qid not in file.read()]
         nothing = f"{path.name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}"
-        return [nothing, *one_score(path.name, file.read())][not empty :]
+        flat = one_score(path.name, file.read())
+        return [nothing, *flat] if empty else flat
 
     def build() -> Config:
         with timed("prepare", system.name):

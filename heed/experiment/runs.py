@@ -102,9 +102,10 @@ class Qrels(dict[str, dict[str, int]]):
         return f"Qrels({len(self)} topics, {sum(map(len, self.values())):,} judgements)"
 
     @classmethod
-    def read(cls, path: str | Path, language: str | None = None) -> Self:
+    def read(cls, path: str | Path, language: str | None = None, topic_ids: str | None = None) -> Self:
         """Read qrels of any form; raises as :func:`heed.formats.user_files.read_judgements` does."""
-        return cls(read_judgements(Path(path), language))
+        with numbered(topic_ids):
+            return cls(read_judgements(Path(path), language))
 
     def write(self, path: str | Path) -> None:
         """Write TREC qrels; gzipped by suffix."""

@@ -22,7 +22,8 @@ def move_aside(folder: Path, own_runs: Collection[Path], documents: str, topics:
     ``documents`` is the digest of the documents, ``topics`` those of the queries by condition.
     """
     settings = {_parts(path)[0]: _settings(path) for path in own_runs}
-    stray = [path for path in _runs(folder) if path not in own_runs and not _belongs(path, documents, topics, settings)]
+    others = [path for path in sorted(folder.glob("*.run")) if _parts(path)[1] in CONDITIONS and path not in own_runs]
+    stray = [path for path in others if not _belongs(path, documents, topics, settings)]
     if not stray:
         return
     numbers = [int(path.name) for path in (folder / ASIDE).glob("*") if path.name.isdecimal()]
@@ -34,10 +35,6 @@ def move_aside(folder: Path, own_runs: Collection[Path], documents: str, topics:
     names = brief([path.name for path in stray])
     # no warning of the results: they are the same when the command runs again, and nothing is there to be moved
     log.warning(f"{aside}: {len(stray)} runs of other documents, topics or settings are moved there: {names}")
-
-
-def _runs(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.glob("*.run")) if _parts(path)[1] in CONDITIONS]
 
 
 def _parts(path: Path) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import UsageError
+from heed.extras import NOT_INSTALLED, installed_version
 from heed.models.files.conversion import has_weights
 from heed.models.files.guessing import guess
 from heed.models.files.model_files import FETCHED, in_cache
@@ -79,7 +80,7 @@ def missing(model: Model) -> list[str]:
         return []
     if model.status == "api" or model.family == API_RERANK:
         return _missing_address(model)
-    lacking = [f"pip install {package}" for package in model.needs if not _installed(package)]
+    lacking = [f"pip install {package}" for package in model.needs if installed_version(package) == NOT_INSTALLED]
     needed = FAMILIES[model.family].needs if model.family else ()
     lacking += [f"{field} in its entry" for field in needed if getattr(model, field) is None]
     if not _has_weights(model.source, model.revision):
@@ -95,15 +96,6 @@ def _missing_address(model: Model) -> list[str]:
     if provider is None or environment(provider.key) or environment(provider.base):
         return []
     return [provider.key if provider.url else provider.base]
-
-
-def _installed(package: str) -> bool:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return bool(version(package))
-    except PackageNotFoundError:
-        return False
 
 
 def _has_weights(source: str, revision: str | None) -> bool:

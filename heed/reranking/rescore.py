@@ -153,13 +153,13 @@ def score_alone(reranker: Reranker, query: Query, documents: Sequence[Document])
 def unanswered(name: str, gathered: Replies, run: Mapping[str, Sized]) -> tuple[int, list[str]]:
     """Return how many replies are no answers, and a warning of them; :class:`ModelError` where a run has no other."""
     missing = [qid for qid, of_topic in gathered.items() if not all(of_topic)]
-    replies = [reply for of_topic in gathered.values() for reply in of_topic]
-    count, why = sum(not reply for reply in replies), "refused, empty, cut off, or a thought without end"
-    if missing and not any(replies) and {qid for qid in run if len(run[qid]) > 1} <= {*missing}:
+    all_replies = [reply for of_topic in gathered.values() for reply in of_topic]
+    count, why = sum(not reply for reply in all_replies), "refused, empty, cut off, or a thought without end"
+    if missing and not any(all_replies) and {qid for qid in run if len(run[qid]) > 1} <= {*missing}:
         raise ModelError(
             f"{name}: no reply names a document, of {count} ({why}); allow longer replies, or choose another model"
         )
-    then = "; the same command asks for these alone again, what was answered is kept" if None in replies else ""
+    then = "; the same command asks for these alone again, what was answered is kept" if None in all_replies else ""
     topics = f"{len(missing)} of {len(run)} topics ({brief(missing)})"
     line = f"{name}: replies that name no document: {count}, in {topics}, {why}; the pool's order stays there{then}"
     return count, [line] if missing else []

@@ -33,12 +33,7 @@ class Program:
     """
 
     def __init__(
-        self,
-        command: str | Sequence[str],
-        *,
-        name: str = "",
-        config: Any = None,
-        seconds: float | None = None,
+        self, command: str | Sequence[str], *, name: str = "", config: Any = None, seconds: float | None = None
     ) -> None:
         """Look for the program; :class:`UsageError` where there is none. It will be started in this working directory.
 

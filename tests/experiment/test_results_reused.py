@@ -29,6 +29,7 @@ from heed import (
     UsageError,
     measure,
 )
+from heed.experiment.merged_runs import add_merged
 from heed.formats.documents import Files
 from heed.models.registry.entries import Model
 from heed.models.remote.listwise import api_listwise
@@ -383,6 +384,18 @@ def test_a_local_model_is_not_asked_again_what_it_did_not_answer(
         line = "local.query.run: replies that name no document: 1, in 1 of 2 topics (2), refused, empty, cut off, or a"
         assert f"{line} thought without end; the pool's order stays there\n" in said
         assert ("local.query.run: used again" in said, runs.unanswered) == (again, 1)
+
+
+def test_merged_lists_count_the_replies_of_each_language(tmp_path: Path) -> None:
+    topics = [Topic(qid, "eng", query, {}) for qid, query in (("1", "tea"), ("2", "coffee"))]
+    chat = ListwiseReranker(Model("org/local"), Local(), "rank_zephyr")
+    with experiment(tmp_path / "part", collection(topics=topics)) as asked:
+        runs = asked.rerank(chat, {"1": [*TEXTS], "2": [*TEXTS]})
+    with experiment(tmp_path / "whole", collection(topics=topics)) as whole:
+        of_languages = {"eng": [runs], "deu": [whole.add("local", {"query": {}})]}
+        results = whole.evaluate(add_merged(whole, of_languages, "score"))
+    assert results.summary()["systems"] == [{"system": "local", "unanswered": 1}]
+    assert "local: replies that name no document: 1, whose topics each language's results name" in results.warnings
 
 
 def test_results_in_folders_below_are_in_the_report(tmp_path: Path) -> None:

@@ -171,6 +171,8 @@ def test_a_run_made_elsewhere_meets_its_topics_by_number(tmp_path: Path, heed: H
     assert done.returncode == 0, done.stderr
     assert read_run(tmp_path / "runs/docs/eng/mine.query.run").keys() == ANSWERS.keys()
     assert library.Run.read(tmp_path / base, topic_ids="number").keys() == ANSWERS.keys()
+    (tmp_path / "judged").write_text("MB051 0 d1 1\n")
+    assert library.Qrels.read(tmp_path / "judged", topic_ids="number") == {"51": {"d1": 1}}
 
 
 @pytest.mark.parametrize("condition", ["changed", "reversed"])

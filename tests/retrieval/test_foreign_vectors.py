@@ -1,6 +1,7 @@
 """Vectors in the forms of other tools, searched by ``--vectors``."""
 
 import base64
+import gzip
 import json
 import pickle
 from collections.abc import Callable
@@ -228,6 +229,23 @@ def test_every_vector_is_looked_at(value: float, problem: str, folder: Path, sto
 
 def test_vectors_that_are_not_normalised_are_taken_where_the_models_are_not(folder: Path, store: DocumentStore) -> None:
     npy(folder, *made(store, LetterCounts()))
+    assert np.array_equal(taken(folder, store, LetterCounts()), LetterCounts().encode_documents(list(store)))
+
+
+def test_the_error_is_that_of_the_files_as_they_are_read(folder: Path, store: DocumentStore) -> None:
+    """Ten files in the order of their names, of other lengths: another order of the files has nothing to do with it."""
+    vectors, docids = made(store, Normalised())
+    names = sorted(f"emb_{number}.npy" for number in range(1, 13))
+    for name, begin in zip(names, range(0, 144, 12), strict=True):
+        np.save(folder / name, 2 * vectors[begin : begin + 12])
+    (folder / "docids.txt").write_text("\n".join(docids))
+    with pytest.raises(DataError, match="vectors of other lengths than the model's: 2 to 2, expected 1 to 1"):
+        taken(folder, store, Normalised())
+
+
+def test_a_packed_copy_of_vectors_is_no_vectors(folder: Path, store: DocumentStore) -> None:
+    npy(folder, *made(store, LetterCounts()))
+    (folder / "a.npy.gz").write_bytes(gzip.compress((folder / "a.npy").read_bytes()))
     assert np.array_equal(taken(folder, store, LetterCounts()), LetterCounts().encode_documents(list(store)))
 
 

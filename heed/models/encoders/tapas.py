@@ -93,10 +93,6 @@ def tf_name(scope: str, name: str) -> str:
     return f"{scope}/{path.removesuffix(ending) + RENAMED[ending] if ending else path}"
 
 
-def _turned(name: str) -> bool:
-    """Whether TensorFlow has this matrix as inputs by outputs; torch's layers have outputs by inputs."""
-    return tf_name("", name).endswith("/kernel")
-
-
 def _as_torch(tensor: Any, name: str) -> Any:
-    return tensor.T.contiguous() if _turned(name) else tensor
+    """Return a tensor as torch has it; TensorFlow has layers as inputs by outputs, torch as outputs by inputs."""
+    return tensor.T.contiguous() if tf_name("", name).endswith("/kernel") else tensor

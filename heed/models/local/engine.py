@@ -88,12 +88,7 @@ class TransformersModel:
 
 
 def open_engine(
-    model: Model,
-    runtime: Runtime,
-    tokenizer: Any,
-    length: int,
-    generates: bool = True,
-    share_prefix: bool = False,
+    model: Model, runtime: Runtime, tokenizer: Any, length: int, generates: bool = True, share_prefix: bool = False
 ) -> TransformersModel | VllmModel:
     """Return the opened engine of ``model``: vLLM where the user chose it and it can run the family.
 

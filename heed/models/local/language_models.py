@@ -154,10 +154,7 @@ def load_network(model: Model, runtime: Runtime, kind: Any) -> Any:
 def _whole(model: Model, runtime: Runtime, kind: Any) -> Any:
     folder = local_copy(model)
     network = kind.from_pretrained(
-        folder,
-        dtype=precision(model, runtime),
-        use_safetensors=True,
-        trust_remote_code=runs_remote_code(model),
+        folder, dtype=precision(model, runtime), use_safetensors=True, trust_remote_code=runs_remote_code(model)
     )
     check_weights(folder, network)
     return network

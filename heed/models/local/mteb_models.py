@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from heed.errors import ModelError, UsageError, in_one_line
+from heed.extras import installed_version
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
 from heed.progress import warn
@@ -37,7 +37,7 @@ class MtebModel:
         """Take the ``meta`` that MTEB has of the model; nothing is loaded."""
         self.source, _, revision = name.removeprefix(PREFIX).partition("@")
         self.name = PREFIX + re.sub(r"[^A-Za-z0-9._+-]", "-", self.source.rpartition("/")[2])
-        self.config: Config = {"mteb": version("mteb"), "model": self.source, "revision": meta.revision}
+        self.config: Config = {"mteb": installed_version("mteb"), "model": self.source, "revision": meta.revision}
         self._revision, self._device = revision or None, None if device == "auto" else device
         self._probed = False
         self._cosine = meta.similarity_fn_name is None or meta.similarity_fn_name == "cosine"
@@ -105,7 +105,8 @@ class MtebEncoder(MtebModel):
         return self._vectors(_query_columns(queries), "query")
 
     def _vectors(self, columns: dict[str, list[str]], kind: str) -> Matrix:
-        vectors: Matrix = _array(self._called("encode", _loader(columns), prompt_type=_prompt_type(kind)))
+        prompt_type = import_module("mteb.types").PromptType(kind)
+        vectors: Matrix = _array(self._called("encode", _loader(columns), prompt_type=prompt_type))
         if self._cosine:
             lengths: Matrix = np.linalg.norm(vectors, axis=1, keepdims=True)
             vectors /= np.where(lengths, lengths, 1)
@@ -157,11 +158,8 @@ def mteb_model(name: str, device: str, trusted: bool) -> MtebReranker | MtebEnco
 
 def require_mteb(name: str) -> Any:
     """Return the package mteb, which ``name`` needs; :class:`UsageError` where version 2 is not installed."""
-    try:
-        major = version("mteb").partition(".")[0]
-    except PackageNotFoundError:
-        major = "0"
-    if int(major) < 2:
+    major = installed_version("mteb").partition(".")[0]
+    if not major.isdigit() or int(major) < 2:
         raise UsageError(f"{name}: needs mteb 2; install it with pip install 'mteb>=2'")
     return import_module("mteb")
 
@@ -170,10 +168,6 @@ def require_mteb(name: str) -> Any:
 def _task() -> dict[str, Any]:
     task = require_mteb(TASK).get_task(TASK)
     return {"task_metadata": task.metadata, "hf_split": "test", "hf_subset": "default"}
-
-
-def _prompt_type(kind: str) -> Any:
-    return import_module("mteb.types").PromptType(kind)
 
 
 def _query_columns(queries: Sequence[Query]) -> dict[str, list[str]]:

@@ -34,10 +34,7 @@ OPENING = (
 )
 INSTRUCTION = "<instruct>\n{instruction}\n</instruct>\n"
 DOCUMENT, DOCUMENT_END = f'<passage id="{{id}}">\n{{document}}{PASSAGE}', "\n</passage>\n"
-CLOSING = (
-    f"<query>\n{{query}}{ASKED}",
-    "\n</query><|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
-)
+CLOSING = (f"<query>\n{{query}}{ASKED}", "\n</query><|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n")
 PROJECTION = ("0.weight", "2.weight")
 
 

@@ -17,10 +17,7 @@ from heed.models.text.fit import Cutter, room_for_document
 from heed.models.text.templates import query_text
 from heed.types import Document, Query
 
-WHOLE = {
-    "text": {"padding": False, "truncation": False, "verbose": False},
-    "common": {"return_tensors": None},
-}
+WHOLE = {"text": {"padding": False, "truncation": False, "verbose": False}, "common": {"return_tensors": None}}
 MOST = 10**9  # tokens of a model without a limit
 PROBE = ("alpha", "beta", "gamma")  # query, document and instruction of a pair that shows what the template reads
 

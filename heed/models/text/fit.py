@@ -59,11 +59,7 @@ class Cutter:
         return _first_tokens(text, ends, int(room))
 
     def fitting(
-        self,
-        documents: Sequence[Document],
-        room: float,
-        limit: float,
-        lengths: Callable[[list[str]], Sequence[int]],
+        self, documents: Sequence[Document], room: float, limit: float, lengths: Callable[[list[str]], Sequence[int]]
     ) -> list[str]:
         """Return the text of each document with which an input has at most ``limit`` tokens, whole where it fits.
 

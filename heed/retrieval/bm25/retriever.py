@@ -36,12 +36,7 @@ class Bm25:
     """BM25 as a :class:`heed.types.Retriever`; ``name`` is one of ``NAMES``."""
 
     def __init__(
-        self,
-        name: str,
-        corpus: Corpus,
-        settings: Bm25Settings,
-        lucene: Lucene,
-        index: ForeignIndex | None = None,
+        self, name: str, corpus: Corpus, settings: Bm25Settings, lucene: Lucene, index: ForeignIndex | None = None
     ) -> None:
         """Build and start nothing before the first search; with ``index``, one made elsewhere, search that.
 
@@ -118,12 +113,9 @@ class Bm25:
         if self._feedback or not self.searcher.has_matrix:
             pool.log_local(self.name, "Lucene itself searches")
             return None
-        return IndexCopies(self._opening(), pool)
-
-    def _opening(self) -> Opening:
-        searcher, (_, store, language) = self.searcher, self.corpus
-        heap = self._lucene.heap
-        return Opening(searcher.folder, searcher.shards, language, searcher.settings, store.tabular, heap)
+        searcher, (_, store, language), heap = self.searcher, self.corpus, self._lucene.heap
+        opening = Opening(searcher.folder, searcher.shards, language, searcher.settings, store.tabular, heap)
+        return IndexCopies(opening, pool)
 
     @classmethod
     def over_copy(cls, copy: IndexCopy) -> "Bm25":

@@ -104,8 +104,11 @@ class ForeignVectors:
         ours, numbers = encoder.encode_documents([document for _, document in chosen]), [number for number, _ in chosen]
         try:
             cosine = _check_model(self.path, ours, rows.pick(order[numbers]))
-        except DataError:
-            _check_model(self.path, ours, rows.renumbered(store, numbers))
+        except DataError as error:
+            try:
+                _check_model(self.path, ours, rows.renumbered(store, numbers))
+            except DataError:
+                raise error from None
             raise DataError(
                 f"{self.path}: docids.txt has the order of the numbers in the files' names, but the files are read in "
                 "the order of their names, emb_10 before emb_2; rename them, such as emb_02"

@@ -80,13 +80,15 @@ def read_parts(folder: Path, scratch: Path) -> list[Part]:
 
 
 def _ending(*suffixes: str) -> Callable[[Path], list[Path]]:
-    return lambda folder: sorted(
-        path for path in folder.iterdir() if unpacked_name(path).endswith(suffixes) and path.is_file()
-    )
+    return lambda folder: sorted(path for path in folder.iterdir() if path.name.endswith(suffixes) and path.is_file())
 
 
 def _faiss_files(folder: Path) -> list[Path]:
     return [folder / "index"] if (folder / "index").is_file() else []
+
+
+def _json_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.jsonl*") if unpacked_name(path).endswith(".jsonl") and path.is_file())
 
 
 def _read_npy(files: list[Path], scratch: Path) -> Iterator[Part]:
@@ -218,6 +220,6 @@ FORMS = (
     Form("npy", _ending(".npy"), _read_npy),
     Form("Parquet", _ending(".parquet"), _read_parquet),
     Form("a flat FAISS index with docid", _faiss_files, _read_faiss),
-    Form("JSON lines", _ending(".jsonl"), _read_json),
+    Form("JSON lines", _json_files, _read_json),
     Form("pickles", _ending(".pkl", ".pickle", ".pt"), _read_pickled),
 )
