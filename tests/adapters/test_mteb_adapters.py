@@ -247,7 +247,7 @@ def test_without_mteb_the_message_names_it(monkeypatch: pytest.MonkeyPatch, expe
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("heed.models.local.mteb_models.version", missing)
+    monkeypatch.setattr("heed.extras.version", missing)
     message = r"needs mteb 2; install it with pip install 'mteb>=2'"
     with pytest.raises(heed.UsageError, match=f"mteb:tiny/cross: {message}"):
         experiment.reranker("mteb:tiny/cross")
