@@ -65,6 +65,7 @@ def test_twenty_documents_are_judged_edited_undone_killed_and_exported(
         narrative = ann.page.input_value("#editor")
         assert narrative.endswith("只要居民自己的抗议。")
 
+        ann.until(f"location.hash.includes('doc={ann.shown()}')")  # it is written a moment after the document is drawn
         ann.page.reload()  # the cookie has the token, the tab knows who judges, the address where
         ann.page.wait_for_selector("#document .facts")
         assert "token" not in ann.page.url
