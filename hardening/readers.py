@@ -91,9 +91,9 @@ def _listed(path: Path) -> object:
 
 
 def _rows(path: Path) -> object:
-    from heed.formats.data_set_rows import judgements
+    from heed.formats.data_set_rows import grades_of, rows
 
-    return [judgements(path.parent, path.name.partition(".")[0])]
+    return [grades_of(rows(path.parent, path.name.partition(".")[0]))]
 
 
 def _hub_topics(path: Path) -> object:
