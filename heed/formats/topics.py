@@ -22,17 +22,17 @@ Row = dict[str, Any] | str  # a topic's texts by key, or the problem with them
 
 
 def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
-    """Return topics in one of ``FORMS``, as :func:`topics_of` does.
+    """Return topics in one of ``FORMS``, as :func:`topics_from_rows` does.
 
     Raises :class:`DataError` also for each key that its form does not have, so that no instruction is lost to a slip.
     """
     rows: list[tuple[int, Row]] = []
     for line_no, record in read_objects(path, encoding or lang):
         rows += [*((line_no, slip) for slip in _slips(record)), (line_no, record)]
-    return topics_of(path, lang, fields, rows)
+    return topics_from_rows(path, lang, fields, rows)
 
 
-def topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]]) -> list[Topic]:
+def topics_from_rows(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]]) -> list[Topic]:
     """Return the topics of numbered rows that are in ``lang``, all for an empty one. A blank instruction is none.
 
     Raises :class:`DataError` for rows that are problems, for each that lacks an id or the text that ``fields`` names,
@@ -110,7 +110,7 @@ def with_bases(topics: Collection[Topic]) -> list[Topic]:
 def read_tsv_topics(path: Path, lang: str, fields: str = "title", encoding: str | None = None) -> list[Topic]:
     """Return topics from lines of qid, tab and query, or of the columns that a first line names.
 
-    ``fields`` counts where there is a description. Raises :class:`DataError` as :func:`topics_of` does.
+    ``fields`` counts where there is a description. Raises :class:`DataError` as :func:`topics_from_rows` does.
     """
     rows: list[tuple[int, Row]] = []
     names, expected = ["qid", "query"], "qid, a tab, and the query, or a first line that names the columns"
@@ -125,7 +125,7 @@ def read_tsv_topics(path: Path, lang: str, fields: str = "title", encoding: str 
             rows.append((line_no, dict(zip(names, cells, strict=True))))
         elif line.strip():
             rows.append((line_no, f"expected {expected} (found {line[:60]!r})"))
-    return topics_of(path, lang, fields if "description" in names else "title", rows)
+    return topics_from_rows(path, lang, fields if "description" in names else "title", rows)
 
 
 def query_and_description(title: Any, description: Any, fields: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 from heed.files import read_text
-from heed.formats.topics import Row, topics_of
+from heed.formats.topics import Row, topics_from_rows
 from heed.templates import paragraphs
 from heed.types import Topic
 
@@ -48,12 +48,12 @@ def read_trec_topics(path: Path, lang: str, fields: str, encoding: str | None = 
 
     The query is the title, the description or both, as ``fields`` says. Raises :class:`DataError` for a file without
     ``<top>`` and ``<topic>``, for topics without number or with a field twice, and as
-    :func:`heed.formats.topics.topics_of` does.
+    :func:`heed.formats.topics.topics_from_rows` does.
     """
     rows = [(top.line_no, _row(top)) for top in _tops(read_text(path, encoding or lang))]
     if not rows:
         raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another --topics-format")
-    return topics_of(path, lang, fields, rows)
+    return topics_from_rows(path, lang, fields, rows)
 
 
 def _row(top: Top) -> Row:
