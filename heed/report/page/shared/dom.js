@@ -59,6 +59,7 @@ export function clearToast() {
 const ADDRESS_PAUSE = 200; // ms between two, after ten at once; WebKit throws at the 101st within 10 seconds
 let address = "";
 let replaced = ""; // the hash that it was given for: not written over another, of a link or of the browser's Back
+let written = ""; // the hash as this page wrote it last
 let paused = 0; // until when, if all had waited
 let addressTimer = 0;
 
@@ -75,11 +76,16 @@ function writeAddress(method) {
   addressTimer = 0;
   paused = Math.max(paused, performance.now()) + ADDRESS_PAUSE;
   try {
-    if (location.hash === replaced) history[method](null, "", address);
+    if (location.hash !== replaced) return;
+    history[method](null, "", address);
+    written = location.hash;
   } catch {
     // the bar keeps the one before
   }
 }
+
+/** Return whether the address is `hash` or what this page wrote; else a link was followed, whose hashchange comes next. */
+export const isAddress = (hash) => [hash, written].includes(location.hash);
 
 /** Return a function that runs `act` once its calls have ceased for `wait` ms; `flush()` runs a pending one at once. */
 export function debounced(wait, act) {

@@ -1,6 +1,6 @@
 // Topics and documents of results folders: what the location's hash names is drawn over the report.
 
-import { byId, make, setAddress, toast } from "../../page/shared/dom.js";
+import { byId, isAddress, make, setAddress, toast } from "../../page/shared/dom.js";
 import { documentParts } from "./document.js";
 import { Flags, flagMark } from "./flags.js";
 import { furtherParts, isFurther, needsServer } from "./further.js";
@@ -71,14 +71,15 @@ function build(root) {
 
 /** Draw what the hash names; the rest of the page is hidden meanwhile. */
 async function show() {
-  const route = parse(location.hash);
+  const { hash } = location;
+  const route = parse(hash);
   const isOurs = (VIEWS.includes(route.kind) || isFurther(route.kind)) && source.folders().includes(route.folder);
   byId("explorer").hidden = !isOurs;
   document.documentElement.toggleAttribute("data-exploring", isOurs);
   drawings += 1;
   if (!isOurs) return;
   const drawing = drawings;
-  const isCurrent = () => drawing === drawings;
+  const isCurrent = () => drawing === drawings && isAddress(hash);
   try {
     await draw(route, isCurrent);
   } catch (error) {
@@ -321,7 +322,8 @@ function list() {
 function step(by) {
   const links = list();
   if (!links.length) return;
-  const at = links.findIndex((link) => link.dataset.docid === state.route.id && state.route.kind === "document");
+  const { kind, id } = parse(location.hash); // not what is drawn: keys may come faster
+  const at = links.findIndex((link) => link.dataset.docid === id && kind === "document");
   const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + by))];
   follow(next, at >= 0);
 }
