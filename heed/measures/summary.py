@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from msgspec import Meta
 
@@ -58,6 +58,21 @@ class Shift(TypedDict):
     group: Group
     base: Rank
     new: Rank
+
+
+class SystemEntry(TypedDict):
+    """A system of the results: what it rescored, and how many replies of a model were no answers.
+
+    ``first_stages`` are the systems whose runs were pooled to ``depth`` documents a topic, ``pool`` the digest of that
+    pool and ``documents`` its number of documents over all topics; None of a first stage, and where it is not known.
+    """
+
+    system: Name
+    first_stages: NotRequired[list[Name] | None]
+    depth: NotRequired[Count | None]
+    pool: NotRequired[Label | None]
+    documents: NotRequired[Count | None]
+    unanswered: NotRequired[Count]
 
 
 class Line(NamedTuple):

@@ -10,7 +10,7 @@ from msgspec.json import decode
 
 from heed.errors import DataError, HeedError, fail
 from heed.files import digest, read_bytes
-from heed.measures.summary import Detail, Label, Row, Shift
+from heed.measures.summary import Detail, Label, Row, Shift, SystemEntry
 from heed.progress import brief, log
 from heed.reuse import RESULTS, read_note
 
@@ -35,6 +35,7 @@ class Results(NamedTuple):
     path: Path
     doubt: str = ""
     lower_is_better: Mapping[str, bool] = {}
+    systems: Sequence[SystemEntry] = ()
 
     @property
     def title(self) -> str:
@@ -52,6 +53,7 @@ class _Summary(Struct):
     rows: list[Row]
     warnings: list[Label] = []
     lower_is_better: dict[Label, bool] = {}
+    systems: list[SystemEntry] = []
 
 
 class _PerTopic(Struct):
@@ -140,6 +142,7 @@ def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
         summary.warnings,
         folder,
         lower_is_better=summary.lower_is_better,
+        systems=summary.systems,
     )
 
 
