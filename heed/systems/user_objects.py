@@ -16,13 +16,16 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from heed.errors import HeedError, ModelError, UsageError, fail, in_one_line
-from heed.extras import named_object
+from heed.extras import named_object, source_digest
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
+from heed.progress import log
 from heed.ranking import top
 from heed.types import Config, Document, Encoder, Matrix, Query, Run, close, load
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
+METHODS = ("score", "search", "encode_documents", "encode_queries")
+CODE = "module's code"  # the key of its digest in a config
 RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|best-cpu|documents|passages")  # Heed's own runs and folders
 
 
@@ -48,8 +51,15 @@ class OwnSystem:
         self.name, self._system, self._loaded = label, system, False
         # for a manifest, where there is no config
         self.made_by: Config = getattr(system, "made_by", None) or {"class": class_name(system)}
-        if getattr(system, "config", None) is not None:
-            self.config = _json(system.config, label)
+        config = None if getattr(system, "config", None) is None else _json(system.config, label)
+        if config is not None and not type(system).__module__.startswith("heed."):
+            methods = (getattr(system, name, None) for name in METHODS)
+            config[CODE] = source_digest(type(system), *filter(callable, methods))
+            if config[CODE] is None:
+                log.info(f"{label}: the source of its code cannot be read, so its runs are made anew each time")
+                return
+        if config is not None:
+            self.config = config
 
     def load(self) -> None:
         """Call ``load()`` of the system, if it has one, before the first use and after :meth:`close`."""
