@@ -88,7 +88,7 @@ def source_digest(*parts: Any) -> str | None:
             has_all = all(_has(sources[part.__module__], code) for part, code in zip(known, running, strict=True))
             text = "\f".join(_plain(ast.parse(sources[module])) for module in sorted(sources))
             _digests[key] = hashlib.sha256(text.encode()).hexdigest() if has_all else None, running
-        except (OSError, TypeError, KeyError, ValueError, SyntaxError):
+        except (OSError, TypeError, KeyError, ValueError, SyntaxError, RecursionError):
             _digests[key] = None, running
     return _digests[key][0]
 

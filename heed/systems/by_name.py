@@ -255,7 +255,8 @@ def split_name(system: str) -> tuple[str, str]:
     name, _, named = system.partition("=")
     if not named or system.startswith((COMMAND, DECOMPOSE, FUSED, MTEB)) or os.path.exists(system):  # noqa: PTH110 (any text)
         return "", system
-    if not FILE_NAME.fullmatch(name) or (RESERVED.fullmatch(name) and name != named):
+    is_heeds = RESERVED.fullmatch(name) or name in RERANKERS
+    if not FILE_NAME.fullmatch(name) or (is_heeds and name != named):
         raise UsageError(
             f"{system}: no file or folder, and its name is {name!r}; in NAME=SYSTEM a name is of letters, digits and "
             ". + @ : _ -, for its run files, and none of Heed's own systems"

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -51,15 +51,17 @@ class OwnSystem:
         self.name, self._system, self._loaded = label, system, False
         # for a manifest, where there is no config
         self.made_by: Config = getattr(system, "made_by", None) or {"class": class_name(system)}
-        config = None if getattr(system, "config", None) is None else _json(system.config, label)
-        if config is not None and not type(system).__module__.startswith("heed."):
-            methods = (getattr(system, name, None) for name in METHODS)
-            config[CODE] = source_digest(type(system), *filter(callable, methods))
-            if config[CODE] is None:
-                log.info(f"{label}: the source of its code cannot be read, so its runs are made anew each time")
-                return
-        if config is not None:
-            self.config = config
+        if getattr(system, "config", None) is not None:
+            self.config = _json(system.config, label)
+            if not type(system).__module__.startswith("heed."):
+                self._add_code(filter(callable, (getattr(system, method, None) for method in METHODS)))
+
+    def _add_code(self, methods: Iterable[Any]) -> None:
+        """Add the digest of the system's source to its config; without one it has none, as a change cannot be seen."""
+        self.config[CODE] = source_digest(type(self._system), *methods)
+        if self.config[CODE] is None:
+            log.info(f"{self.name}: the source of its code cannot be read, so its runs are made anew each time")
+            del self.config
 
     def load(self) -> None:
         """Call ``load()`` of the system, if it has one, before the first use and after :meth:`close`."""

@@ -54,7 +54,8 @@ def test_a_name_stands_before_its_system(text: str, name: str, system: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["bm25=polarity", "models/no=b", "a b=bm25", "=bm25", "documents=lsa", f"{'a' * 101}=lsa"]
+    "text",
+    ["bm25=polarity", "rank_bm25=polarity", "models/no=b", "a b=bm25", "=bm25", "documents=lsa", f"{'a' * 101}=lsa"],
 )
 @pytest.mark.usefixtures("small")
 def test_a_name_that_cannot_be_is_refused(text: str) -> None:
