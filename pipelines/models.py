@@ -238,7 +238,7 @@ def _scoring(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if facts["pair"]:
         yield "pair", facts["pair"]
     labels = {"max_length": "longest input", "truncation_side": "cut at the", "dtype": "precision"}
-    for field in ("pooling", "similarity", "max_length", "truncation_side", "dtype", "backend"):
+    for field in ("pooling", "similarity", "max_length", "truncation_side", "dtype", "inference"):
         if facts[field] is not None:
             yield labels.get(field, field), f"{facts[field]}{' tokens' if field == 'max_length' else ''}"
     if facts["problem"]:

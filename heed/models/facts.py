@@ -22,18 +22,18 @@ PARTS = {0: "{query}", 1: "{document}"}
 
 
 def scoring_facts(model: Model, runtime: Runtime, here: bool) -> dict[str, Any]:
-    """Return the settings that decide a model's scores, by the names of ``FIELDS``, ``backend``, and ``problem``.
+    """Return the settings that decide a model's scores, by the names of ``FIELDS``, ``inference`` and ``problem``.
 
     What only the model's files say is None where they are not ``here``, or where they cannot be read: ``problem`` then
     says why. Nothing is downloaded.
     """
-    facts: dict[str, Any] = {**dict.fromkeys(FIELDS), "backend": None, "problem": None}
+    facts: dict[str, Any] = {**dict.fromkeys(FIELDS), "inference": None, "problem": None}
     family = FAMILIES.get(model.family)
     if model.status != "runs" or family is None or family.library not in LIBRARIES:
         return facts
     facts |= {"class": family.class_name, "template": _template(model), "pooling": model.pooling}
     facts |= {"similarity": model.similarity, "max_length": model.max_length}
-    facts["backend"] = runtime.backend if family.library == SENTENCE_TRANSFORMERS else runtime.inference
+    facts["inference"] = runtime.inference if family.library == TRANSFORMERS else None
     if find_spec("torch") is None:
         return facts
     facts["dtype"] = precision(model, runtime)
@@ -41,7 +41,7 @@ def scoring_facts(model: Model, runtime: Runtime, here: bool) -> dict[str, Any]:
         return facts
     try:
         with loading(model.source):
-            return facts | READERS[model.family](model, runtime.without_numbers())
+            return facts | READERS[model.family](model, runtime._replace(device="meta"))
     except HeedError as error:
         return facts | {"problem": str(error)}
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy
-from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision_config
+from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision
 from heed.models.local.network_checks import POOLER
-from heed.models.local.runtime import BACKENDS, DEFAULT, LocalModel, Runtime
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
 from heed.models.local.sentence_models import (
     SentenceModel,
     Texts,
@@ -58,7 +58,7 @@ class SentenceEncoder(LocalModel):
         the user allowed it. Raises :class:`ModelError` if the model cannot be found.
         """
         super().__init__(model, runtime)
-        self.config: Config = {**fingerprint(model), **precision_config(model, runtime)}
+        self.config: Config = {**fingerprint(model), "precision": precision(model, runtime)}
         similarity = self._similarity()
         self.cosine = similarity == "cosine"
         if similarity:
@@ -208,10 +208,6 @@ class PeftEncoder(SentenceEncoder):
         base = base_of(model)
         if base is None:
             raise ModelError(f"{model.source}: no {ADAPTER}, so it is no adapter; leave the family out")
-        if runtime.backend != BACKENDS[0]:
-            raise ModelError(
-                f"{model.source}: is an adapter, which runs by torch alone; merge it, or leave --backend out"
-            )
         adapter_folder(model)  # checked before the base is fetched
         super().__init__(model, runtime)
         self.config["base"] = fingerprint(base)
