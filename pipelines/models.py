@@ -207,7 +207,7 @@ def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) ->
     if model.status != "api" and "/" in model.source:
         yield "source", f"{model.source}, revision {model.revision or 'not pinned'}"
     if model.pickled:
-        yield "weights", "pickled: converted to safetensors once, in a process of its own with little memory"
+        yield "weights", "pickled: converted to safetensors once, in a process of its own"
     if model.base:
         yield "base", f"{model.base}, revision {model.base_revision or 'not pinned'}"
     if model.price:
