@@ -23,7 +23,7 @@ from heed.ranking import top
 from heed.types import Config, Document, Encoder, Matrix, Query, Run, close, load
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
-RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|best-cpu|documents|passages")  # Heed's own runs and folders
+RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|documents|passages")  # Heed's own runs and folders
 
 
 def check_name(name: str) -> None:
