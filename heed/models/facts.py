@@ -6,11 +6,11 @@ from typing import Any
 
 from heed.errors import HeedError
 from heed.models.encoders.bi_encoder import as_trained
-from heed.models.encoders.late_models import load as load_late
+from heed.models.encoders.late_models import load_late_model
 from heed.models.files.model_files import loading
 from heed.models.local.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer, precision
 from heed.models.local.runtime import Runtime
-from heed.models.local.sentence_models import SentenceModel, load, similarity_of
+from heed.models.local.sentence_models import SentenceModel, load_sentence_model, similarity_of
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE, SENTENCE_TRANSFORMERS, TRANSFORMERS
 from heed.models.rerankers.cross_encoder import load_cross_encoder
@@ -55,7 +55,7 @@ def _template(model: Model) -> dict[str, str]:
 def _of_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    encoder = SentenceModel(model, load(model, runtime))
+    encoder = SentenceModel(model, load_sentence_model(model, runtime))
     modes = [module.pooling_mode for module in encoder.whole if isinstance(module, Pooling)]
     pooling = ", ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
     read = {"pooling": pooling or model.pooling, "similarity": similarity_of(model)}
@@ -63,7 +63,7 @@ def _of_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
 
 
 def _of_late(model: Model, runtime: Runtime) -> dict[str, Any]:
-    encoder = SentenceModel(model, load_late(model, runtime)[0])
+    encoder = SentenceModel(model, load_late_model(model, runtime)[0])
     return {**_of_sentence_model(model, encoder.whole), "similarity": encoder.whole.similarity_fn_name}
 
 

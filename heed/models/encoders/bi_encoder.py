@@ -18,7 +18,7 @@ from heed.models.local.sentence_models import (
     check_network,
     device_of,
     lengths,
-    load,
+    load_sentence_model,
     modules,
     similarity_of,
 )
@@ -75,7 +75,7 @@ class SentenceEncoder(LocalModel):
 
     def _loaded(self) -> Any:
         """Return a loaded model of sentence-transformers, as its files say."""
-        return load(self._model, self._runtime)
+        return load_sentence_model(self._model, self._runtime)
 
     @cached_property
     def _batches(self) -> Batches:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from heed.errors import ModelError
 from heed.models.encoders.bi_encoder import Input, SentenceEncoder
-from heed.models.encoders.late_models import load
+from heed.models.encoders.late_models import load_late_model
 from heed.models.local.runtime import DEFAULT, Runtime, on_device
 from heed.models.local.sentence_models import lengths
 from heed.models.registry.entries import Model
@@ -36,7 +36,7 @@ class LateEncoder(SentenceEncoder):
         return ""
 
     def _loaded(self) -> Any:
-        encoder, self._markers = load(self._model, self._runtime)
+        encoder, self._markers = load_late_model(self._model, self._runtime)
         return encoder
 
     def _vectors(self, inputs: Sequence[Input], task: str) -> Matrix:

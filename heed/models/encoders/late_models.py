@@ -22,7 +22,7 @@ PLACE = ". "  # ColBERT's tokenizers put this before a text and write the marker
 MARKERS = {"query": ("query_token_id", "[unused0]"), "document": ("doc_token_id", "[unused1]")}
 
 
-def load(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
+def load_late_model(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
     """Return the ``MultiVectorEncoder`` of ``model``, and for a checkpoint of ColBERT's own code its markers' ids.
 
     Raises :class:`ModelError` for a folder that holds no late-interaction model, and for missing weights.

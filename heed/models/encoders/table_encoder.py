@@ -50,7 +50,7 @@ class TableEncoder(LocalModel):
         if not is_tapas(folder):
             raise ModelError(f"{folder}: no {tapas.CONFIG} of a model that reads tables; {self._model.note}")
         with loading(self._model.source):
-            return tapas.load(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))
+            return tapas.load_tapas(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of tables, cut between rows; a document that is no table is read as a caption alone.

@@ -20,7 +20,7 @@ SIMILARITIES = ("cosine", "dot")  # those of sentence-transformers that a search
 SAVED = "config_sentence_transformers.json"
 
 
-def load(model: Model, runtime: Runtime) -> Any:
+def load_sentence_model(model: Model, runtime: Runtime) -> Any:
     """Return the ``SentenceTransformer`` of ``model``: its own modules, or those that the entry's pooling makes."""
     from sentence_transformers import SentenceTransformer
 

@@ -132,7 +132,7 @@ def load_cross_encoder(model: Model, runtime: Runtime) -> Any:
 
     folder = local_copy(model)
     if enc_t5.is_enc_t5(folder):
-        return enc_t5.load(model, folder, runtime)
+        return enc_t5.load_enc_t5(model, folder, runtime)
     encoder = CrossEncoder(str(folder), device=device_of(runtime), **options(model, runtime))
     check_network(folder, encoder)
     set_longest(model, encoder[0])
