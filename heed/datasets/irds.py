@@ -23,7 +23,7 @@ from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
-from heed.formats.documents import Line, checked
+from heed.formats.documents import DocumentLine, checked
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_ids import topics_with_ids
 from heed.formats.topics import FIELDS, query_and_description
@@ -74,7 +74,7 @@ class IrDataset:
         recipe = {"ir_datasets": self._id, "version": version("ir_datasets")}
         return {**recipe, "text": "articles"} if self._id.startswith("wapo/") else recipe
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every document with ir_datasets' own choice of text, title included, else with that of ``TEXTS``."""
         with _data_errors(self._id):
             if articles := getattr(load_dataset(self._id), "docs_wapo_raw_iter", None):  # default_text lacks paragraphs
@@ -83,7 +83,7 @@ class IrDataset:
             for number, record in enumerate(load_dataset(self._id).docs_iter(), 1):
                 texts = [getattr(record, name) or "" for name in self._texts]
                 text = " ".join(texts) if texts else record.default_text()
-                yield Line(Path(self._id), number, Document(record.doc_id, "", text))
+                yield DocumentLine(Path(self._id), number, Document(record.doc_id, "", text))
 
 
 def load_dataset(dataset_id: str) -> Any:

@@ -30,7 +30,7 @@ from heed.progress import log
 from heed.types import Config, Document, Matrix, Query
 
 
-class Input(NamedTuple):
+class PrefixedText(NamedTuple):
     """A text and the prefix that the model reads before it, which is pooled too unless the entry says otherwise."""
 
     prefix: str
@@ -95,7 +95,7 @@ class SentenceEncoder(LocalModel):
 
         return document._replace(text=whole_rows(document, limit, count))
 
-    def _document(self, document: Document) -> Input:
+    def _document(self, document: Document) -> PrefixedText:
         whole = document_text(self._model, document.title, document.text)
         return self._input("document", whole, document_text(_unprefixed(self._model), document.title, document.text))
 
@@ -105,19 +105,19 @@ class SentenceEncoder(LocalModel):
         self._log_cut(inputs)
         return self._vectors(inputs, "query")
 
-    def _query(self, query: str, instruction: str) -> Input:
+    def _query(self, query: str, instruction: str) -> PrefixedText:
         whole = query_text(self._model, query, instruction)
         return self._input("query", whole, query_text(_unprefixed(self._model), query, instruction))
 
-    def _input(self, task: str, whole: str, unprefixed: str) -> Input:
+    def _input(self, task: str, whole: str, unprefixed: str) -> PrefixedText:
         """Return ``whole`` split where its prefix is not pooled; without a template, after the model's own prompt."""
         template = self._model.query if task == "query" else self._model.document
         if template is None or self._model.pool_prefix:
-            return Input(prompt_of(self._model, self._encoder.prompts, task), whole)
+            return PrefixedText(prompt_of(self._model, self._encoder.prompts, task), whole)
         prefix = whole.removesuffix(unprefixed).rstrip(" ")  # a space is part of the token after it, which is pooled
-        return Input(prefix, whole.removeprefix(prefix))
+        return PrefixedText(prefix, whole.removeprefix(prefix))
 
-    def _log_cut(self, inputs: Sequence[Input]) -> None:
+    def _log_cut(self, inputs: Sequence[PrefixedText]) -> None:
         limit = self._encoder.limit("query")
         if limit is None:
             return
@@ -134,7 +134,7 @@ class SentenceEncoder(LocalModel):
                 "choose a model with a longer limit"
             )
 
-    def _vectors(self, inputs: Sequence[Input], task: str) -> Matrix:
+    def _vectors(self, inputs: Sequence[PrefixedText], task: str) -> Matrix:
         """Return one vector a row, in order; texts with the same prefix are read together, by length."""
         groups: dict[str, list[int]] = {}
         for index, text in enumerate(inputs):
