@@ -67,13 +67,12 @@ java: .venv/.made ## compile Heed's one Java class again (needs javac 17 and a .
 		heed/retrieval/lucene/java/heed/Bulk.java
 	sha256sum heed/retrieval/lucene/java/heed/Bulk.class
 
-sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, the licences in docs/licences.md
+sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, with the licence of each package
 	$(LOCKED) locks/bench.txt
 	$(LOCKED) locks/docs.txt
 	mkdir -p build
 	$(BIN)/cyclonedx-py environment --output-reproducible --gather-license-texts --short-PURLs \
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
-	$(BIN)/python -m hardening.licences
 
 harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; peers
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m disturbance

@@ -27,8 +27,7 @@ program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half t
 Where no other program does the same, Heed is compared with a limit in seconds. There 2 means half of the limit.
 
 `python -m benchmarks` measures everything and writes this page from what it measured.
-The commands and the machine are [at the end](#commands-and-machine). Earlier figures have
-[a page of their own](benchmarks-earlier.md).
+The commands and the machine are [at the end](#commands-and-machine).
 
 ## Ratios
 

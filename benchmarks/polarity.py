@@ -32,7 +32,7 @@ from heed.judging.pools.rank_fusion import pool
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.measures.significance import interval
-from heed.reranking.polarity.reranker import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Settings
+from heed.reranking.polarity.reranker import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
@@ -110,7 +110,7 @@ class Collection:
         self.bm25 = self._figures(runs)
         self.pairs_a_second = 0.0
 
-    def scored(self, settings: Settings) -> Figures:
+    def scored(self, settings: Weighting) -> Figures:
         """Return the figures of ``polarity`` with ``settings``, and note how many pairs a second it scored."""
         system = Polarity(self._bm25, settings)
         start = time.perf_counter()
@@ -150,7 +150,7 @@ def objective(found: Sequence[Figures], bm25: Sequence[Figures], qids: Sequence[
     return sum(shares) / len(shares) + 2 * min(0.0, worst + 1)
 
 
-def left_out(collections: Sequence[Collection], grid: Sequence[Settings]) -> tuple[list[Figures], list[Settings]]:
+def left_out(collections: Sequence[Collection], grid: Sequence[Weighting]) -> tuple[list[Figures], list[Weighting]]:
     """Return the figures of each fold's topics with the numbers that are best on the others, and those numbers."""
     scored = {settings: [collection.scored(settings) for collection in collections] for settings in grid}
     bm25 = [collection.bm25 for collection in collections]
@@ -202,7 +202,8 @@ def main() -> None:
         if options.choose:
             choices = (TABLE_GRID if tables else TEXT_GRID) | TERMS
             grid = [
-                Settings(**dict(zip(choices, numbers, strict=True))) for numbers in itertools.product(*choices.values())
+                Weighting(**dict(zip(choices, numbers, strict=True)))
+                for numbers in itertools.product(*choices.values())
             ]
             figures, chosen = left_out(collections, grid)
             show("topics left out", figures)

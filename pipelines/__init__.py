@@ -24,7 +24,7 @@ COMMANDS = {
     "judge": "judge a pool by a language model, and compare it with people (κ, τ)",
     "rerank": "rescore one run or pool by one reranker under one condition",
     "check": "check runs as NIST does, correct them, and make the package that a track asks for",
-    "judgements": "turn results of annotation tools into qrels: Label Studio, doccano, Relevation, CSV, Excel",
+    "judgements": "turn results of annotation tools into qrels: Label Studio, doccano, CSV, Excel",
     "compare": "compare two or three runs, or all systems of a folder: p-MRR, selectivity, IRS, NFR, WISE, SICR",
     "report": "write tables and plots of results: text, Markdown, LaTeX, CSV, one HTML page",
     "explore": "read topics, rankings and documents in the browser, and try changed instructions",

@@ -134,7 +134,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.judging.annotate.assessor_progress import progress_lines
     from heed.judging.annotate.assessors import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
-    from heed.web.annotation import Server
+    from heed.web.annotation import AnnotationServer
     from heed.web.guard import Access
     from heed.web.listening import listen
 
@@ -151,7 +151,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
             log.info(line)
     access = Access(properties["token"], as_started("heed annotate"), options.allow_host)
     try:
-        server = Server(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
+        server = AnnotationServer(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
         serve_page(options, server.application(), sock, access)
     except (KeyboardInterrupt, Terminated) as stop:
         message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"

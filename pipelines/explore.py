@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.web.listening import listen
     from heed.web.playground.flags import FILE, Flags
     from heed.web.playground.folders import Folders
-    from heed.web.playground.server import Server, served_page, served_policy
+    from heed.web.playground.server import PlaygroundServer, served_page, served_policy
 
     check_server_options(options)
     results = read_tree(options.runs)
@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> None:
     log.info(f"{number_of(len(results), 'results folder')}; doubtful judgements are flagged in {flags.path}")
     access = Access(secrets.token_urlsafe(32), as_started("heed explore"), options.allow_host, served_policy())
     try:
-        serve_page(options, Server(page, folders, flags).application(), sock, access)
+        serve_page(options, PlaygroundServer(page, folders, flags).application(), sock, access)
     except KeyboardInterrupt:
         log.info("stopped")
     finally:

@@ -1,4 +1,4 @@
-"""Turn results of annotation tools into qrels: Label Studio, doccano, Relevation, CSV, Excel, JSON lines."""
+"""Turn results of annotation tools into qrels: Label Studio, doccano, CSV, Excel, JSON lines."""
 
 import argparse
 import sys
@@ -59,7 +59,6 @@ def parser() -> argparse.ArgumentParser:
         help="documents of the pool without a grade: leave them out (default), or give them -1, which infAP reads as "
         "pooled and not judged",
     )
-    command.add_argument("--map", type=Path, metavar="IDS", help="of Relevation's results: ids.json of the export")
     encoding_option(command)
     log_options(command)
     return command
@@ -68,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     grades = parse_grades(options.grades)
     with timed("judgements") as work:
-        judgements = read_judgements(options.file, options.map, options.condition, encoding=options.encoding or "")
+        judgements = read_judgements(options.file, options.condition, encoding=options.encoding or "")
         work.did(len(judgements), "records")
     votes = count_votes(judgements, grades, read_pool(options.pool) if options.pool else None)
     pairs = agreements(votes, grades.values())

@@ -207,7 +207,7 @@ def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) ->
     if model.status != "api" and "/" in model.source:
         yield "source", f"{model.source}, revision {model.revision or 'not pinned'}"
     if model.pickled:
-        yield "weights", "pickled: converted to safetensors once, in a process of its own with little memory"
+        yield "weights", "pickled: converted to safetensors once, in a process of its own"
     if model.base:
         yield "base", f"{model.base}, revision {model.base_revision or 'not pinned'}"
     if model.price:
@@ -238,7 +238,7 @@ def _scoring(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if facts["pair"]:
         yield "pair", facts["pair"]
     labels = {"max_length": "longest input", "truncation_side": "cut at the", "dtype": "precision"}
-    for field in ("pooling", "similarity", "max_length", "truncation_side", "dtype", "backend"):
+    for field in ("pooling", "similarity", "max_length", "truncation_side", "dtype", "inference"):
         if facts[field] is not None:
             yield labels.get(field, field), f"{facts[field]}{' tokens' if field == 'max_length' else ''}"
     if facts["problem"]:

@@ -20,9 +20,9 @@ from pipelines.options.published import paper_options, published_tables
 if TYPE_CHECKING:
     from heed.experiment.results import Results
     from heed.measures.summary import Detail
-    from heed.published.reproduction import Task
+    from heed.published.reproduction import PlannedRow
     from heed.published.settings import Setting
-    from heed.published.verdicts import Cell
+    from heed.published.verdicts import ReproducedFigure
 
 EXAMPLES = (
     "mfollowir --dry-run",
@@ -46,11 +46,11 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.models.registry.entries import Registry
-    from heed.published.reproduction import Machine, tasks
+    from heed.published.reproduction import LocalMeans, tasks
     from heed.published.verdicts import cells, page
 
     paper, tables = published_tables(options)
-    listed = tasks(paper, tables, Registry(), Machine(options.data, _gpu_gib()))
+    listed = tasks(paper, tables, Registry(), LocalMeans(options.data, _gpu_gib()))
     if options.dry_run:
         print("\n".join(map(_planned, listed)))
         runnable = sum(not task.missing for task in listed)
@@ -77,15 +77,15 @@ def _gpu_gib() -> float:
     return int(lines[0]) / 1024 if lines and lines[0].strip().isdigit() else 0.0
 
 
-def _planned(task: "Task") -> str:
+def _planned(task: "PlannedRow") -> str:
     names = " ".join(filter(None, (task.table, task.system, task.subset, task.setting)))
     missing = f"  [missing: {'; '.join(task.missing)}]" if task.missing else ""
     return f"{names}: {task.command or 'no command'}{missing}"
 
 
 def _reproduced(
-    options: argparse.Namespace, listed: "list[Task]", folder: Path
-) -> "tuple[list[Cell], dict[str, None]]":
+    options: argparse.Namespace, listed: "list[PlannedRow]", folder: Path
+) -> "tuple[list[ReproducedFigure], dict[str, None]]":
     """Run every setting that can run here, each once; return the figures of all tasks, and what explains those off.
 
     One that fails is said to be missing its result; the others go on.
@@ -94,7 +94,7 @@ def _reproduced(
     from heed.published.verdicts import cells
 
     done: dict[Setting, Sequence[Detail] | str] = {}
-    reproduced: list[Cell] = []
+    reproduced: list[ReproducedFigure] = []
     known: dict[str, None] = {}
     for task in listed:
         results = {}
@@ -145,7 +145,7 @@ def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
         return experiment.evaluate([searched, experiment.rerank(setting.reranker, [searched], depth=FIRST_STAGE_DEPTH)])
 
 
-def _verdicts(cells: "Sequence[Cell]") -> str:
+def _verdicts(cells: "Sequence[ReproducedFigure]") -> str:
     """Return a line for each figure that ran, and counts of all verdicts."""
     from heed.measures.summary import aligned
 

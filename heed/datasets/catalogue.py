@@ -27,7 +27,7 @@ SHOWN = 4  # subsets that a message names
 Values = Mapping[str, Any]
 
 
-class Part(Struct, frozen=True, forbid_unknown_fields=True):
+class EntryFiles(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of one kind, in a data set of the hub (by default the entry's) or below an address.
 
     Each of ``files`` is a file, or a config (see :mod:`heed.formats.data_set_folders`), of which ``split`` is taken,
@@ -53,7 +53,7 @@ class ByHandEntry(Struct, frozen=True, forbid_unknown_fields=True):
     expected: int = 0
 
 
-class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One collection, or one of its subsets.
 
     ``documents`` and ``queries`` are counts, of all subsets together, and ``bytes`` a size, 0 where nobody says it. A
@@ -80,9 +80,9 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     query_lang: str = ""
     hub: str = ""
     revision: str = "main"
-    corpus: Part | None = None
-    topics: Part | None = None
-    qrels: dict[str, Part] = {}
+    corpus: EntryFiles | None = None
+    topics: EntryFiles | None = None
+    qrels: dict[str, EntryFiles] = {}
     columns: Columns | None = None
     id: str = ""
     measures: tuple[str, ...] = STANDARD
@@ -99,7 +99,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     use: str = ""
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[EntryFiles]:
         """All parts."""
         return [part for part in (self.corpus, self.topics, *self.qrels.values()) if part]
 
@@ -115,7 +115,7 @@ class Named(NamedTuple):
     name: str
     subset: str
     lang: str
-    entry: Entry
+    entry: CatalogueEntry
 
     @property
     def group(self) -> str:
@@ -170,7 +170,7 @@ class Catalogue:
         return Named(name, subset, lang, _checked(name, _filled(name, entry, values)))
 
 
-def read_catalogue(path: Path) -> dict[str, Entry]:
+def read_catalogue(path: Path) -> dict[str, CatalogueEntry]:
     """Read a JSON file in the form of ``catalogue.json``.
 
     Raises :class:`DataError` for another file, and naming the entry with an unknown field or a value of another type.
@@ -184,7 +184,7 @@ def read_catalogue(path: Path) -> dict[str, Entry]:
     problems, read = [], {}
     for name, entry in entries.items():
         try:
-            read[name] = msgspec.convert(entry, Entry)
+            read[name] = msgspec.convert(entry, CatalogueEntry)
         except msgspec.ValidationError as error:
             problems.append(f"{path}: {name}: {str(error).replace('Expected', 'expected', 1)}")
     fail(problems)
@@ -192,13 +192,13 @@ def read_catalogue(path: Path) -> dict[str, Entry]:
 
 
 @cache
-def _shipped() -> dict[str, Entry]:
+def _shipped() -> dict[str, CatalogueEntry]:
     return read_catalogue(DATA)
 
 
 def _of_hub(repository: str) -> Named:
     name, _, revision = repository.partition("@")
-    entry = Entry(holds=f"the data set {name} of the hub", hub=name, revision=revision or "main")
+    entry = CatalogueEntry(holds=f"the data set {name} of the hub", hub=name, revision=revision or "main")
     return Named(name.rpartition("/")[2], "", "", _checked(HUB + repository, entry))
 
 
@@ -206,16 +206,16 @@ def _short(lang: str) -> dict[str, str]:
     return {"short": LANGUAGES[lang].short} if lang in LANGUAGES else {}
 
 
-def _filled(name: str, entry: Entry, values: Values) -> Entry:
+def _filled(name: str, entry: CatalogueEntry, values: Values) -> CatalogueEntry:
     """Return the entry with ``{key}`` replaced by the value of each key; keys that are fields replace these."""
     replacements = {
         **(dict.fromkeys(COUNTS, 0) if values["subset"] else {}),
         **{key: value for key, value in values.items() if value != ""},
     }
-    own_fields = {key: value for key, value in replacements.items() if key in Entry.__struct_fields__}
+    own_fields = {key: value for key, value in replacements.items() if key in CatalogueEntry.__struct_fields__}
     try:
         return msgspec.convert(
-            {**_replaced(msgspec.to_builtins(entry), replacements), **own_fields, "subsets": {}}, Entry
+            {**_replaced(msgspec.to_builtins(entry), replacements), **own_fields, "subsets": {}}, CatalogueEntry
         )
     except msgspec.ValidationError as error:
         raise DataError(f"{name}: {str(error).replace('Expected', 'expected', 1)}") from None
@@ -236,7 +236,7 @@ def _replaced(value: Any, values: Values) -> Any:
     return value
 
 
-def _checked(name: str, entry: Entry) -> Entry:
+def _checked(name: str, entry: CatalogueEntry) -> CatalogueEntry:
     """Return ``entry``; raises :class:`DataError` for what could lead out of a folder or away from a safe address."""
     problems = [f"hub {hub!r}, expected OWNER/NAME" for hub in _hubs(entry) if not REPOSITORY.fullmatch(hub)]
     revisions = [revision for revision in (entry.revision, *(part.revision for part in entry.parts)) if revision]
@@ -256,7 +256,7 @@ def _checked(name: str, entry: Entry) -> Entry:
     return entry
 
 
-def _hubs(entry: Entry) -> list[str]:
+def _hubs(entry: CatalogueEntry) -> list[str]:
     return [hub for hub in (entry.hub, *(part.hub for part in entry.parts)) if hub]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.datasets.catalogue import Named, Part
+from heed.datasets.catalogue import EntryFiles, Named
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.fetchable import page_files, repository_of
 from heed.datasets.hub import Repository, snapshot
@@ -128,7 +128,7 @@ def _topics(named: Named, settings: Settings) -> tuple[list[Topic], Qrels, Qrels
     return topics, relevant, excluded
 
 
-def _paths(named: Named, part: Part | None, data: Path | None) -> list[Path]:
+def _paths(named: Named, part: EntryFiles | None, data: Path | None) -> list[Path]:
     """Return the files of a part, from a local copy, or fetched at most once."""
     if part is None:
         raise DataError(f"{named.name}: not all of it can be fetched, name files of your own; {named.entry.note}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
 
-from heed.datasets.catalogue import Catalogue, Entry, Named, Part
+from heed.datasets.catalogue import Catalogue, CatalogueEntry, EntryFiles, Named
 from heed.datasets.hub import Repository
 from heed.datasets.irds import home, known_file
 from heed.downloads import Download, File, fetch
@@ -86,7 +86,7 @@ def files_of(lang: str) -> tuple[str, ...]:
     return (f"*-{lang}/*", f"*-{lang}.*", f"*{lang}-*")
 
 
-def repository_of(entry: Entry, part: Part) -> Repository:
+def repository_of(entry: CatalogueEntry, part: EntryFiles) -> Repository:
     """Return the hub data set of a part, with the patterns of the part's files."""
     hub, revision = (part.hub, part.revision or "main") if part.hub else (entry.hub, part.revision or entry.revision)
     return Repository(hub, revision, tuple(pattern for name in part.files for pattern in _patterns(name, part.split)))
@@ -99,7 +99,7 @@ def _patterns(name: str, split: str) -> tuple[str, ...]:
     return (f"{name}/{split}[-./]*",) if split else (f"{name}/*", f"{name}.*")
 
 
-def page_files(part: Part) -> list[File]:
+def page_files(part: EntryFiles) -> list[File]:
     """Return the files of a part that lie at addresses, with the places that they are fetched to."""
     base = part.url.removeprefix("https://").strip("/")
     names = [f"{base}/{name}" for name in part.files]

@@ -23,7 +23,7 @@ from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
-from heed.formats.documents import Line, checked
+from heed.formats.documents import DocumentLine, checked
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_ids import topics_with_ids
 from heed.formats.topics import FIELDS, query_and_description
@@ -51,7 +51,7 @@ class IrDataset:
     def __init__(self, dataset_id: str) -> None:
         """Look the id up; :class:`DataError` if ir_datasets does not know it, or it has no documents with text."""
         self._id = dataset_id
-        dataset = load(dataset_id)
+        dataset = load_dataset(dataset_id)
         if not has_documents(dataset_id):
             raise DataError(f"{dataset_id}: has no documents; expected an ir_datasets id that has, or files")
         kind = dataset.docs_cls()
@@ -74,19 +74,19 @@ class IrDataset:
         recipe = {"ir_datasets": self._id, "version": version("ir_datasets")}
         return {**recipe, "text": "articles"} if self._id.startswith("wapo/") else recipe
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every document with ir_datasets' own choice of text, title included, else with that of ``TEXTS``."""
         with _data_errors(self._id):
-            if articles := getattr(load(self._id), "docs_wapo_raw_iter", None):  # default_text lacks paragraphs
+            if articles := getattr(load_dataset(self._id), "docs_wapo_raw_iter", None):  # default_text lacks paragraphs
                 yield from (checked(Path(self._id), number, record) for number, record in enumerate(articles(), 1))
                 return
-            for number, record in enumerate(load(self._id).docs_iter(), 1):
+            for number, record in enumerate(load_dataset(self._id).docs_iter(), 1):
                 texts = [getattr(record, name) or "" for name in self._texts]
                 text = " ".join(texts) if texts else record.default_text()
-                yield Line(Path(self._id), number, Document(record.doc_id, "", text))
+                yield DocumentLine(Path(self._id), number, Document(record.doc_id, "", text))
 
 
-def load(dataset_id: str) -> Any:
+def load_dataset(dataset_id: str) -> Any:
     """Return the ir_datasets object for an id; raises :class:`DataError` for an unknown one."""
     import ir_datasets
 
@@ -99,7 +99,7 @@ def load(dataset_id: str) -> Any:
 def has_documents(dataset_id: str) -> bool:
     """Return whether ir_datasets knows an id, and it has documents."""
     try:
-        return bool(getattr(load(dataset_id), "has_docs", bool)())
+        return bool(getattr(load_dataset(dataset_id), "has_docs", bool)())
     except DataError:
         return False
 
@@ -107,7 +107,7 @@ def has_documents(dataset_id: str) -> bool:
 def language_of(dataset_id: str) -> str:
     """Return the two-letter language of the documents, ``en`` where ir_datasets does not say."""
     with _data_errors(dataset_id):
-        return load(dataset_id).docs_lang() or "en"
+        return load_dataset(dataset_id).docs_lang() or "en"
 
 
 def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
@@ -119,7 +119,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     """
     if dataset_id.startswith(CROSS):
         raise UsageError(f"{dataset_id}: its topics come in several languages; use heed neuclir")
-    dataset = load(dataset_id)
+    dataset = load_dataset(dataset_id)
     if not dataset.has_queries():
         raise DataError(f"{dataset_id}: has no topics; name them with --topics")
     kind, short = dataset.queries_cls(), language(lang).short
@@ -147,7 +147,7 @@ def find_topics(
 
 def read_judgements(dataset_id: str) -> Qrels:
     """Return the judgements; raises :class:`DataError` for an id without any, and for missing or damaged files."""
-    dataset = load(dataset_id)
+    dataset = load_dataset(dataset_id)
     if not dataset.has_qrels():
         raise DataError(f"{dataset_id}: has no judgements; name them with --qrels")
     topics: dict[str, Subtopics] = {}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.datasets.catalogue import Catalogue, Entry, Named
+from heed.datasets.catalogue import Catalogue, CatalogueEntry, Named
 from heed.datasets.collection import Collection
 from heed.datasets.irds import has_documents
 from heed.datasets.layout import Layout, Settings, check_settings, layout_at
@@ -121,7 +121,7 @@ def _resolved(name: str | None, settings: Settings, catalogue: Catalogue) -> tup
         if members[0].subset and settings.subsets:
             members, settings = _chosen(name, members, settings.subsets), replace(settings, subsets=())
     elif has_documents(name):
-        members, layout = [Named(name, "", "", Entry(holds=name, id=name))], IDS
+        members, layout = [Named(name, "", "", CatalogueEntry(holds=name, id=name))], IDS
     else:
         import ir_datasets
 

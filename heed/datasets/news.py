@@ -10,7 +10,7 @@ from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.layout import Layout, Settings
 from heed.datasets.neuclir import LANGS, SAMPLE, english_sample, is_translated, read_news
 from heed.errors import UsageError
-from heed.formats.documents import Documents, Line, Source
+from heed.formats.documents import DocumentLine, Documents, Source
 from heed.formats.user_files import OwnFiles
 from heed.languages import code_of, language
 from heed.measures.evaluate import Judging
@@ -63,7 +63,7 @@ class Joined:
         """What the sources say of themselves."""
         return [source.recipe for source in self._sources]
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every line of every source."""
         return (line for source in self._sources for line in source.lines())
 

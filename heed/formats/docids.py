@@ -7,7 +7,7 @@ from heed.errors import SHOWN, fail
 from heed.files import read_lines, unpacked_name
 from heed.formats.document_store import FILE as STORE
 from heed.formats.document_store import DocumentStore
-from heed.formats.documents import SUFFIXES, Files, Line
+from heed.formats.documents import SUFFIXES, DocumentLine, Files
 from heed.formats.trec_documents import is_trec_documents
 from heed.types import Document
 
@@ -41,10 +41,10 @@ def _is_list(path: Path) -> bool:
     return not (first.lstrip().startswith(("{", "[")) or "\t" in first.strip())
 
 
-def _listed(path: Path) -> Iterator[Line]:
+def _listed(path: Path) -> Iterator[DocumentLine]:
     for line_no, text in read_lines(path):
         words = text.split()
         if len(words) > 1:
-            yield Line(path, line_no, None, f"found {text.strip()[:60]!r}, expected one docid a line")
+            yield DocumentLine(path, line_no, None, f"found {text.strip()[:60]!r}, expected one docid a line")
         elif words:
-            yield Line(path, line_no, Document(words[0], "", ""))
+            yield DocumentLine(path, line_no, Document(words[0], "", ""))

@@ -24,7 +24,7 @@ ROWS = 1000  # of a Parquet file, in memory at once
 MEMORY = Path("documents in memory")  # in place of a file, in messages
 
 
-class Line(NamedTuple):
+class DocumentLine(NamedTuple):
     """One line of a corpus file: the document, or without one the problem with the line."""
 
     path: Path
@@ -40,7 +40,7 @@ class Source(Protocol):
     def recipe(self) -> Any:
         """Plain data that is the same only where the documents are the same."""
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every document, or the problem with its line."""
 
 
@@ -62,7 +62,7 @@ class Files:
         digests = sorted(f"{digest(path)} articles" if ".jl" in path.suffixes else digest(path) for path in self.paths)
         return [*digests, *named(self._encoding)]
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every document, file after file, or the problem with its line."""
         return (line for path in self.paths for line, _ in read_with_records(path, self._encoding))
 
@@ -93,9 +93,9 @@ class Documents:
         except UnicodeEncodeError as error:
             raise DataError(f"{MEMORY}: a text holds half of a surrogate pair; remove it") from error
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every document."""
-        return (Line(MEMORY, number, document) for number, document in enumerate(self._documents, 1))
+        return (DocumentLine(MEMORY, number, document) for number, document in enumerate(self._documents, 1))
 
 
 def shown_paths(paths: Sequence[Path]) -> str:
@@ -136,13 +136,13 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
     return files
 
 
-def read_with_records(path: Path, encoding: str | None = None) -> Iterator[tuple[Line, Any]]:
+def read_with_records(path: Path, encoding: str | None = None) -> Iterator[tuple[DocumentLine, Any]]:
     """Yield every document of a file, or the problem with its line, beside the record that it was read from.
 
     Of TREC's documents it is None. That an id or text is under no known key is one problem a file for the same keys.
     """
     if is_trec_documents(path):
-        yield from ((Line(path, *document), None) for document in read_trec_documents(path, encoding))
+        yield from ((DocumentLine(path, *document), None) for document in read_trec_documents(path, encoding))
         return
     reported = set()
     for number, record in _records(path, encoding):
@@ -193,29 +193,31 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
         raise DataError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
 
 
-def checked(path: Path, line_no: int, record: Any) -> Line:
+def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     """Return the document of a record, or the problem with it, which a ValueError in its place is."""
     if isinstance(record, ValueError):
-        return Line(path, line_no, None, f"not JSON ({record}); expected one JSON object a line")
+        return DocumentLine(path, line_no, None, f"not JSON ({record}); expected one JSON object a line")
     if not isinstance(record, dict):
-        return Line(path, line_no, None, f"found {type(record).__name__}, expected a JSON object")
+        return DocumentLine(path, line_no, None, f"found {type(record).__name__}, expected a JSON object")
     names = brief(list(record)) or "no field"
     docid = _first(record, ("pid", *ID_FIELDS) if "passage" in record else ID_FIELDS)  # MS MARCO's docid is the page's
     if docid is None:
-        return Line(path, line_no, None, f"no id in {' or '.join(ID_FIELDS)} (found {names}), said once a file")
+        return DocumentLine(path, line_no, None, f"no id in {' or '.join(ID_FIELDS)} (found {names}), said once a file")
     if isinstance(docid, int) and not isinstance(docid, bool):
         docid = str(docid)
     if not isinstance(docid, str) or docid.split() != [docid] or CONTROL.search(docid):
-        return Line(path, line_no, None, f"id is {docid!r}, expected a word in one of {', '.join(ID_FIELDS)}")
+        return DocumentLine(path, line_no, None, f"id is {docid!r}, expected a word in one of {', '.join(ID_FIELDS)}")
     body = _first(record, TEXT_FIELDS)
     if isinstance(body, list):
         body = article_text(body)
     if not isinstance(body, str):
-        return Line(path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {names}), said once a file")
+        return DocumentLine(
+            path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {names}), said once a file"
+        )
     title = record.get("title") or ""
     if not isinstance(title, str):
-        return Line(path, line_no, None, f"title is {title!r}, expected a string")
-    return Line(path, line_no, Document(docid, title, body))
+        return DocumentLine(path, line_no, None, f"title is {title!r}, expected a string")
+    return DocumentLine(path, line_no, Document(docid, title, body))
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -70,7 +70,7 @@ def _origin(folder: Path) -> Origin | None:
     if note is None:
         return None
     try:
-        return convert(note.recipe or note.facts, Origin)  # the latter of version 0.2.0
+        return convert(note.recipe, Origin)
     except ValidationError:
         return None
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from heed.errors import HeedError
 from heed.models.encoders.bi_encoder import as_trained
-from heed.models.encoders.late_models import load as load_late
+from heed.models.encoders.late_models import load_late_model
 from heed.models.files.model_files import loading
 from heed.models.local.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer, precision
 from heed.models.local.runtime import Runtime
-from heed.models.local.sentence_models import SentenceModel, load, similarity_of
+from heed.models.local.sentence_models import SentenceModel, load_sentence_model, similarity_of
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE, SENTENCE_TRANSFORMERS, TRANSFORMERS
 from heed.models.rerankers.cross_encoder import load_cross_encoder
@@ -22,18 +22,18 @@ PARTS = {0: "{query}", 1: "{document}"}
 
 
 def scoring_facts(model: Model, runtime: Runtime, here: bool) -> dict[str, Any]:
-    """Return the settings that decide a model's scores, by the names of ``FIELDS``, ``backend``, and ``problem``.
+    """Return the settings that decide a model's scores, by the names of ``FIELDS``, ``inference`` and ``problem``.
 
     What only the model's files say is None where they are not ``here``, or where they cannot be read: ``problem`` then
     says why. Nothing is downloaded.
     """
-    facts: dict[str, Any] = {**dict.fromkeys(FIELDS), "backend": None, "problem": None}
+    facts: dict[str, Any] = {**dict.fromkeys(FIELDS), "inference": None, "problem": None}
     family = FAMILIES.get(model.family)
     if model.status != "runs" or family is None or family.library not in LIBRARIES:
         return facts
     facts |= {"class": family.class_name, "template": _template(model), "pooling": model.pooling}
     facts |= {"similarity": model.similarity, "max_length": model.max_length}
-    facts["backend"] = runtime.backend if family.library == SENTENCE_TRANSFORMERS else runtime.inference
+    facts["inference"] = runtime.inference if family.library == TRANSFORMERS else None
     if find_spec("torch") is None:
         return facts
     facts["dtype"] = precision(model, runtime)
@@ -41,7 +41,7 @@ def scoring_facts(model: Model, runtime: Runtime, here: bool) -> dict[str, Any]:
         return facts
     try:
         with loading(model.source):
-            return facts | READERS[model.family](model, runtime.without_numbers())
+            return facts | READERS[model.family](model, runtime._replace(device="meta"))
     except HeedError as error:
         return facts | {"problem": str(error)}
 
@@ -55,7 +55,7 @@ def _template(model: Model) -> dict[str, str]:
 def _of_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    encoder = SentenceModel(model, load(model, runtime))
+    encoder = SentenceModel(model, load_sentence_model(model, runtime))
     modes = [module.pooling_mode for module in encoder.whole if isinstance(module, Pooling)]
     pooling = ", ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
     read = {"pooling": pooling or model.pooling, "similarity": similarity_of(model)}
@@ -63,7 +63,7 @@ def _of_encoder(model: Model, runtime: Runtime) -> dict[str, Any]:
 
 
 def _of_late(model: Model, runtime: Runtime) -> dict[str, Any]:
-    encoder = SentenceModel(model, load_late(model, runtime)[0])
+    encoder = SentenceModel(model, load_late_model(model, runtime)[0])
     return {**_of_sentence_model(model, encoder.whole), "similarity": encoder.whole.similarity_fn_name}
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from heed.errors import UsageError
-from heed.published.paper_tables import Figure, Table
+from heed.published.paper_tables import Figure, PaperTable
 from heed.types import PAPERS
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PaperSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A paper: which version was read, and under which licence it stands."""
 
     key: str
@@ -41,8 +41,8 @@ class Omission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All tables of one paper."""
 
-    paper: Source
-    tables: list[Table]
+    paper: PaperSource
+    tables: list[PaperTable]
     not_extracted: list[Omission] = []
 
 
@@ -54,7 +54,7 @@ def read_paper(key: str) -> Paper:
     return msgspec.json.decode((files("heed.published") / f"{key}.json").read_bytes(), type=Paper)
 
 
-def find_table(paper: Paper, name: str) -> Table:
+def find_table(paper: Paper, name: str) -> PaperTable:
     """Return the table called ``Table 4`` or ``4``; :class:`UsageError` for one that is not here, with the reason."""
     names = {name.casefold(), f"table {name}".casefold()}
     for table in paper.tables:
@@ -68,8 +68,8 @@ def find_table(paper: Paper, name: str) -> Table:
 
 
 def select(
-    tables: Iterable[Table], system: str | None = None, subset: str | None = None, measure: str | None = None
-) -> list[Table]:
+    tables: Iterable[PaperTable], system: str | None = None, subset: str | None = None, measure: str | None = None
+) -> list[PaperTable]:
     """Return ``tables`` with the rows of one system, subset or measure, without tables that have none.
 
     ``system`` is a printed name or the registry's, capitals aside. Raises :class:`UsageError` for a name that no
@@ -90,7 +90,7 @@ def select(
     return [table for table in chosen if table.rows]
 
 
-def as_rows(paper: Paper, tables: Sequence[Table]) -> list[dict[str, Any]]:
+def as_rows(paper: Paper, tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
     """Return the figures as JSON data, each with its ``paper`` and ``table``; fields that a figure lacks are left out.
 
     The fields from ``system`` to ``unit`` are always there.

@@ -40,7 +40,7 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str | None = None
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PaperTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a paper; ``setup`` is what a reproduction needs and the paper says."""
 
     table: str
@@ -115,7 +115,7 @@ def _cell(row: Figure) -> str:
     return f"{row.value}{DOUBTFUL if row.doubtful else NOTED if row.note else ''}"
 
 
-def _notes(table: Table) -> list[str]:
+def _notes(table: PaperTable) -> list[str]:
     """Return each reason and note once, with the first figure or system that has it."""
     places: dict[str, list[str]] = {}
     for row in table.rows:

@@ -12,7 +12,7 @@ from heed.datasets.infosearch import dimensions
 from heed.models.listing import missing as missing_parts
 from heed.models.registry.entries import Registry
 from heed.published.figures import Paper
-from heed.published.paper_tables import Figure, Table
+from heed.published.paper_tables import Figure, PaperTable
 from heed.published.settings import Setting, setting_of
 from heed.published.standings import system_labels
 
@@ -38,7 +38,7 @@ BILLIONS = re.compile(r"(\d+(?:\.\d+)?)\s*b\b", re.IGNORECASE)
 LARGE = 1.0  # billions of parameters; smaller models run without a GPU
 
 
-class Task(NamedTuple):
+class PlannedRow(NamedTuple):
     """A system of a published table on one subset, or on the average of all; with its group where two share a name.
 
     ``settings`` are by subset; ``missing`` says what keeps them from running here.
@@ -59,14 +59,14 @@ class Task(NamedTuple):
         return " && ".join(f"heed {' '.join(setting.arguments())}" for setting in self.settings.values())
 
 
-class Machine(NamedTuple):
+class LocalMeans(NamedTuple):
     """What decides what can run here: the local copy of the data, if given, and the GPU's memory in GiB."""
 
     data: Path | None
     gpu_gib: float
 
 
-def tasks(paper: Paper, tables: Iterable[Table], registry: Registry, machine: Machine) -> list[Task]:
+def tasks(paper: Paper, tables: Iterable[PaperTable], registry: Registry, machine: LocalMeans) -> list[PlannedRow]:
     """Return a task for each system and subset of ``tables``; tables about the data have none."""
     key = paper.paper.key
     listed = []
@@ -87,11 +87,11 @@ def tasks(paper: Paper, tables: Iterable[Table], registry: Registry, machine: Ma
                 settings = {part: setting_of(key, table.table, part, model, first, machine.data) for part in parts}
                 missing = _missing(key, settings, registry, machine)
             label = labels[group, system]
-            listed.append(Task(table.table, label, subset, setting, model or "", settings, missing, figures))
+            listed.append(PlannedRow(table.table, label, subset, setting, model or "", settings, missing, figures))
     return listed
 
 
-def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, machine: Machine) -> list[str]:
+def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, machine: LocalMeans) -> list[str]:
     """Return the parts of a system and of the data of its subsets that are missing here."""
     system = next(iter(settings.values()))
     missing = _of_model(system.model, registry, machine.gpu_gib)

@@ -18,7 +18,7 @@ HERE = "→"
 Column = tuple[str | None, str]  # condition, measure in small letters
 
 
-class Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why figures of one system, by the registry's name, differ from those of a paper, and what was tried."""
 
     paper: str
@@ -172,7 +172,7 @@ def _title(collection: str, subset: str, name: str) -> str:
 
 def explanations(collection: str, subset: str, systems: Iterable[str]) -> list[str]:
     """Return the known reasons why figures of ``systems``, by the registry's names, differ from the published ones."""
-    known = msgspec.json.decode((files("heed.published") / "explanations.json").read_bytes(), type=list[Explanation])
+    known = msgspec.json.decode((files("heed.published") / "explanations.json").read_bytes(), type=list[Deviation])
     part, _ = _setting(collection, subset)
     names = set(systems)
     return [each.text for each in known if each.paper == collection and part in each.subsets and each.model in names]

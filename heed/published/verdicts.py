@@ -10,7 +10,7 @@ from heed.measures.summary import Detail
 from heed.measures.three_runs import GOLD_RANK
 from heed.published.figures import Paper
 from heed.published.paper_tables import Figure
-from heed.published.reproduction import Task
+from heed.published.reproduction import PlannedRow
 from heed.published.standings import heed_condition
 
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
@@ -18,7 +18,7 @@ MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
 Verdict = str  # equal, within, off, not run
 
 
-class Cell(TypedDict):
+class ReproducedFigure(TypedDict):
     """One figure reproduced: ``ours`` and ``published`` in the printed unit, ``ours`` None where nothing ran."""
 
     table: str
@@ -34,7 +34,7 @@ class Cell(TypedDict):
     missing: list[str]
 
 
-def cells(task: Task, results: Mapping[str, Sequence[Detail]]) -> list[Cell]:
+def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]]) -> list[ReproducedFigure]:
     """Return a cell for each figure of ``task``; ``results`` are the details of each subset that ran.
 
     A subset's details may be of several systems: the last is the one asked for, after its first stage.
@@ -47,7 +47,7 @@ def cells(task: Task, results: Mapping[str, Sequence[Detail]]) -> list[Cell]:
         if ours is None and not missing:
             missing = [f"the command gives no {figure.measure} of {figure.condition}"]
         reproduced.append(
-            Cell(
+            ReproducedFigure(
                 table=task.table,
                 system=task.system,
                 subset=task.subset,
@@ -97,7 +97,7 @@ def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float
     return ours, "within" if within else "off"
 
 
-def page(paper: Paper, cells: Sequence[Cell]) -> str:
+def page(paper: Paper, cells: Sequence[ReproducedFigure]) -> str:
     """Return the HTML page of ``cells``, which needs no other file and no network."""
     from jinja2 import Environment, StrictUndefined
 
@@ -109,9 +109,9 @@ def page(paper: Paper, cells: Sequence[Cell]) -> str:
     return template.render(title=paper.paper.title, tables=tables)
 
 
-def _table(name: str, caption: str, cells: Sequence[Cell]) -> dict[str, Any]:
+def _table(name: str, caption: str, cells: Sequence[ReproducedFigure]) -> dict[str, Any]:
     heads = list(dict.fromkeys(map(_head, cells)))
-    by_system: dict[str, dict[str, Cell]] = {}
+    by_system: dict[str, dict[str, ReproducedFigure]] = {}
     commands = {}
     for cell in cells:
         by_system.setdefault(cell["system"], {})[_head(cell)] = cell
@@ -121,5 +121,5 @@ def _table(name: str, caption: str, cells: Sequence[Cell]) -> dict[str, Any]:
     return {"name": name, "caption": caption, "heads": heads, "lines": lines, "commands": list(commands.values())}
 
 
-def _head(cell: Cell) -> str:
+def _head(cell: ReproducedFigure) -> str:
     return " ".join(filter(None, (cell["subset"], cell["setting"], cell["condition"], cell["measure"])))

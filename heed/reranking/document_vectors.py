@@ -21,7 +21,6 @@ from heed.reuse import Note, note_of, read_note, write_note
 from heed.types import Document, Encoder, Matrix, close, config_of
 
 PART = 1_000  # documents that are encoded together: so many are encoded again after a kill
-OLD_JOURNAL = "shards.txt"  # of version 0.2.0, in place of notes
 PREFIX = "pool-"  # of the folder with the vectors of documents of pools
 
 Vector = NDArray[np.float32]
@@ -40,9 +39,6 @@ class PoolVectors:
         self._rows: dict[str, Vector] = {}
         if folder is None:
             return
-        if (folder / OLD_JOURNAL).exists():
-            log.info(f"{folder}: an older version of Heed noted these vectors in another form; they are computed again")
-            shutil.rmtree(folder)
         for path in sorted(folder.glob("part-*.npy")):
             note = read_note(note_of(path))
             if note and note.files == _digests(path):

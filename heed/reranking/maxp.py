@@ -11,7 +11,7 @@ from typing import NamedTuple
 from heed.errors import UsageError
 from heed.files import digest_json
 from heed.formats.document_store import DocumentStore
-from heed.formats.documents import Line
+from heed.formats.documents import DocumentLine
 from heed.languages import counted, words_in
 from heed.reranking.rescore import Pair, Wrapper, score_all
 from heed.reuse import recipe_version
@@ -79,11 +79,11 @@ class Passages:
             "chosen": digest_json(self._docids),
         }
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every passage."""
         for docid in self._docids:
             for number, passage in enumerate(cut_documents(self._store.get([docid]), self._cut)):
-                yield Line(Path(docid), number, passage)
+                yield DocumentLine(Path(docid), number, passage)
 
 
 class MaxP(Wrapper):

@@ -28,14 +28,14 @@ FIXED = {  # the change, by the kind of problem that it solves
 }
 
 
-class Entry(NamedTuple):
+class ScoredLine(NamedTuple):
     """A document's score and rank as in its line."""
 
     score: str
     rank: str
 
 
-Topics = dict[str, dict[str, Entry]]  # qid -> docid -> entry, in the order of the lines
+Topics = dict[str, dict[str, ScoredLine]]  # qid -> docid -> entry, in the order of the lines
 
 
 def fix_run(run: CheckedRun, target: Path, rules: Rules) -> list[str]:
@@ -77,7 +77,7 @@ def _read(path: Path, new_tag: str, changes: Counter[str]) -> Topics:
         qid, _, docid, rank, score, tag = fields
         changes["lines with single spaces between the fields"] += text != " ".join(fields)
         changes[f"lines with the tag {new_tag}"] += tag != (new_tag or tag)
-        first = topics.setdefault(qid, {}).setdefault(docid, Entry(score, rank))
+        first = topics.setdefault(qid, {}).setdefault(docid, ScoredLine(score, rank))
         if float(first.score) != float(score):
             problem = f"found document {docid} again in topic {qid}, with score {score} after {first.score}"
             problems.append(f"{path}, line {number}: {problem}, expected one score; remove the wrong line")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from heed.submission.run_report import ERROR, WARNING
-from heed.submission.tracks import SOURCES, Source, Track
+from heed.submission.tracks import SOURCES, RunDocuments, Track
 
 # neuclir.github.io/2023, "Run Names"
 LETTERS = {
@@ -39,7 +39,7 @@ class RunName(NamedTuple):
     rest: str
 
     @property
-    def documents(self) -> Source | None:
+    def documents(self) -> RunDocuments | None:
         """The documents that were searched; None for an unknown first part."""
         return SOURCES.get(self.source)
 

@@ -10,7 +10,7 @@ class Shape(NamedTuple):
     description: str
 
 
-class Source(NamedTuple):
+class RunDocuments(NamedTuple):
     """The documents of a run, by the first part of its name: its task, the documents and their languages."""
 
     task: str
@@ -67,11 +67,11 @@ NUMBER = Shape(r"\d+", "a number")
 NUMBERED = Shape(r"\d\S*", "something that begins with a digit")  # the default of Evalbase's check-stdtrec
 
 SOURCES = {
-    "zho": Source("single-language news", "zho", ("zho",), UUID),
-    "fas": Source("single-language news", "fas", ("fas",), UUID),
-    "rus": Source("single-language news", "rus", ("rus",), UUID),
-    "mlir": Source("multilingual news", "fas+rus+zho", ("fas", "rus", "zho"), UUID),
-    "tech": Source("single-language technical", "csl", ("zho",), CSL),
+    "zho": RunDocuments("single-language news", "zho", ("zho",), UUID),
+    "fas": RunDocuments("single-language news", "fas", ("fas",), UUID),
+    "rus": RunDocuments("single-language news", "rus", ("rus",), UUID),
+    "mlir": RunDocuments("multilingual news", "fas+rus+zho", ("fas", "rus", "zho"), UUID),
+    "tech": RunDocuments("single-language technical", "csl", ("zho",), CSL),
 }
 
 # NIST's script for Deep Learning 2022; a leading dash is refused too: programs take such a file name for an option

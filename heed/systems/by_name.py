@@ -135,10 +135,6 @@ class Systems:
     def _reranker_named(self, system: str) -> Reranker:
         if system == "polarity":
             return self._polarity()
-        if system == "best-cpu":  # of 0.2.0
-            raise UsageError(
-                "best-cpu was removed: use polarity, which has no learned weights (or 0.2.0, to repeat a run)"
-            )
         if system == "rank_bm25":
             self.pool.log_local(system, "it reads a pool's documents together")
             return RankBm25()

@@ -40,10 +40,10 @@ class Search(NamedTuple):
 class Machine(NamedTuple):
     """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
 
-    ``threads`` None for one a core. ``dtype``, ``max_length``, ``backend`` and ``batch_size`` are those of
+    ``threads`` None for one a core. ``dtype``, ``max_length`` and ``batch_size`` are those of
     :class:`heed.models.local.runtime.Runtime`. ``program_version`` is the config of programs that are
     named ``command:…``, with which their runs are used again. The results are the same on all machines, but for
-    precision, lengths and backend of models.
+    precision and lengths of models.
     """
 
     device: str = "auto"
@@ -53,13 +53,12 @@ class Machine(NamedTuple):
     workers: Workers = Workers()
     dtype: str = "auto"
     max_length: int | None = None
-    backend: str = "torch"
     batch_size: int | None = None
     program_version: str | None = None
 
     def runtime(self, answers: Path) -> Runtime:
         """Return how models are run, with the folder for the answers of paid APIs."""
-        return Runtime(self.device, self.inference, answers, self.dtype, self.max_length, self.backend, self.batch_size)
+        return Runtime(self.device, self.inference, answers, self.dtype, self.max_length, self.batch_size)
 
     def check(self) -> None:
         """Raise :class:`UsageError` for a heap that Java cannot have, a missing GPU, and vLLM where it is missing."""

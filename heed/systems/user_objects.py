@@ -26,7 +26,7 @@ from heed.types import Config, Document, Encoder, Matrix, Query, Run, close, loa
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 METHODS = ("score", "search", "encode_documents", "encode_queries")
 CODE = "module's code"  # the key of its digest in a config
-RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|best-cpu|documents|passages")  # Heed's own runs and folders
+RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|documents|passages")  # Heed's own runs and folders
 
 
 def check_name(name: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from heed.encodings import encoding_of, named
 from heed.errors import DataError, UsageError
 from heed.files import digest, read_bytes, unpacked_name
-from heed.formats.documents import SUFFIXES, Files, Line, corpus_files, shown_paths
+from heed.formats.documents import SUFFIXES, DocumentLine, Files, corpus_files, shown_paths
 from heed.progress import brief, counted, log, number_of
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_csv, parse_table
@@ -50,7 +50,7 @@ class Tables:
         settings = {"tables": recipe_version("tables"), "form": self._form, "titles": self._titles}
         return {**settings, "files": [*sorted(map(digest, records)), *named(self._encoding)], "single": single}
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[DocumentLine]:
         """Yield every table as a document, or the problem with it."""
         others: Counter[str] = Counter()  # files by their encoding
         for path in self.paths:
@@ -67,23 +67,23 @@ class Tables:
                 f"{number_of(len(self._odd) - none, 'table')} longer or shorter than the first: {brief([*self._odd])}"
             )
 
-    def _whole_file(self, path: Path, others: Counter[str]) -> Line:
+    def _whole_file(self, path: Path, others: Counter[str]) -> DocumentLine:
         """Return the only table of a file; the caption of a CSV file is its name. Counts its encoding."""
         name = Path(unpacked_name(path))
         if name.stem.split() != [name.stem]:
-            return Line(path, 1, None, "the file's name is the docid and holds white space; rename the file")
+            return DocumentLine(path, 1, None, "the file's name is the docid and holds white space; rename the file")
         content = read_bytes(path)
         try:
             known = encoding_of(content, self._encoding)
             text = content.decode(known)
         except UnicodeDecodeError as error:
             problem = f"not UTF-8 ({error.reason}); convert it, or name its encoding with --encoding NAME"
-            return Line(path, 1, None, problem)
+            return DocumentLine(path, 1, None, problem)
         others.update([known] if known != "utf-8" else [])
         title = name.stem if name.suffix in COLUMNS else ""
-        return Line(path, 1, Document(name.stem, title, text.removeprefix("\ufeff")))
+        return DocumentLine(path, 1, Document(name.stem, title, text.removeprefix("\ufeff")))
 
-    def _serialised(self, document: Document, line: Line) -> Line:
+    def _serialised(self, document: Document, line: DocumentLine) -> DocumentLine:
         docid, title, text = document[:3]
         try:
             suffix = Path(unpacked_name(line.path)).suffix

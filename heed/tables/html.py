@@ -38,7 +38,7 @@ HIDDEN = re.compile(r"display\s*:\s*none|sortkey", re.IGNORECASE)  # a style, an
 PROCESSING = re.compile(r"<\?[^<>]*>")
 
 
-class Row(NamedTuple):
+class HtmlRow(NamedTuple):
     """The cells of a row: their texts, which of them are headings, how many columns and rows each spans.
 
     ``group`` and ``section`` are its row group's number and name (``""`` outside of any). A span of 0 rows is to the
@@ -52,7 +52,7 @@ class Row(NamedTuple):
     spans: list[tuple[int, int]]
 
 
-class Grid(NamedTuple):
+class HtmlGrid(NamedTuple):
     """The rows of one table, all of the same length, and how many of them are its header."""
 
     rows: list[list[str]]
@@ -74,17 +74,17 @@ class Page(NamedTuple):
 
     caption: str
     outside: str
-    grids: list[Grid]
+    grids: list[HtmlGrid]
 
 
 class _Markup(NamedTuple):
     """A table as written: the names of its row groups, from outside of any, its rows, and their texts in pieces."""
 
     groups: list[str]
-    rows: list[Row]
+    rows: list[HtmlRow]
     pieces: list[list[list[str]]]
 
-    def read(self) -> Grid:
+    def read(self) -> HtmlGrid:
         for row, cells in zip(self.rows, self.pieces, strict=True):
             row.texts.extend(squeeze("".join(pieces)) for pieces in cells)
         return grid(self.rows, "thead" in self.groups)
@@ -176,7 +176,7 @@ class _Events:
         if not self.tables:
             self._open_table()
         groups, rows, pieces = self.tables[-1]
-        rows.append(Row(len(groups) - 1, groups[-1], [], [], []))
+        rows.append(HtmlRow(len(groups) - 1, groups[-1], [], [], []))
         pieces.append([])
         self._in_row, self._into = True, self.outside
 
@@ -219,7 +219,7 @@ def check_size(rows: int, columns: int, written: int) -> None:
         )
 
 
-def grid(rows: list[Row], has_head: bool) -> Grid:
+def grid(rows: list[HtmlRow], has_head: bool) -> HtmlGrid:
     """Return ``rows`` with every span filled in: <thead> first, <tfoot> last; rows without any cell are left out.
 
     A span ends with its row group. Where cells overlap, the one from the row above is kept.
@@ -236,10 +236,10 @@ def grid(rows: list[Row], has_head: bool) -> Grid:
     texts = [_texts(line, places, starts) if line else [] for line in lines]
     marked = _marked_header(rows, has_head)
     header = texts[: _linked_header(lines) if marked is None else marked]
-    return Grid([row for row in texts if row], sum(1 for row in header if row))
+    return HtmlGrid([row for row in texts if row], sum(1 for row in header if row))
 
 
-def _lay_out(rows: list[Row], first: int, written: int) -> Iterator[list[_Span]]:
+def _lay_out(rows: list[HtmlRow], first: int, written: int) -> Iterator[list[_Span]]:
     """Yield the spans that cover each row of a row group, from left to right."""
     end = first + len(rows)
     above: list[_Span] = []
@@ -250,7 +250,7 @@ def _lay_out(rows: list[Row], first: int, written: int) -> Iterator[list[_Span]]
         yield above
 
 
-def _own_spans(row: Row, above: list[_Span], number: int, end: int) -> Iterator[_Span]:
+def _own_spans(row: HtmlRow, above: list[_Span], number: int, end: int) -> Iterator[_Span]:
     """Yield the cells of a row, each from the first column free of spans from above, with gaps where it meets one."""
     column, rest = 0, [*above, _Span(sys.maxsize, sys.maxsize, 0, 0, "")][::-1]  # the next span from above comes last
     for text, (columns, rows) in zip(row.texts, row.spans, strict=True):
@@ -277,7 +277,7 @@ def _texts(line: Iterable[_Span], places: dict[int, int], starts: list[int]) -> 
     return row
 
 
-def _marked_header(rows: list[Row], has_head: bool) -> int | None:
+def _marked_header(rows: list[HtmlRow], has_head: bool) -> int | None:
     """Return how many rows are header: those of <thead>, else the first rows of <th>; None where nothing says so.
 
     An empty <thead> means none. Without <thead> one of two or more rows is left as body.
@@ -304,7 +304,7 @@ def _linked_header(lines: list[list[_Span]]) -> int:
     return min(count, len(lines) - 1)
 
 
-def _is_heading(row: Row) -> bool:
+def _is_heading(row: HtmlRow) -> bool:
     return any(row.heads) and all(head or not text for head, text in zip(row.heads, row.texts, strict=True))
 
 

@@ -44,7 +44,7 @@ def page_files() -> list[Path]:
     return [path for folder in PAGES for path in sorted(folder.iterdir()) if path.suffix in TYPES]
 
 
-class Server:
+class AnnotationServer:
     """The routes over one task and its database; nothing between requests decides an answer but the database."""
 
     def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:

@@ -13,11 +13,11 @@ from heed.progress import log
 from heed.workers import ENGINES, Workers
 from heed.workers.processes import Processes
 from heed.workers.ray_cluster import Cluster
-from heed.workers.tasks import LostError, Machines, Result, Task, Worker, value_of
+from heed.workers.tasks import LostError, Machines, Result, Worker, WorkerTask, value_of
 
 ATTEMPTS = 3  # times that a task is started before it is taken for what kills workers
 
-TaskFor = Callable[[Worker], Task]  # the task for the worker that is to run it
+TaskFor = Callable[[Worker], WorkerTask]  # the task for the worker that is to run it
 
 
 class WorkerPool:

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from heed.progress import log
-from heed.workers.tasks import LostError, Result, Task, Worker, WorkerState
+from heed.workers.tasks import LostError, Result, Worker, WorkerState, WorkerTask
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 GRACE = 2.0  # seconds for a process to end
@@ -75,7 +75,7 @@ class Process:
         atexit.register(self.stop)  # no daemon: those can have no child processes, which vLLM needs
         other_end.close()  # so that the pipe ends where the process ends
 
-    def run(self, task: Task) -> Result:
+    def run(self, task: WorkerTask) -> Result:
         """Return the result of ``task``; :class:`LostError` if the process ended meanwhile."""
         try:
             self._pipe.send(task)
@@ -112,7 +112,7 @@ def _serve(pipe: Connection, gpu: str | None) -> None:
     state = WorkerState()
     while True:
         try:
-            task: Task = pipe.recv()
+            task: WorkerTask = pipe.recv()
             pipe.send(state.run(task))
         except (EOFError, OSError):
             return

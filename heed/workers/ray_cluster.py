@@ -12,7 +12,7 @@ from typing import Any
 from heed.errors import UsageError, WorkerError, first_line
 from heed.process import faults_left_to_java
 from heed.progress import log
-from heed.workers.tasks import LostError, Result, Task, Worker, WorkerState
+from heed.workers.tasks import LostError, Result, Worker, WorkerState, WorkerTask
 from heed.workers.versions import check_versions, versions
 
 STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
@@ -135,7 +135,7 @@ class Actor:
         self._machine, self.pid, theirs = self._get(self._actor.here.remote(), START)
         check_versions(f"{self.name} on {self._machine}", versions(), theirs)
 
-    def run(self, task: Task) -> Result:
+    def run(self, task: WorkerTask) -> Result:
         """Return the result of ``task``; :class:`LostError` if the actor ended meanwhile."""
         try:
             result: Result = self._get(self._actor.run.remote(task), None)

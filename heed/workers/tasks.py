@@ -73,7 +73,7 @@ def value_of(result: Result) -> Any:
     return result.value
 
 
-class Task(Protocol):
+class WorkerTask(Protocol):
     """Work that can be sent, done anywhere, and done again."""
 
     def run(self, worker: "WorkerState") -> Any:
@@ -108,7 +108,7 @@ class Worker(Protocol):
     def start(self) -> None:
         """Start it; :class:`LostError` if it cannot be started."""
 
-    def run(self, task: Task) -> Result:
+    def run(self, task: WorkerTask) -> Result:
         """Return the result of ``task``; :class:`LostError` if the worker ended meanwhile."""
 
     def stop(self) -> None:
@@ -166,7 +166,7 @@ class WorkerState:
         """Return the machine, the process, and the versions that must be the same everywhere."""
         return platform.node(), os.getpid(), versions()
 
-    def run(self, task: Task) -> Result:
+    def run(self, task: WorkerTask) -> Result:
         """Return the result of ``task``, also where it raises an error."""
         messages = _Messages()
         try:

@@ -1,12 +1,12 @@
 """What two machines must have in common, so that the same task gives the same bytes on both."""
 
-import hashlib
 import platform
 from collections.abc import Mapping
 from pathlib import Path
 
 from heed.errors import WorkerError, fail
 from heed.extras import installed_version
+from heed.files import digest, digest_json
 
 PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "sentence-transformers", "peft", "vllm")
 
@@ -32,7 +32,4 @@ def check_versions(worker: str, ours: Mapping[str, str], theirs: Mapping[str, st
 
 def _code() -> str:
     package = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(f"{path.relative_to(package)}\n".encode() + path.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest_json({str(path.relative_to(package)): digest(path) for path in package.rglob("*.py")})[:12]

@@ -43,12 +43,6 @@ def inference_options(group: Group) -> None:
         help="library that runs causal, reasoning and local list-wise rerankers, and no others (default transformers; "
         "vllm needs pip install vllm==0.32.0)",
     )
-    group.add_argument(
-        "--backend",
-        choices=("torch", "openvino"),
-        help="library that computes bi-encoders and cross-encoders of sentence-transformers, and no others (default "
-        "torch; openvino needs an environment of its own, docs/installation.md)",
-    )
 
 
 def model_options(group: Group) -> None:

@@ -3,7 +3,7 @@
 import argparse
 
 from heed.published.figures import Paper, find_table, read_paper, select
-from heed.published.paper_tables import Table
+from heed.published.paper_tables import PaperTable
 from heed.types import PAPERS
 
 
@@ -17,7 +17,7 @@ def paper_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--subset", metavar="NAME", help="this subset only, such as robust04, zho, WTR or average")
 
 
-def published_tables(options: argparse.Namespace, measure: str | None = None) -> tuple[Paper, list[Table]]:
+def published_tables(options: argparse.Namespace, measure: str | None = None) -> tuple[Paper, list[PaperTable]]:
     """Return the paper, and the figures of its tables that the options name."""
     paper = read_paper(options.paper)
     tables = [find_table(paper, options.table)] if options.table else paper.tables

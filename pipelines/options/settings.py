@@ -53,10 +53,8 @@ def _program_version(options: argparse.Namespace) -> str | None:
 
 
 def _inference(options: argparse.Namespace) -> dict[str, Any]:
-    if options.backend and options.inference != "transformers":
-        raise UsageError(f"--backend with --inference {options.inference}: leave one of them out")
     names = ("device", "inference", "dtype", "max_length", "batch_size")
-    return {**{name: getattr(options, name) for name in names}, "backend": options.backend or "torch"}
+    return {name: getattr(options, name) for name in names}
 
 
 def maxp_of(options: argparse.Namespace) -> Cut | None:

@@ -42,7 +42,7 @@ SHARED: dict[str, set[str]] = {
         name: set()
         for name in ("--fields", "--name", "--topics-format", "--query-lang", "--translation", "--catalogue")
     },
-    **{name: set() for name in ("--device", "--threads", "--heap", "--dtype", "--backend", "--workers")},
+    **{name: set() for name in ("--device", "--threads", "--heap", "--dtype", "--workers")},
     **{name: set() for name in ("--models", "--trust-remote-code", "--maxp", "--json", "--quiet", "--allow-host")},
 }
 

@@ -133,7 +133,7 @@ def record(kind: Any) -> Any:
 
 def of_class(monkeypatch: pytest.MonkeyPatch, dataset_id: str, fields: str) -> Topic | str:
     """The topic that is read from a record of an id's class, in place of its file; or the error."""
-    dataset = irds.load(dataset_id)
+    dataset = irds.load_dataset(dataset_id)
     kind = dataset.queries_cls()
     monkeypatch.setattr(irds, "_counted", lambda *_: iter([record(kind)]))
     code = dataset.queries_lang() or (dataset.docs_lang() if dataset.has_docs() else "en") or "en"
@@ -145,11 +145,11 @@ def of_class(monkeypatch: pytest.MonkeyPatch, dataset_id: str, fields: str) -> T
 
 
 def test_topics_of_every_id_are_read_or_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [name for name in ir_datasets.registry if irds.load(name).has_queries()]
+    ids = [name for name in ir_datasets.registry if irds.load_dataset(name).has_queries()]
     assert len(ids) > 500
     read = {(name, fields): of_class(monkeypatch, name, fields) for name in ids for fields in FIELDS}
     for (name, fields), topic in read.items():
-        known = irds.load(name).queries_cls()._fields
+        known = irds.load_dataset(name).queries_cls()._fields
         if isinstance(topic, str):
             listed = ", ".join(known[1:])
             said = (
@@ -197,7 +197,9 @@ def test_guidelines_are_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_documents_of_every_id_have_a_text_or_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = {dataset.docs_cls(): name for name in ir_datasets.registry if (dataset := irds.load(name)).has_docs()}
+    kinds = {
+        dataset.docs_cls(): name for name in ir_datasets.registry if (dataset := irds.load_dataset(name)).has_docs()
+    }
     refused = {}
     for kind, name in kinds.items():
         documents = SimpleNamespace(docs_iter=lambda kind=kind: iter([record(kind)]))
@@ -207,7 +209,7 @@ def test_documents_of_every_id_have_a_text_or_are_refused_by_name(monkeypatch: p
             refused[kind.__name__] = str(error)
             continue
         with monkeypatch.context() as patch:
-            patch.setattr(irds, "load", lambda _, documents=documents: documents)
+            patch.setattr(irds, "load_dataset", lambda _, documents=documents: documents)
             [line] = source.lines()
         assert line.document and line.document.text.strip(), kind
     assert len(kinds) > 50

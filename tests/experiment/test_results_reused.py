@@ -234,12 +234,10 @@ def in_the_form_of_0_2_0(notes: Path) -> None:
     """Write the notes of a results folder as version 0.2.0 wrote them: of runs without what a topic lacks."""
     for path in notes.glob("*.json"):
         note = json.loads(path.read_text())
-        if path.name == "source.json":
-            note = note["recipe"]
-        elif path.name != "results.json":
+        if path.name not in ("results.json", "source.json"):
             [sha256] = note["files"].values()
             note = {"recipe": note["recipe"], "sha256": sha256}
-        else:
+        elif path.name == "results.json":
             note["recipe"]["program"] = "0" * 64
         path.write_text(json.dumps(note))
 

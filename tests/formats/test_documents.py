@@ -15,7 +15,7 @@ from conftest import write_jsonl
 from heed.errors import DataError, HeedError
 from heed.formats.docids import read_docids
 from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Documents, Files, Line, corpus_files
+from heed.formats.documents import DocumentLine, Documents, Files, corpus_files
 from heed.judging.annotate.pooled_documents import read_pooled
 from heed.tables.documents import Tables
 from heed.types import Document
@@ -222,7 +222,7 @@ def test_a_corpus_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
     path = write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
 
     class Growing(Files):
-        def lines(self) -> Iterator[Line]:
+        def lines(self) -> Iterator[DocumentLine]:
             for line in super().lines():
                 write_jsonl(path, [{"id": "c", "text": "z"}])  # another program writes it anew
                 yield line

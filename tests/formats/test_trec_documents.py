@@ -11,7 +11,7 @@ from ir_datasets.util import sax_html_parser
 
 from heed.errors import DataError
 from heed.formats.document_store import FILE, DocumentStore, open_store
-from heed.formats.documents import Files, Line
+from heed.formats.documents import DocumentLine, Files
 from heed.formats.trec_documents import read_trec_documents
 from heed.judging.annotate.pooled_documents import read_pooled
 from heed.retrieval.lucene import jvm
@@ -38,7 +38,7 @@ def sgml(docno: str, rest: str) -> str:
     return f"<DOC>\n<DOCNO> {docno} </DOCNO>\n{rest}</DOC>\n"
 
 
-def read(path: Path) -> list[Line]:
+def read(path: Path) -> list[DocumentLine]:
     return list(Files([path]).lines())
 
 

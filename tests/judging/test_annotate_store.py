@@ -97,11 +97,11 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         is_annotation(tmp_path / "other.db")
     assert not is_annotation(tmp_path / "absent.db")
     create(tmp_path / "old.db", TASK, DOCUMENTS)
-    for form, advice in ((1, "open it once with Heed 0.2"), (3, "use that one")):
+    for form in (1, 3):
         db = sqlite3.connect(tmp_path / "old.db")
         db.execute(f"PRAGMA user_version = {form}")
         db.close()
-        with pytest.raises(HeedError, match=rf"old\.db: made by another version of Heed \(form {form}, .*{advice}"):
+        with pytest.raises(HeedError, match=rf"old\.db: made by another version of Heed \(form {form}, .*use that one"):
             is_annotation(tmp_path / "old.db")
 
 

@@ -35,7 +35,6 @@ FILES = {
     "xlsx": "pool.xlsx",
     "label-studio": "tasks.json",
     "doccano": "doccano.jsonl",
-    "relevation": "relevation",
     "rank_llm": "requests.jsonl",
     "mteb": "mteb",
 }
@@ -236,61 +235,6 @@ def test_doccano_has_imported_the_export(tmp_path: Path) -> None:
     ]
 
 
-def test_a_relevation_folder_is_read_as_relevation_reads_it(tmp_path: Path) -> None:
-    """As judgementapp/views.py (upload), urls.py and doc_loader.py of ielab/relevation read it."""
-    folder = exported(tmp_path, "relevation")
-    ids = json.loads((folder / "ids.json").read_text())
-    queries = {}
-    for line in (folder / "queries.tsv").read_text("utf-8").splitlines(keepends=True):
-        number, text = line.split("\t", 1)
-        queries[ids["topics"][str(int(number))]] = text.strip()
-    assert queries == {"12": "economic growth <b>", "0x": "=经济"}
-    pool: dict[str, list[str]] = {}
-    for line in (folder / "pool.txt").read_text().splitlines():
-        number, _, name, _, _, _ = line.split()
-        assert re.fullmatch(r"[A-Za-z0-9_\-\+\.]+", name)
-        assert re.fullmatch(r"\d+", number)
-        docid = ids["documents"][name]
-        pool.setdefault(ids["topics"][number], []).append(docid)
-        title, text = TEXTS[docid]
-        assert (folder / "documents" / name).read_bytes().decode() == (f"{title}\n{text}" if title else text)
-    assert pool == POOL
-    assert (folder / "instructions.txt").read_text("utf-8") == "1\nOnly China's.\n\n2\n改过的说明\n\n"
-    assert {path.name for path in folder.iterdir()} == {
-        "documents",
-        "ids.json",
-        "made.json",
-        "instructions.txt",
-        "pool.txt",
-        "queries.tsv",
-    }
-
-
-def test_no_two_documents_share_a_file_and_no_id_leaves_the_folder(tmp_path: Path) -> None:
-    odd = ["../../x", ".hidden", "-rf", "A", "a", "document-1", "x" * 300, "文", "/etc/passwd", "..", "ok_1.txt"]
-    documents = store(tmp_path, [{"id": docid, "text": docid} for docid in odd])
-    whole = ExportedPool(
-        {"7": odd, "30": ["a"]}, {qid: Topic(qid, "eng", "q", {}) for qid in ("7", "30")}, "query", documents
-    )
-    export("relevation", tmp_path / "out" / "r", whole)
-    ids = json.loads((tmp_path / "out" / "r" / "ids.json").read_text())
-    assert ids["topics"] == {"7": "7", "30": "30"}
-    assert [ids["documents"][name] for name in ids["documents"]] == odd
-    assert len({name.lower() for name in ids["documents"]}) == len(odd)
-    assert {name for name, docid in ids["documents"].items() if name == docid} == {"A", "document-1", "ok_1.txt"}
-    files = {path.name: path.read_text() for path in (tmp_path / "out" / "r" / "documents").iterdir()}
-    assert files == ids["documents"]
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["r"]
-
-
-@pytest.mark.parametrize("query", ["q" * 251, "a\tb", "a\nb", "a\u2028b"])
-def test_a_query_that_relevation_cannot_hold_is_refused(tmp_path: Path, query: str) -> None:
-    topics = {"1": Topic("1", "eng", query, {})}
-    with pytest.raises(HeedError, match="topic 1: its query has .* Relevation takes one line of 250 characters"):
-        export("relevation", tmp_path / "r", ExportedPool({"1": ["007"]}, topics, "query", store(tmp_path)))
-    assert not (tmp_path / "r").exists()
-
-
 def test_rank_llm_requests_hold_query_instruction_and_the_order_of_the_pool(tmp_path: Path) -> None:
     """The fields and types of rank_llm/data.py 0.25.7; its reader takes no whole number for a score."""
     path = exported(tmp_path, "rank_llm")
@@ -425,15 +369,14 @@ def test_conditions_that_mteb_does_not_have_are_refused(tmp_path: Path, conditio
     ]
 
 
-@pytest.mark.parametrize("form", ["relevation", "mteb"])
-def test_an_export_takes_the_place_of_one_that_is_as_it_was_left_and_of_nothing_else(tmp_path: Path, form: str) -> None:
+def test_an_export_takes_the_place_of_one_that_is_as_it_was_left_and_of_nothing_else(tmp_path: Path) -> None:
     given, mine = material(tmp_path), tmp_path / "mine"
     for _ in range(2):  # the second as by a command that was killed and is started again
-        export(form, mine, given)
-    [touched, *_] = sorted(path for path in mine.rglob("*") if path.suffix in (".tsv", ".parquet"))
+        export("mteb", mine, given)
+    [touched, *_] = sorted(mine.rglob("*.parquet"))
     touched.write_bytes(touched.read_bytes() + b"x")
     before = everything(mine)
-    assert "is there already and not empty" in refused(form, mine, given)[0]
+    assert "is there already and not empty" in refused("mteb", mine, given)[0]
     assert everything(mine) == before
 
 

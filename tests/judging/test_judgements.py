@@ -142,39 +142,10 @@ def test_exported_filled_in_and_read_back(tmp_path: Path, form: str, capsys: pyt
     assert "2 documents are not judged and left out (topic, document): 0x zho-1, 12 =1+1" in told
 
 
-def test_relevation_gives_its_own_ids_and_assessors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    export("relevation", tmp_path / "r", material(tmp_path))
-    pool = [line.split() for line in (tmp_path / "r" / "pool.txt").read_text().splitlines()]
-    # Judgement.__unicode__ of ielab/relevation: 'qid TAB Q0 TAB docid TAB relevance', in later versions the user for Q0
-    lines = [
-        f"{number}\tQ0\t{name}\t{grade}\n" for (number, _, name, *_), grade in zip(pool, (2, 0, 1, -1), strict=False)
-    ]
-    (tmp_path / "qrels.txt").write_text("".join(lines) + "1\tben\tzho-1\t1\n")
-    out, ids = tmp_path / "q", str(tmp_path / "r" / "ids.json")
-    given = [str(tmp_path / "qrels.txt"), "--out", str(out)]
-    assert main(given) == 1
-    assert (
-        "line 1: column 2 is Q0, not 0; if Relevation wrote it, give ids.json of the export" in capsys.readouterr().err
-    )
-    assert main([*given, "--map", ids]) == 1
-    assert "topic 12, document zho-1: 1 by ben" in capsys.readouterr().err
-    assert main([*given, "--map", ids, "--resolve", "majority"]) == 0
-    assert read_qrels(out) == {"12": {"zho-1": 2, "fas-1": 0, "=1+1": 1}}
-    (tmp_path / "qrels.txt").write_text("9 Q0 zho-1 1\n1 Q0 nobody 1\n")
-    assert main([*given, "--map", ids]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert "line 1: qid 9 not in" in told[-2]
-    assert "line 2: docid nobody not in" in told[-1]
-
-
-@pytest.mark.parametrize("content", ["[]", "{", '{"topics": {}}', '{"topics": 1, "documents": {}}'])
-def test_a_map_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
-    (tmp_path / "ids.json").write_text(content)
-    (tmp_path / "q").write_text("1 Q0 a 1\n")
-    with pytest.raises(HeedError, match=r"ids\.json: not a map of ids .*; give ids\.json of the export for Relevation"):
-        read_judgements([tmp_path / "q"], tmp_path / "ids.json")
-    with pytest.raises(HeedError, match="renames the ids of Relevation's files, and none is given"):
-        read_judgements([tmp_path / "q.json"], tmp_path / "ids.json")
+def test_qrels_with_another_second_column_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 ben a 1\n")
+    with pytest.raises(HeedError, match=r"q, line 1: column 2 is ben, expected 0, as in qrels \(topic 0 docid grade\)"):
+        read_judgements([tmp_path / "q"])
 
 
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc"])  # documents with such ids are refused

@@ -10,7 +10,7 @@ from pool_inputs import write_lists
 
 from heed.errors import HeedError
 from heed.judging.pools.left_out import absent_at_depth, leave_out
-from heed.judging.pools.pool_inputs import RankedList, base_topics, ranked_lists, run_names, system_of
+from heed.judging.pools.pool_inputs import RunList, base_topics, ranked_lists, run_names, system_of
 from heed.judging.pools.statistics import (
     Sizes,
     depths,
@@ -22,7 +22,7 @@ from heed.judging.pools.statistics import (
 )
 from pipelines.pool import main
 
-LISTS = [RankedList("a", "1", "", ["d1", "d2", "d3"]), RankedList("b", "1", "", ["d2", "d3", "d4", "d5"])]
+LISTS = [RunList("a", "1", "", ["d1", "d2", "d3"]), RunList("b", "1", "", ["d2", "d3", "d4", "d5"])]
 
 
 def test_shares_and_overlaps_by_hand() -> None:
@@ -41,7 +41,7 @@ def test_only_pooled_documents_count() -> None:
 
 def test_the_conditions_of_a_system_are_one_system() -> None:
     lists = [one._replace(run=f"s.{name}") for one, name in zip(LISTS, ("original", "changed"), strict=True)]
-    other = RankedList("t", "1", "", ["d5"])
+    other = RunList("t", "1", "", ["d5"])
     held = retrieved_documents(
         {"1": ["d1", "d2", "d3", "d4", "d5"]}, {"1": [*lists, other]}, ["s.changed", "s.original", "t"]
     )
@@ -84,9 +84,9 @@ def test_lists_are_split_by_language() -> None:
     languages = {"x": "rus", "y": "rus", "z": "fas"}
     assert ranked_lists(runs, {"1": "1"}, languages) == {
         "1": [
-            RankedList("a", "1", "rus", ["y"]),
-            RankedList("b", "1", "fas", ["z"]),
-            RankedList("b", "1", "rus", ["x", "y"]),
+            RunList("a", "1", "rus", ["y"]),
+            RunList("b", "1", "fas", ["z"]),
+            RunList("b", "1", "rus", ["x", "y"]),
         ]
     }
 
@@ -101,7 +101,7 @@ QRELS = {"1": {"a": 1, "c": 1, "m": 0, "n": 0, "p": 0}}
 
 def test_leaving_a_system_out_by_hand() -> None:
     runs = {name: {"1": {docid: float(-at) for at, docid in enumerate(docids)}} for name, docids in SYSTEMS.items()}
-    lists = {"1": [RankedList(name, "1", "", docids) for name, docids in SYSTEMS.items()]}
+    lists = {"1": [RunList(name, "1", "", docids) for name, docids in SYSTEMS.items()]}
     absent = absent_at_depth({"1": {"a", "c", "m", "n", "p"}}, lists)
     found = {one.system: one for one in leave_out(runs, QRELS, {"1": "1"}, absent)}
     assert [(one.judgements, one.relevant) for one in found.values()] == [(1, 1), (1, 0), (1, 0)]
@@ -119,8 +119,8 @@ DEEP = {"A": ["a", "b", "e", "f"], "B": ["b", "c", "g", "a"], "C": ["d", "e", "h
 
 def test_the_depth_that_a_pool_reached_by_hand() -> None:
     def reached(pooled: str, other: str = "", judged: str = "") -> dict[str, int]:
-        topics = {"1": [RankedList(name, "1", "", docids) for name, docids in DEEP.items()]}
-        topics["2"] = [RankedList("A", "2", "", list("xyz")), RankedList("B", "2", "", list("y"))]
+        topics = {"1": [RunList(name, "1", "", docids) for name, docids in DEEP.items()]}
+        topics["2"] = [RunList("A", "2", "", list("xyz")), RunList("B", "2", "", list("y"))]
         pool = {"1": list(pooled)} | ({"2": list(other)} if other else {})
         return depths(lists_reached(pool, {"1": set(judged)}, topics))
 

@@ -25,7 +25,7 @@ from heed.models.remote import client as api
 from heed.models.remote.listwise import api_listwise
 from heed.models.rerankers.listwise import ListwiseReranker, parse_ranking, read_answer
 from heed.models.rerankers.listwise_local import LocalChat, local_listwise
-from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, Form, messages, passage, pieces
+from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, Style, messages, passage, pieces
 from heed.types import Document, Topic
 
 KEY = "sk-very-secret-0123456789"
@@ -86,7 +86,7 @@ def test_answers(answer: str, order: list[int], whole: bool) -> None:
     ],
 )
 def test_an_answer_names_a_document_outside_an_open_thought(form: str, answer: str, is_one: bool) -> None:
-    ranking = read_answer(Form(answer=form), "[1] > [2] > [3]", answer)
+    ranking = read_answer(Style(answer=form), "[1] > [2] > [3]", answer)
     assert ranking.is_one == is_one and (is_one or ranking.order == [0, 1, 2])
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from heed.errors import HeedError, UsageError
+from heed.errors import HeedError
 from heed.models import listing as catalogue
 from heed.models.listing import (
     EXAMPLE,
@@ -276,8 +276,6 @@ def test_an_unknown_preset_names_those_that_there_are() -> None:
     known = "author, mfollowir, followir, infosearch, followtable, mteb"
     with pytest.raises(HeedError, match=f"no preset 'trec'; expected one of {known}"):
         SHIPPED.find("intfloat/e5-mistral-7b-instruct@trec")
-    with pytest.raises(UsageError, match="no preset 'int8'; eight-bit integers are gone: use --dtype bfloat16, or --"):
-        SHIPPED.find("intfloat/e5-mistral-7b-instruct@int8")
     with pytest.raises(HeedError, match="no preset 'mteb'"):
         find_entry(SHIPPED, "Birdie@mteb")
     assert SHIPPED.find("GritLM/GritLM-7B@reranker").name == "GritLM-7B@reranker"

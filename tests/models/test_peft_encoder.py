@@ -133,8 +133,3 @@ def test_a_gated_base_says_that_access_must_be_granted_and_how(adapter: Path) ->
     with pytest.raises(HeedError) as refused:  # the gate is the base's, not the adapter's
         local_copy(Model("some/adapter", base="some/llama", gated=True))
     assert "granted" not in str(refused.value)
-
-
-def test_an_adapter_is_refused_where_another_backend_computes(adapter: Path) -> None:
-    with pytest.raises(HeedError, match="is an adapter, which runs by torch alone; merge it, or leave --backend out"):
-        PeftEncoder(entry(adapter), CPU._replace(backend="openvino"))

@@ -10,13 +10,13 @@ from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry
 from heed.published.figures import read_paper, select
 from heed.published.paper_tables import Figure
-from heed.published.reproduction import Machine, Task, tasks
+from heed.published.reproduction import LocalMeans, PlannedRow, tasks
 from heed.published.settings import Setting
 from heed.published.verdicts import cells
 from heed.types import PAPERS
 
 COMMAND = "pipelines.reproduce"
-NOTHING = Machine(None, 0.0)
+NOTHING = LocalMeans(None, 0.0)
 FOLLOWIR = {  # the files of its layout on the hub, and mFollowIR's with the same fields
     "corpus/corpus": "corpus-zho",
     "queries/queries": "queries-zho",
@@ -26,9 +26,9 @@ FOLLOWIR = {  # the files of its layout on the hub, and mFollowIR's with the sam
 }
 
 
-def task(value: float, unit: str = "x100", subsets: tuple[str, ...] = ("WTR",)) -> Task:
+def task(value: float, unit: str = "x100", subsets: tuple[str, ...] = ("WTR",)) -> PlannedRow:
     figure = Figure("S", None, "s", "followtable", "WTR", "query", "nDCG@10", value, unit)  # type: ignore[arg-type]
-    return Task(
+    return PlannedRow(
         "Table 4",
         "S",
         "WTR",
@@ -93,7 +93,7 @@ def test_every_system_of_a_paper_has_a_task_with_a_command_or_the_reason(key: st
     assert all(each.settings or each.missing for each in listed)
 
 
-def planned(key: str, table: str, system: str, subset: str, machine: Machine = NOTHING) -> Task:
+def planned(key: str, table: str, system: str, subset: str, machine: LocalMeans = NOTHING) -> PlannedRow:
     paper = read_paper(key)
     [chosen] = [each for each in paper.tables if each.table == table]
     return tasks(paper, select([chosen], system, subset), Registry(), machine)[0]
@@ -123,7 +123,7 @@ def test_what_is_missing_is_named() -> None:
     missing = planned("mfollowir", "Table 4", "FollowIR-7B", "zho").missing
     assert "weights" in missing[0] and "data: heed fetch mfollowir --lang zho" in missing
     assert "GPU of 17 GB, by the size in its name; none found" in missing  # 7 · 2 bytes · 1.2
-    large = planned("mfollowir", "Table 4", "FollowIR-7B", "zho", Machine(None, 24.0)).missing
+    large = planned("mfollowir", "Table 4", "FollowIR-7B", "zho", LocalMeans(None, 24.0)).missing
     assert not any("GPU" in text for text in large)
     assert planned("followtable", "Table 6", "BM25", "sample").missing == [
         "the 50 pairs and their trap tables are not released"

@@ -17,7 +17,7 @@ from heed.languages import language
 from heed.measures import mean
 from heed.progress import gathering
 from heed.reranking.polarity.explain import explain
-from heed.reranking.polarity.reranker import TEXT_SETTINGS, Polarity, Settings
+from heed.reranking.polarity.reranker import TEXT_SETTINGS, Polarity, Weighting
 from heed.reranking.polarity.terms import centroid, document_vector, topic_terms
 from heed.retrieval.bm25.index import FIELD, Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
@@ -95,7 +95,7 @@ def bm25_over(tmp_path: Path, texts: dict[str, str], lang: str = "eng") -> Bm25:
 
 
 def scores(
-    bm25: Bm25, topic: Topic, condition: str, docids: list[str], settings: Settings = TEXT_SETTINGS
+    bm25: Bm25, topic: Topic, condition: str, docids: list[str], settings: Weighting = TEXT_SETTINGS
 ) -> list[float]:
     return list(Polarity(bm25, settings).score(topic.under(condition), bm25.corpus.documents.get(docids)))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.formats.documents import Line
+from heed.formats.documents import DocumentLine
 from heed.types import Document
 
 
@@ -18,8 +18,8 @@ class Given(NamedTuple):
     def recipe(self) -> Any:
         return self.documents
 
-    def lines(self) -> Iterator[Line]:
-        return (Line(Path("given"), number, one) for number, one in enumerate(self.documents, 1))
+    def lines(self) -> Iterator[DocumentLine]:
+        return (DocumentLine(Path("given"), number, one) for number, one in enumerate(self.documents, 1))
 
 
 def drawn_documents(seed: int, words: int, count: int) -> list[Document]:

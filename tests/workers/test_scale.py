@@ -10,7 +10,6 @@ import pytest
 from benchmarks import scale, scale_input
 from benchmarks.scale_input import drawn, write_documents, write_topics
 from benchmarks.scale_table import as_text, missed
-from benchmarks.spread import Costs, measure, planned
 from heed.formats.documents import Files
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels, read_run
@@ -122,34 +121,3 @@ def test_the_cost_of_a_document_is_told_beside_the_first_sizes() -> None:
         "index, search, measure: 2,500 MiB, more than 1024",
     ]
     assert missed([figures(100_000, 100, 400, 1), figures(1_000_000, 1150, 900, 1)]) == []
-
-
-def test_a_plan_is_decided_by_the_slowest_part_worked_by_hand() -> None:
-    costs = Costs(
-        store_seconds=0.001,
-        command_seconds=0.002,
-        worker_seconds=0.01,
-        sent=1000,
-        returned=500,
-        on_disk=2000,
-        topic_seconds=1e-6,
-        lsa_seconds=0.004,
-        worker_mib=1,
-    )
-    two, ten, slow = (
-        planned(costs, 10**6, 10**4, workers, gigabit) for workers, gigabit in ((2, 10), (10, 10), (10, 0.001))
-    )
-    # a million documents; 0.01 s of one of two workers each, 0.002 s of the command, 1500 bytes · 8 at 10^6 bits/s
-    assert (two.slowest, ten.slowest, slow.slowest) == ("the workers", "the command", "the network")
-    assert (two.index, ten.index, slow.index) == pytest.approx((5000, 2000, 12_000))
-    assert (two.store, two.topic, two.lsa, ten.lsa) == pytest.approx((1000, 1, 2000, 400))
-    assert (two.traffic, two.disk) == pytest.approx((1.5e9, 2e9))
-    assert two.memory == pytest.approx(2 * 1500 * 10**4 * 2)  # a shard and its files twice, for each worker
-
-
-@pytest.mark.disturbance
-def test_shards_are_measured_by_the_real_code(measured: Path) -> None:
-    costs = measure(measured, 120, 2, 10**8)
-    documents = b"".join(path.read_bytes() for path in (measured / "documents").rglob("docs.jsonl"))
-    assert 0.2 * len(documents) < 120 * costs.sent < 1.2 * len(documents)
-    assert all(value > 0 for value in costs) and costs.worker_mib > 20

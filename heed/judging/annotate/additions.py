@@ -16,7 +16,7 @@ from heed.files import read_objects
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import parse_score
 from heed.judging.annotate.assessors import check_name
-from heed.judging.annotate.change_log import ADDED, NARRATIVE, Entry, State, current_entries, read_log
+from heed.judging.annotate.change_log import ADDED, NARRATIVE, Event, State, current_entries, read_log
 from heed.judging.annotate.database import open_read_only, stored_properties
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import wording_of
@@ -50,8 +50,8 @@ class Addition(NamedTuple):
 
     path: Path
     task: Task
-    entries: list[Entry]
-    current: list[Entry]
+    entries: list[Event]
+    current: list[Event]
     documents: Iterator[PooledDocument] = iter(())
     narratives: Mapping[str, str] = MappingProxyType({})
 
@@ -85,7 +85,7 @@ def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
         raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
 
 
-def _fits(entry: Entry, task: Task) -> bool:
+def _fits(entry: Event, task: Task) -> bool:
     """Whether the page could have made the entry: what is added goes to other assessors' pages."""
     if entry.kind == NARRATIVE:
         return entry.qid in task.pool and isinstance(entry.after["text"], str)
@@ -96,7 +96,7 @@ def _fits(entry: Entry, task: Task) -> bool:
     return entry.kind == "grade" and entry.after["grade"] in (None, *task.grades())
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: Event) -> str:
     return f"{entry.kind} of {entry.docid or 'the topic'} for topic {entry.qid}"
 
 
@@ -106,7 +106,7 @@ def _read_export(folder: Path, task: Task) -> Addition:
     topics = {topic.qid: topic for topic in read_jsonl_topics(folder / "topics.jsonl", lang, "title")}
     narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
-    entries: list[Entry] = []
+    entries: list[Event] = []
     for line_no, record in read_objects(path):
         try:
             judgement = msgspec.convert(record, ExportedJudgement)
@@ -132,7 +132,7 @@ def _read_results(path: Path, task: Task, encoding: str) -> Addition:
     """
     time = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
     words = {grade.label.casefold(): grade.grade for grade in task.scale}
-    entries: list[Entry] = []
+    entries: list[Event] = []
     problems: list[str] = []
     for label in read_judgements([path], together=CONDITIONS, encoding=encoding):
         number = words.get(label.text.casefold(), parse_score(label.text))
@@ -158,7 +158,7 @@ def _narrative(topic: Topic) -> str:
     return topic.instructions.get("changed") or topic.instructions.get("original", "")
 
 
-def _added_entries(path: Path, task: Task, entries: list[Entry]) -> Addition:
+def _added_entries(path: Path, task: Task, entries: list[Event]) -> Addition:
     """Return ``entries`` as an addition without documents; :class:`DataError` for those that do not fit ``task``."""
     pool: dict[str, dict[str, None]] = {}
     for entry in entries:
@@ -176,13 +176,13 @@ def _with_changed(topic: Topic, here: Topic) -> Topic:
     return topic._replace(instructions=instructions | ({"changed": changed} if changed is not None else {}))
 
 
-def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Entry]:
+def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:
     """Yield entries for a line's grade and note; the same line gives the same ones whenever it is read."""
     judged = (judgement.qid, judgement.condition, judgement.docid)
     line = "\t".join([judgement.assessor, *judged, judgement.time, str(judgement.grade), judgement.note])
 
-    def entry(kind: str, after: State) -> Entry:
-        return Entry(line, 0, judgement.time, check_name(judgement.assessor), line, kind, *judged, {}, after)
+    def entry(kind: str, after: State) -> Event:
+        return Event(line, 0, judgement.time, check_name(judgement.assessor), line, kind, *judged, {}, after)
 
     if judgement.grade is not None:
         wording = EARLIER if judgement.reworded else wording_of(narrative)

@@ -13,7 +13,7 @@ Key = tuple[str, str, str, str, str]  # kind, assessor, qid, condition, docid; o
 State = dict[str, Any]  # grade and wording, note, or text and version
 
 
-class Entry(NamedTuple):
+class Event(NamedTuple):
     """A line of the log; ``undoes`` is the number of another one."""
 
     request: str
@@ -47,13 +47,13 @@ class Entry(NamedTuple):
         return (self.kind, self.assessor, self.qid, self.condition, self.docid)
 
 
-def read_log(db: sqlite3.Connection) -> list[Entry]:
+def read_log(db: sqlite3.Connection) -> list[Event]:
     """Return all entries, oldest first."""
     rows = db.execute(f"SELECT {COLUMNS} FROM log ORDER BY id")  # noqa: S608 (our names)
-    return [Entry._make((*row[:9], json.loads(row[9]), json.loads(row[10]), row[11])) for row in rows]
+    return [Event._make((*row[:9], json.loads(row[9]), json.loads(row[10]), row[11])) for row in rows]
 
 
-def current_entries(db: sqlite3.Connection) -> dict[Key, Entry]:
+def current_entries(db: sqlite3.Connection) -> dict[Key, Event]:
     """Return the entry that the current value of each grade, note and narrative is from, if it was ever changed."""
     return {
         entry.key(): entry
@@ -73,7 +73,7 @@ def read_state(db: sqlite3.Connection, kind: str, assessor: str, qid: str, condi
     return {"note": note} if kind == "note" else {"grade": grade, "wording": wording}
 
 
-def write_entry(db: sqlite3.Connection, entry: Entry) -> None:
+def write_entry(db: sqlite3.Connection, entry: Event) -> None:
     """Write an entry to the log, and make its value the current one; a new narrative's version is its number."""
     after = entry.after
     if entry.kind == NARRATIVE and entry.undoes is None:

@@ -165,5 +165,4 @@ def check_form(db: sqlite3.Connection, path: Path) -> None:
         raise DataError(f"{path}: a database of another application; name another file")
     form = db.execute("PRAGMA user_version").fetchone()[0]
     if form != VERSION:
-        advice = "open it once with Heed 0.2, which brings it up to date" if form < VERSION else "use that one"
-        raise DataError(f"{path}: made by another version of Heed (form {form}, expected {VERSION}); {advice}")
+        raise DataError(f"{path}: made by another version of Heed (form {form}, expected {VERSION}); use that one")

@@ -16,7 +16,7 @@ from heed.errors import SHOWN, UsageError, fail
 from heed.formats.pools import Pool
 from heed.judging.annotate.additions import Addition, open_addition
 from heed.judging.annotate.assessors import names_here
-from heed.judging.annotate.change_log import NARRATIVE, Entry, State, current_entries, read_log, read_state, write_entry
+from heed.judging.annotate.change_log import NARRATIVE, Event, State, current_entries, read_log, read_state, write_entry
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
 from heed.judging.annotate.pooled_documents import PooledDocument
 from heed.judging.annotate.store import wording_of
@@ -129,7 +129,7 @@ def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
 class Conflict(NamedTuple):
     """A grade, note or narrative that was changed on both sides; ``is_later`` where the added one becomes current."""
 
-    added: Entry
+    added: Event
     before: State
     is_later: bool
 

@@ -9,7 +9,7 @@ from heed.datasets import irds
 from heed.datasets.irds import IrDataset
 from heed.errors import DataError, fail
 from heed.files import unpacked_name
-from heed.formats.documents import SUFFIXES, Line, corpus_files, read_with_records
+from heed.formats.documents import SUFFIXES, DocumentLine, corpus_files, read_with_records
 from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
 from heed.tables.documents import ONE_TABLE, TABLE_SUFFIXES, Tables
@@ -53,7 +53,7 @@ def read_pooled(docs: Sequence[str], docids: Collection[str], encoding: str | No
     fail([*lost, *problems] if lost else [])
 
 
-def _lines(docs: Sequence[str], encoding: str | None) -> Iterator[tuple[Line, Any]]:
+def _lines(docs: Sequence[str], encoding: str | None) -> Iterator[tuple[DocumentLine, Any]]:
     """Yield every document with the record it was read from, None if it was read from something else."""
     for name in docs:
         path, known = Path(name), irds.parse_id(name)

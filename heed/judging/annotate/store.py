@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from heed.errors import DataError
 from heed.formats.pools import Pool
 from heed.judging.annotate.assessors import ADJUDICATED
-from heed.judging.annotate.change_log import NARRATIVE, Entry, State, read_state, write_entry
+from heed.judging.annotate.change_log import NARRATIVE, Event, State, read_state, write_entry
 from heed.judging.annotate.database import connect, extend, stored_properties, transaction
 from heed.judging.annotate.pooled_documents import PooledDocument
 
@@ -206,7 +206,7 @@ class Store:
             return
         if change.kind == NARRATIVE and change.base != before["version"]:
             raise ConflictError(change.qid, before["text"], before["version"])
-        write_entry(self._db, Entry(request_id, part, _now(), assessor, batch, change.kind, *judged, before, after))
+        write_entry(self._db, Event(request_id, part, _now(), assessor, batch, change.kind, *judged, before, after))
 
     def _take_back(self, request_id: str, assessor: str) -> None:
         undone_batch, part = "", 0
@@ -216,7 +216,7 @@ class Store:
                 break
             undone_batch = batch
             changed = (kind, qid, condition, docid, json.loads(after), json.loads(before))
-            write_entry(self._db, Entry(request_id, part, _now(), assessor, batch, *changed, undoes=number))
+            write_entry(self._db, Event(request_id, part, _now(), assessor, batch, *changed, undoes=number))
             part += 1
 
 

@@ -9,7 +9,7 @@ from heed.extras import require
 from heed.files import write_packed
 from heed.formats.trec_files import write_qrels
 from heed.judging.exchange.exported_pool import ExportedPool, check_exported
-from heed.judging.exchange.folder_layouts import write_mteb, write_relevation
+from heed.judging.exchange.folder_layouts import write_mteb
 from heed.judging.exchange.json_files import write_doccano, write_jsonl, write_label_studio, write_rank_llm
 from heed.judging.exchange.table_files import write_csv, write_xlsx
 from heed.progress import brief, log, number_of
@@ -51,7 +51,6 @@ _FORMS = {
         "Label Studio's tasks, and its labelling configuration (.xml)", write_label_studio, (".json",)
     ),
     "doccano": _Form("doccano's text classification, and its labels (.labels.json)", write_doccano, (".jsonl",)),
-    "relevation": _Form("a folder for Relevation: queries, pool, documents, map of ids", write_relevation),
     "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".jsonl",)),
     "mteb": _Form(
         "a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels (needs pyarrow: make models)",

@@ -10,7 +10,6 @@ from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.pools import Pool
 from heed.formats.trec_files import parse_score
-from heed.judging.exchange.folder_layouts import relevation_parser
 from heed.judging.exchange.json_files import json_records, parse_item
 from heed.judging.exchange.records import Label, Record, column_records, parse_fields, parse_qrels
 from heed.judging.exchange.table_files import csv_records, xlsx_records
@@ -21,7 +20,7 @@ from heed.types import Qrels
 Reader = Callable[[Path, str | None], Iterator[Record]]  # of a file, and the encoding of one that is not UTF-8
 Parser = Callable[[Record], list[Label]]
 
-# by suffix; files with another one are qrels or Relevation's results, and the JSON forms are told by their fields
+# by suffix; files with another one are qrels, and the JSON forms are told by their fields
 READERS: dict[str, tuple[Reader, Parser]] = {
     ".json": (json_records, parse_item),
     ".jsonl": (json_records, parse_item),
@@ -38,22 +37,15 @@ RULES = ("error", "majority", "highest")  # of resolve, where assessors differ
 
 
 def read_judgements(
-    files: Sequence[Path],
-    id_map: Path | None = None,
-    condition: str = "",
-    together: Collection[str] = (),
-    encoding: str = "",
+    files: Sequence[Path], condition: str = "", together: Collection[str] = (), encoding: str = ""
 ) -> list[Label]:
-    """Read every judgement of ``files``, those without a label too; ``id_map`` is the map of Relevation's ids.
+    """Read every judgement of ``files``, those without a label too.
 
     ``encoding`` is that of files that are not UTF-8. With a ``condition``, what was judged under another one is left
     out. Raises :class:`DataError` naming every bad record, and for several conditions, unless all are of those read
     ``together``.
     """
-    if id_map and all(suffix(path) in READERS for path in files):
-        raise UsageError(f"--map {id_map}: renames the ids of Relevation's files, and none is given")
-    parse_columns = relevation_parser(id_map) if id_map else parse_qrels
-    readers = [READERS.get(suffix(path), (column_records, parse_columns)) for path in files]
+    readers = [READERS.get(suffix(path), (column_records, parse_qrels)) for path in files]
     judgements: list[Label] = []
     problems: list[str] = []
     for path, (read, parse) in zip(files, readers, strict=True):

@@ -120,9 +120,7 @@ def parse_qrels(record: Record) -> list[Label]:
     """Return the label of a qrels line."""
     second = record.fields["second"]
     if second != "0":
-        raise record.problem(
-            f"column 2 is {second}, not 0; if Relevation wrote it, give ids.json of the export (--map)"
-        )
+        raise record.problem(f"column 2 is {second}, expected 0, as in qrels (topic 0 docid grade)")
     return [label_of(record, record.fields["grade"], {})]
 
 

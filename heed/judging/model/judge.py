@@ -20,7 +20,7 @@ from heed.types import Document, Qrels, Query
 AHEAD = 4  # questions for each request at once: one slow answer, in whose place the others wait, stops none of them
 
 
-class Question(NamedTuple):
+class Asked(NamedTuple):
     """The question about a document for a topic, and whether the document had to be cut."""
 
     query: Query
@@ -89,14 +89,14 @@ class Judge:
                 judged.grades.setdefault(qid, {})[docid] = grade
         return judged
 
-    def _questions(self, pool: ExportedPool) -> Iterator[Question]:
+    def _questions(self, pool: ExportedPool) -> Iterator[Asked]:
         """Yield the question about every document of the pool; a table that is too long is cut between rows."""
         for qid, docids in pool.pool.items():
             query = pool.topics[qid].under(pool.condition)
             for document in documents(pool, docids):
                 whole = conversation(query.text, document.contents())
                 fits = self._chat.fits(whole, EXPECTED)
-                yield Question(query, document, whole if fits else self._shortened(query, document), not fits)
+                yield Asked(query, document, whole if fits else self._shortened(query, document), not fits)
 
     def _shortened(self, query: Query, document: Document) -> list[Message]:
 
@@ -114,12 +114,12 @@ class Judge:
         return shortened(most)
 
 
-def _answered(chat: JudgeChat, questions: Iterable[Question], parallel: int) -> Iterator[tuple[Question, str]]:
+def _answered(chat: JudgeChat, questions: Iterable[Asked], parallel: int) -> Iterator[tuple[Asked, str]]:
     """Yield each question with its answer, in the questions' order, while up to ``parallel`` are being answered."""
     if parallel == 1:
         yield from ((question, chat.answer(question.messages, EXPECTED)) for question in questions)
         return
-    waiting: deque[tuple[Question, AsyncResult[str]]] = deque()
+    waiting: deque[tuple[Asked, AsyncResult[str]]] = deque()
     threads = ThreadPool(parallel)  # of daemons: a process that is stopped does not wait for them
     try:
         for question in questions:

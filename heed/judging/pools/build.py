@@ -9,7 +9,7 @@ from heed.formats.pairs import stem
 from heed.formats.pools import Pool
 from heed.judging.pools.orders import TopicPool, order_documents
 from heed.judging.pools.pool_inputs import (
-    RankedList,
+    RunList,
     base_topics,
     check_topics,
     first_documents,
@@ -58,7 +58,7 @@ class PoolInputs(NamedTuple):
     take if it is not empty, ``grades`` what guides the order. ``languages`` are the documents' languages, if given.
     """
 
-    topics: dict[str, list[RankedList]]
+    topics: dict[str, list[RunList]]
     base_of: dict[str, str]
     judged: dict[str, set[str]]
     only: dict[str, set[str]]
@@ -117,9 +117,7 @@ def _bases(in_runs: set[str], qids: set[str], by_base: bool) -> dict[str, str]:
     return base_of
 
 
-def _topics_of_relevant(
-    topics: Mapping[str, list[RankedList]], only: Mapping[str, set[str]]
-) -> dict[str, list[RankedList]]:
+def _topics_of_relevant(topics: Mapping[str, list[RunList]], only: Mapping[str, set[str]]) -> dict[str, list[RunList]]:
     """Return the topics with relevant documents; runs may have others, or none of them."""
     if topics:
         check_topics("--only-relevant", {topic: {} for topic in only}, topics, {})
@@ -130,15 +128,13 @@ def _topics_of_relevant(
     return {topic: topics.get(topic, []) for topic in in_order(only)}
 
 
-def _selected(topics: dict[str, list[RankedList]], chosen: Collection[str]) -> dict[str, list[RankedList]]:
+def _selected(topics: dict[str, list[RunList]], chosen: Collection[str]) -> dict[str, list[RunList]]:
     unknown = [topic for topic in chosen if topic not in topics]
     fail([f"--topic {topic}: not pooled; expected one of {brief(list(topics))}" for topic in unknown], UsageError)
     return {topic: lists for topic, lists in topics.items() if topic in chosen or not chosen}
 
 
-def _judged(
-    topics: Mapping[str, list[RankedList]], qrels: PoolQrels, base_of: Mapping[str, str]
-) -> dict[str, set[str]]:
+def _judged(topics: Mapping[str, list[RunList]], qrels: PoolQrels, base_of: Mapping[str, str]) -> dict[str, set[str]]:
     """Return the documents that need no judgement; where relevant ones are judged again, all judged so far."""
     judged = merge_qrels([qrels.excluded, qrels.judged])
     if qrels.only:

@@ -19,7 +19,7 @@ from heed.ranking import in_order, ranked
 from heed.types import CONDITIONS, Qrels, Run
 
 
-class RankedList(NamedTuple):
+class RunList(NamedTuple):
     """A run's documents for a qid, best first; ``language`` is empty unless lists are split by language."""
 
     run: str
@@ -101,23 +101,23 @@ def base_topics(qids: Collection[str]) -> dict[str, str]:
 
 def ranked_lists(
     runs: Mapping[str, Run], base_of: Mapping[str, str], languages: Mapping[str, str]
-) -> dict[str, list[RankedList]]:
+) -> dict[str, list[RunList]]:
     """Return ``topic -> its lists``: those of every run, for every qid that ``base_of`` maps to the topic.
 
     With ``languages`` (by docid) a list is split by language, each part ranked separately, as NeuCLIR
     pools its multilingual runs (guidelines 2023).
     """
-    lists: dict[str, list[RankedList]] = {}
+    lists: dict[str, list[RunList]] = {}
     for name, run in sorted(runs.items()):
         for qid in sorted(qid for qid in run if qid in base_of):
             lists.setdefault(base_of[qid], []).extend(
-                RankedList(name, qid, language, ranked(scores))
+                RunList(name, qid, language, ranked(scores))
                 for language, scores in _by_language(run[qid], languages).items()
             )
     return {topic: lists[topic] for topic in in_order(lists)}
 
 
-def first_documents(topics: Mapping[str, Sequence[RankedList]], depth: int) -> dict[str, list[RankedList]]:
+def first_documents(topics: Mapping[str, Sequence[RunList]], depth: int) -> dict[str, list[RunList]]:
     """Return the lists, each cut to its first ``depth`` documents."""
     return {
         topic: [ranking._replace(docids=ranking.docids[:depth]) for ranking in lists] for topic, lists in topics.items()

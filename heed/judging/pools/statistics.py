@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.formats.pools import Pool
-from heed.judging.pools.pool_inputs import RankedList, system_of
+from heed.judging.pools.pool_inputs import RunList, system_of
 
-Lists = Mapping[str, Sequence[RankedList]]  # topic -> lists
+Lists = Mapping[str, Sequence[RunList]]  # topic -> lists
 
 SECONDS = 30.0  # to judge a document; an assumption, not a measurement: measure your own assessors
 
@@ -87,7 +87,7 @@ class Reach(NamedTuple):
     whole: int
 
 
-def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: Lists) -> dict[str, list[RankedList]]:
+def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: Lists) -> dict[str, list[RunList]]:
     """Return the lists of each topic of ``pooled`` to the depth that the pool reached; statistics count no further.
 
     That depth is the rank of the deepest document that the pool took from the topic's lists, a document being

@@ -8,9 +8,9 @@ import numpy as np
 
 from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy
-from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision_config
+from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision
 from heed.models.local.network_checks import POOLER
-from heed.models.local.runtime import BACKENDS, DEFAULT, LocalModel, Runtime
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
 from heed.models.local.sentence_models import (
     SentenceModel,
     Texts,
@@ -18,7 +18,7 @@ from heed.models.local.sentence_models import (
     check_network,
     device_of,
     lengths,
-    load,
+    load_sentence_model,
     modules,
     similarity_of,
 )
@@ -30,7 +30,7 @@ from heed.progress import log
 from heed.types import Config, Document, Matrix, Query
 
 
-class Input(NamedTuple):
+class PrefixedText(NamedTuple):
     """A text and the prefix that the model reads before it, which is pooled too unless the entry says otherwise."""
 
     prefix: str
@@ -58,7 +58,7 @@ class SentenceEncoder(LocalModel):
         the user allowed it. Raises :class:`ModelError` if the model cannot be found.
         """
         super().__init__(model, runtime)
-        self.config: Config = {**fingerprint(model), **precision_config(model, runtime)}
+        self.config: Config = {**fingerprint(model), "precision": precision(model, runtime)}
         similarity = self._similarity()
         self.cosine = similarity == "cosine"
         if similarity:
@@ -75,7 +75,7 @@ class SentenceEncoder(LocalModel):
 
     def _loaded(self) -> Any:
         """Return a loaded model of sentence-transformers, as its files say."""
-        return load(self._model, self._runtime)
+        return load_sentence_model(self._model, self._runtime)
 
     @cached_property
     def _batches(self) -> Batches:
@@ -95,7 +95,7 @@ class SentenceEncoder(LocalModel):
 
         return document._replace(text=whole_rows(document, limit, count))
 
-    def _document(self, document: Document) -> Input:
+    def _document(self, document: Document) -> PrefixedText:
         whole = document_text(self._model, document.title, document.text)
         return self._input("document", whole, document_text(_unprefixed(self._model), document.title, document.text))
 
@@ -105,19 +105,19 @@ class SentenceEncoder(LocalModel):
         self._log_cut(inputs)
         return self._vectors(inputs, "query")
 
-    def _query(self, query: str, instruction: str) -> Input:
+    def _query(self, query: str, instruction: str) -> PrefixedText:
         whole = query_text(self._model, query, instruction)
         return self._input("query", whole, query_text(_unprefixed(self._model), query, instruction))
 
-    def _input(self, task: str, whole: str, unprefixed: str) -> Input:
+    def _input(self, task: str, whole: str, unprefixed: str) -> PrefixedText:
         """Return ``whole`` split where its prefix is not pooled; without a template, after the model's own prompt."""
         template = self._model.query if task == "query" else self._model.document
         if template is None or self._model.pool_prefix:
-            return Input(prompt_of(self._model, self._encoder.prompts, task), whole)
+            return PrefixedText(prompt_of(self._model, self._encoder.prompts, task), whole)
         prefix = whole.removesuffix(unprefixed).rstrip(" ")  # a space is part of the token after it, which is pooled
-        return Input(prefix, whole.removeprefix(prefix))
+        return PrefixedText(prefix, whole.removeprefix(prefix))
 
-    def _log_cut(self, inputs: Sequence[Input]) -> None:
+    def _log_cut(self, inputs: Sequence[PrefixedText]) -> None:
         limit = self._encoder.limit("query")
         if limit is None:
             return
@@ -134,7 +134,7 @@ class SentenceEncoder(LocalModel):
                 "choose a model with a longer limit"
             )
 
-    def _vectors(self, inputs: Sequence[Input], task: str) -> Matrix:
+    def _vectors(self, inputs: Sequence[PrefixedText], task: str) -> Matrix:
         """Return one vector a row, in order; texts with the same prefix are read together, by length."""
         groups: dict[str, list[int]] = {}
         for index, text in enumerate(inputs):
@@ -208,10 +208,6 @@ class PeftEncoder(SentenceEncoder):
         base = base_of(model)
         if base is None:
             raise ModelError(f"{model.source}: no {ADAPTER}, so it is no adapter; leave the family out")
-        if runtime.backend != BACKENDS[0]:
-            raise ModelError(
-                f"{model.source}: is an adapter, which runs by torch alone; merge it, or leave --backend out"
-            )
         adapter_folder(model)  # checked before the base is fetched
         super().__init__(model, runtime)
         self.config["base"] = fingerprint(base)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import ModelError
-from heed.models.encoders.bi_encoder import Input, SentenceEncoder
-from heed.models.encoders.late_models import load
+from heed.models.encoders.bi_encoder import PrefixedText, SentenceEncoder
+from heed.models.encoders.late_models import load_late_model
 from heed.models.local.runtime import DEFAULT, Runtime, on_device
 from heed.models.local.sentence_models import lengths
 from heed.models.registry.entries import Model
@@ -36,10 +36,10 @@ class LateEncoder(SentenceEncoder):
         return ""
 
     def _loaded(self) -> Any:
-        encoder, self._markers = load(self._model, self._runtime)
+        encoder, self._markers = load_late_model(self._model, self._runtime)
         return encoder
 
-    def _vectors(self, inputs: Sequence[Input], task: str) -> Matrix:
+    def _vectors(self, inputs: Sequence[PrefixedText], task: str) -> Matrix:
         limit = self._encoder.limit(task)
         counts = lengths(self._encoder, [text.whole for text in inputs])
         shortened = [min(count, limit or count) for count in counts]
@@ -50,7 +50,7 @@ class LateEncoder(SentenceEncoder):
             texts = [text / np.float32(len(text)) for text in texts]  # then the sum of the best products is their mean
         return packed(texts)
 
-    def _tokens(self, inputs: Sequence[Input], task: str) -> list[Matrix]:
+    def _tokens(self, inputs: Sequence[PrefixedText], task: str) -> list[Matrix]:
         """Return the vectors of each text's tokens that are compared, mask tokens of queries included."""
         import torch
 

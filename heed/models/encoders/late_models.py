@@ -9,7 +9,7 @@ from typing import Any
 from heed.errors import ModelError
 from heed.models.files.model_files import local_copy, read_object
 from heed.models.local.network_checks import POOLER, positions_of
-from heed.models.local.runtime import BACKENDS, Runtime
+from heed.models.local.runtime import Runtime
 from heed.models.local.sentence_models import check_network, device_of, options
 from heed.models.local.tensors import weights_in
 from heed.models.registry.entries import Model
@@ -22,7 +22,7 @@ PLACE = ". "  # ColBERT's tokenizers put this before a text and write the marker
 MARKERS = {"query": ("query_token_id", "[unused0]"), "document": ("doc_token_id", "[unused1]")}
 
 
-def load(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
+def load_late_model(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
     """Return the ``MultiVectorEncoder`` of ``model``, and for a checkpoint of ColBERT's own code its markers' ids.
 
     Raises :class:`ModelError` for a folder that holds no late-interaction model, and for missing weights.
@@ -30,8 +30,6 @@ def load(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
     from sentence_transformers import MultiVectorEncoder
     from sentence_transformers.base.modules import Transformer
 
-    if runtime.backend != BACKENDS[0]:  # its networks do not tell which weights they lack
-        load(model, runtime.without_numbers())
     folder = local_copy(model)
     _check_files(folder)
     metadata = _metadata(folder) if _is_colbert(folder) else None

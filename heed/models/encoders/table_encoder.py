@@ -24,7 +24,7 @@ TYPES = 7  # of a token: segment, column, row, earlier answer, rank, inverse ran
 RELATION = 6  # DTR has no question beside a table, so this is 0
 
 
-class Input(NamedTuple):
+class TableInput(NamedTuple):
     """Token ids, and seven types for each."""
 
     ids: list[int]
@@ -50,7 +50,7 @@ class TableEncoder(LocalModel):
         if not is_tapas(folder):
             raise ModelError(f"{folder}: no {tapas.CONFIG} of a model that reads tables; {self._model.note}")
         with loading(self._model.source):
-            return tapas.load(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))
+            return tapas.load_tapas(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of tables, cut between rows; a document that is no table is read as a caption alone.
@@ -91,12 +91,12 @@ class TableEncoder(LocalModel):
         tokens: list[str] = self._loaded.tokenizer.tokenize(_marked(text))
         return tokens
 
-    def _text(self, tokens: list[str]) -> Input:
+    def _text(self, tokens: list[str]) -> TableInput:
         tokenizer = self._loaded.tokenizer
         ids = tokenizer.convert_tokens_to_ids([tokenizer.cls_token, *tokens, tokenizer.sep_token])
-        return Input(ids, [[0] * TYPES for _ in ids])
+        return TableInput(ids, [[0] * TYPES for _ in ids])
 
-    def _input(self, table: Table) -> Input:
+    def _input(self, table: Table) -> TableInput:
         """Return the caption, then as many whole rows as fit; a caption may take half of the room that rows need.
 
         Of a table whose header and first row do not fit, their cells lose tokens at their ends, as TAPAS's own
@@ -117,7 +117,7 @@ class TableEncoder(LocalModel):
         frame = pd.DataFrame(cells, columns=list(map(_marked, names)), dtype=object)
         features = self._loaded.tokenizer(frame, _marked(caption), truncation="drop_rows_to_fit", max_length=limit)
         types = [[*token[:RELATION], 0] for token in features["token_type_ids"]]
-        return Input(features["input_ids"], types)
+        return TableInput(features["input_ids"], types)
 
     def _head(self, text: str, room: int) -> str:
         """Return the first words of ``text`` that have at most ``room`` tokens."""
@@ -137,7 +137,7 @@ class TableEncoder(LocalModel):
     def _length(self, cells: list[str]) -> int:
         return sum(len(self._tokens(cell)) for cell in cells)
 
-    def _vectors(self, inputs: Sequence[Input], tower: Any) -> Matrix:
+    def _vectors(self, inputs: Sequence[TableInput], tower: Any) -> Matrix:
         import torch
 
         batches = Batches(self.name, torch.device(self._device), self._runtime.batch_size)
@@ -148,7 +148,7 @@ class TableEncoder(LocalModel):
             raise ModelError(f"{self.name}: a vector is not finite; the model's precision is too low for a text")
         return vectors
 
-    def _read(self, inputs: Sequence[Input], tower: Any) -> list[Any]:
+    def _read(self, inputs: Sequence[TableInput], tower: Any) -> list[Any]:
         import torch
 
         longest = max(len(text.ids) for text in inputs)

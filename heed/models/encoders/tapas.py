@@ -48,7 +48,7 @@ class TableModel(NamedTuple):
     sizes: tuple[int, int]
 
 
-def load(folder: Path, device: str, dtype: Any) -> TableModel:
+def load_tapas(folder: Path, device: str, dtype: Any) -> TableModel:
     """Return the model in ``folder``; :class:`ModelError` for weights that are not exactly a dual encoder's."""
     config = _config(folder)
     with torch.device("meta"):

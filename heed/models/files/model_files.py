@@ -36,7 +36,7 @@ FACTS = (
     *("status", "pickled", "licence", "gated", "price", "search_price"),
     *("api", "needs", "note", "names", "presets", "trusted", "entry"),
 )
-LATER = ("pair_length", "block")  # fields that 0.2.0 had not: where an entry leaves them out, its runs are used again
+UNSET = ("pair_length", "block")  # fields that are no part of a fingerprint where an entry leaves them out
 NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
 ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
 
@@ -226,7 +226,7 @@ def fingerprint(model: Model) -> Config:
 
 def settings_of(model: Model) -> Config:
     """Return the fields of an entry that decide scores."""
-    absent = {field for field in LATER if getattr(model, field) is None}
+    absent = {field for field in UNSET if getattr(model, field) is None}
     return {field: value for field, value in model._asdict().items() if field not in absent.union(FACTS)}
 
 

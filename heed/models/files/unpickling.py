@@ -1,4 +1,4 @@
-"""Pickled weights and vectors of strangers, read by a process of its own with little memory and time.
+"""Pickled weights and vectors of strangers, read by a process of its own that has no keys and limited time.
 
 A pickle can run code when it is read. Weights are read by ``torch.load(weights_only=True)``, vectors by a reader that
 makes NumPy's arrays and plain values; both refuse every other name. :func:`unpickle` starts the process, :func:`main`
@@ -9,7 +9,6 @@ import json
 import os
 import pickle
 import re
-import resource
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,16 +21,12 @@ import numpy as np
 from heed.errors import HeedError, first_line
 from heed.progress import escaped
 
-MEMORY, WRITTEN = 4, 8  # the process may take so many times the largest pickle's size, and write files of so many
-SPARE = 1 << 29  # bytes more of both
 FASTEST, LEAST = 5_000_000, 300  # bytes a second, which any disk does, and seconds: how long reading may take
 LONGEST = 1000  # characters of the process's message
 ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # all that it gets of this one's variables
 
 Kind = Literal["weights", "vectors"]
 REASON = re.compile(r"WeightsUnpickler error:\s*(.+?)(?:\. |\n|$)")
-# of C++'s and torch's own errors, which have no class of their own
-NO_MEMORY = re.compile(r"allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
 
 
 def unpickle(kind: Kind, files: Sequence[tuple[Path, ...]], error: type[HeedError]) -> None:
@@ -40,15 +35,13 @@ def unpickle(kind: Kind, files: Sequence[tuple[Path, ...]], error: type[HeedErro
     ``files`` are a pickle and the paths that its content is written to, each: weights as safetensors, vectors as npy
     and their docids as JSON. Raise ``error`` for a pickle that is refused or cannot be read.
     """
-    sizes = [pickled.stat().st_size for pickled, *_ in files]
     variables = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     variables |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-    limits = [MEMORY * max(sizes) + SPARE, WRITTEN * max(sizes) + SPARE]
-    seconds = LEAST + sum(sizes) // FASTEST
+    seconds = LEAST + sum(pickled.stat().st_size for pickled, *_ in files) // FASTEST
     try:
         process = subprocess.run(  # noqa: S603 (this module)
             [sys.executable, "-P", "-B", "-m", __name__],
-            input=json.dumps([kind, [list(map(str, paths)) for paths in files], *limits]),
+            input=json.dumps([kind, [list(map(str, paths)) for paths in files]]),
             capture_output=True,
             encoding="utf-8",
             errors="replace",
@@ -71,35 +64,18 @@ class PickleError(Exception):
 
 def main() -> None:
     """Read the pickles of a task, JSON on stdin; write the first problem as JSON to stdout, an empty text without."""
-    kind, files, memory, file_size = json.load(sys.stdin)
-    if kind == "weights":
-        import safetensors.torch  # noqa: F401 (before memory is limited)
-    limit(memory, file_size)
-    problems = (
-        f"{pickled}: {problem}" for pickled, *outs in files if (problem := convert(kind, pickled, outs, memory))
-    )
+    kind, files = json.load(sys.stdin)
+    problems = (f"{pickled}: {problem}" for pickled, *outs in files if (problem := convert(kind, pickled, outs)))
     json.dump(next(problems, ""), sys.stdout)
 
 
-def limit(memory: int, file_size: int) -> None:
-    """Let this process take ``memory`` bytes more, on Linux, and write files of at most ``file_size`` bytes."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
-    if sys.platform == "linux":
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
-
-
-def convert(kind: Kind, pickled: str, outs: Sequence[str], memory: int) -> str:
+def convert(kind: Kind, pickled: str, outs: Sequence[str]) -> str:
     """Write the content of one pickle to the files ``outs``; return the problem with it, an empty text without one."""
     try:
         (_convert_vectors if kind == "vectors" else _convert_weights)(pickled, *outs)
     except PickleError as error:
         return str(error)
     except Exception as error:  # readers raise nearly anything for a file that is not whole
-        if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
-            size = f"{memory / 1e6:.0f} MB of memory that a file of its size may take ({_reason(error)})"
-            return f"reading it takes more than the {size}; fetch the file again, or ask its authors for another form"
         return f"not whole pickled {kind} ({_reason(error)}); fetch the file again"
     return ""
 

@@ -11,7 +11,7 @@ from typing import Any
 from heed.errors import ModelError, UsageError
 from heed.models.files.model_files import fingerprint, loading, local_copy, read_object, runs_remote_code
 from heed.models.local.network_checks import check_weights, warn_of_batches
-from heed.models.local.runtime import BACKENDS, LocalModel, Runtime
+from heed.models.local.runtime import LocalModel, Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
 from heed.progress import warn
@@ -62,12 +62,6 @@ def precision(model: Model, runtime: Runtime) -> str:
     if runtime.dtype != "auto":
         return runtime.dtype
     return "float32" if torch_device(runtime.device) == "cpu" else model.dtype or "auto"
-
-
-def precision_config(model: Model, runtime: Runtime) -> Config:
-    """Return the precision and backend of a model of sentence-transformers, for its ``config``."""
-    backend = {} if runtime.backend == BACKENDS[0] else {"backend": runtime.backend}
-    return {"precision": precision(model, runtime), **backend}
 
 
 def network_config(model: Model, runtime: Runtime) -> Config:

@@ -9,7 +9,7 @@ from heed.extras import named_object
 from heed.models.files.model_files import local_copy, read_object, runs_remote_code
 from heed.models.local.language_models import precision
 from heed.models.local.network_checks import POOLER, check_weights, positions_of, warn_of_batches
-from heed.models.local.runtime import BACKENDS, Runtime, on_device
+from heed.models.local.runtime import Runtime, on_device
 from heed.models.registry.entries import Model
 from heed.models.text.batches import Batches
 from heed.progress import log
@@ -20,12 +20,10 @@ SIMILARITIES = ("cosine", "dot")  # those of sentence-transformers that a search
 SAVED = "config_sentence_transformers.json"
 
 
-def load(model: Model, runtime: Runtime) -> Any:
+def load_sentence_model(model: Model, runtime: Runtime) -> Any:
     """Return the ``SentenceTransformer`` of ``model``: its own modules, or those that the entry's pooling makes."""
     from sentence_transformers import SentenceTransformer
 
-    if runtime.backend != BACKENDS[0]:  # its networks do not tell which weights they lack
-        load(model, runtime.without_numbers())
     folder = local_copy(model)
     if read_object(folder / "config.json").get("model_type") == "nvembed":
         from heed.models.local import nv_embed
@@ -43,7 +41,7 @@ def modules(model: Model, folder: Path, runtime: Runtime) -> list[Any]:
     """Return transformer, pooling and layer norm as the entry says, whatever the model's files say."""
     from sentence_transformers.sentence_transformer.modules import LayerNorm, Pooling, Transformer
 
-    transformer = Transformer(str(folder), backend=runtime.backend, **_options(model, runtime))
+    transformer = Transformer(str(folder), **_options(model, runtime))
     width = transformer.get_embedding_dimension()
     pooling: Any
     if model.pooling and ":" in model.pooling:
@@ -63,7 +61,6 @@ def options(model: Model, runtime: Runtime) -> dict[str, Any]:
     """Return the arguments with which a whole model of sentence-transformers is loaded."""
     return {
         **_options(model, runtime),
-        "backend": runtime.backend,
         "trust_remote_code": runs_remote_code(model),
         "local_files_only": True,
     }
@@ -72,9 +69,7 @@ def options(model: Model, runtime: Runtime) -> dict[str, Any]:
 def _options(model: Model, runtime: Runtime) -> dict[str, Any]:
     """Return the arguments with which the network, its tokenizer and its configuration are loaded."""
     code = {"trust_remote_code": runs_remote_code(model)}
-    weights: dict[str, Any] = {"use_safetensors": True, "dtype": precision(model, runtime)}
-    if runtime.backend != BACKENDS[0]:  # OpenVINO ignores dtype; unasked it takes bfloat16 where a processor has it
-        weights = {"ov_config": {"INFERENCE_PRECISION_HINT": "f32"}}
+    weights = {"use_safetensors": True, "dtype": precision(model, runtime)}
     return {"model_kwargs": {**code, **weights}, "processor_kwargs": dict(code), "config_kwargs": dict(code)}
 
 

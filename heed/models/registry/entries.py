@@ -19,7 +19,6 @@ POOLINGS = ("mean", "cls", "lasttoken", "max", "weightedmean", "mean_sqrt_len_to
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
 BY_TRAINERS = re.compile(r"model|final|best|checkpoint-(?P<step>\d+)")  # what trainers call every model's folder
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
-REMOVED = {"int8": "eight-bit integers are gone: use --dtype bfloat16, or --backend openvino"}  # presets of 0.2.0
 SET_HERE = ("variant", "trusted", "guessed_from", "entry")  # fields that no file may set
 QUERY_PLACES = (("query",), ("instruction", "mark"))
 PLACES = {  # the placeholders that a template must have, and those that it may have
@@ -121,7 +120,7 @@ class Model(NamedTuple):
             return self
         if name not in self.presets:
             known = ", ".join((AUTHOR, *self.presets))
-            raise UsageError(f"{self.source}: no preset {name!r}; {REMOVED.get(name, f'expected one of {known}')}")
+            raise UsageError(f"{self.source}: no preset {name!r}; expected one of {known}")
         fields = {field: value for field, value in self._asdict().items() if field not in SET_HERE}
         changed = parse_entry(f"{self.source}, preset {name}", {**fields, **self.presets[name]})
         return changed._replace(variant=name, trusted=self.trusted, entry=self.entry)

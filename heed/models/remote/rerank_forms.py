@@ -23,7 +23,7 @@ SERVICES = {
 SERVER = Provider("RERANK_API_KEY", "RERANK_BASE_URL", "")  # a server of one's own
 
 
-class Form(NamedTuple):
+class RerankForm(NamedTuple):
     """The JSON of a rerank server.
 
     ``documents`` is the field of the texts; ``results`` that of the answer's list (empty: the answer is the list),
@@ -42,17 +42,17 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    "cohere": Form(),  # of 100 documents at once: what Cohere counts as one search
-    "jina": Form(extra={"return_documents": False}),
-    "voyage": Form(results="data"),
-    "contextual": Form(instruction="instruction"),
+    "cohere": RerankForm(),  # of 100 documents at once: what Cohere counts as one search
+    "jina": RerankForm(extra={"return_documents": False}),
+    "voyage": RerankForm(results="data"),
+    "contextual": RerankForm(instruction="instruction"),
     # vllm/entrypoints/pooling/scoring/protocol.py, RerankRequest: no field for an instruction. Logits, since a
     # sigmoid's single precision makes ties that the model did not mean
-    "vllm": Form(extra={"use_activation": False}),
+    "vllm": RerankForm(extra={"use_activation": False}),
     # infinity_emb 0.0.78, fastapi_schemas/pymodels.py, RerankInput
-    "infinity": Form(extra={"raw_scores": True}),
+    "infinity": RerankForm(extra={"raw_scores": True}),
     # huggingface.github.io/text-embeddings-inference: 32 texts are its --max-client-batch-size where nobody sets it
-    "tei": Form("texts", "", "score", extra={"raw_scores": True, "truncate": True}, most=32, names_model=False),
+    "tei": RerankForm("texts", "", "score", extra={"raw_scores": True, "truncate": True}, most=32, names_model=False),
 }
 PLAIN = "cohere"  # the form of servers whose entry names none: nothing but model, query and documents is sent
 
@@ -77,7 +77,7 @@ def instruction_field(model: Model) -> str:
     return "" if model.query is not None else FORMS[form_name(model)].instruction
 
 
-def read_scores(form: Form, answer: Any, count: int) -> list[float]:
+def read_scores(form: RerankForm, answer: Any, count: int) -> list[float]:
     """Return the scores of ``count`` documents in their order.
 
     Raises ValueError, KeyError or TypeError for an answer without one finite number for each document.

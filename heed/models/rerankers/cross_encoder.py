@@ -7,8 +7,8 @@ from typing import Any
 
 from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy, source_folder
-from heed.models.local.language_models import ADAPTER, precision_config
-from heed.models.local.runtime import BACKENDS, DEFAULT, LocalModel, Runtime, on_device
+from heed.models.local.language_models import ADAPTER, precision
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime, on_device
 from heed.models.local.sentence_models import (
     batches_of,
     check_network,
@@ -42,7 +42,7 @@ class CrossEncoderReranker(LocalModel):
         super().__init__(model, runtime)
         self.config: Config = {
             **fingerprint(model),
-            **precision_config(model, runtime),
+            "precision": precision(model, runtime),
             "cross-encoder": recipe_version("cross-encoder"),
         }
         _refuse_adapter(model)
@@ -130,11 +130,9 @@ def load_cross_encoder(model: Model, runtime: Runtime) -> Any:
     """Return the ``CrossEncoder`` of ``model``; :class:`ModelError` where its files do not hold exactly its weights."""
     from sentence_transformers import CrossEncoder
 
-    if runtime.backend != BACKENDS[0]:  # its networks do not tell which weights they lack
-        load_cross_encoder(model, runtime.without_numbers())
     folder = local_copy(model)
     if enc_t5.is_enc_t5(folder):
-        return enc_t5.load(model, folder, runtime)
+        return enc_t5.load_enc_t5(model, folder, runtime)
     encoder = CrossEncoder(str(folder), device=device_of(runtime), **options(model, runtime))
     check_network(folder, encoder)
     set_longest(model, encoder[0])

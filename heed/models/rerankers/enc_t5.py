@@ -28,7 +28,7 @@ def is_enc_t5(folder: Path) -> bool:
     return read_object(folder / "config.json").get("model_type") == "t5" and HEAD in weights_in(folder)
 
 
-def load(model: Model, folder: Path, runtime: Runtime) -> Any:
+def load_enc_t5(model: Model, folder: Path, runtime: Runtime) -> Any:
     """Return the model in ``folder`` as a sentence-transformers ``CrossEncoder``.
 
     Raises :class:`ModelError` for weights that are not exactly such a model's, and for a tokenizer without room for

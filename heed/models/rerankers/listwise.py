@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from heed.errors import ModelError
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise_prompt import WINDOW, WORDS, Form, Message, longest, messages, most_words, pieces
+from heed.models.rerankers.listwise_prompt import WINDOW, WORDS, Message, Style, longest, messages, most_words, pieces
 from heed.models.text.templates import query_text
 from heed.progress import log, replies
 from heed.reuse import recipe_version
@@ -27,7 +27,7 @@ SINGLE = re.compile(r"\d{1,9}")
 Answer = Callable[[list[Message], str], str | None]  # a conversation and a ranking of the expected length
 
 
-class Ranking(NamedTuple):
+class Order(NamedTuple):
     """An answer as a permutation, counted from 0: it is ``whole`` or was repaired, and ``is_one`` if it names any."""
 
     order: list[int]
@@ -77,9 +77,9 @@ class ListwiseReranker:
             **chat.config,
             "listwise": [recipe_version("listwise"), WINDOW, STRIDE, MAX_POOL, WORDS],
             "texts": texts,
-            **({"form": form} if form != asdict(Form()) else {}),
+            **({"form": form} if form != asdict(Style()) else {}),
         }
-        self._rankings: list[Ranking] = []
+        self._rankings: list[Order] = []
 
     def load(self) -> None:
         """Load the model."""
@@ -121,7 +121,7 @@ class ListwiseReranker:
             )
         self._rankings.clear()
 
-    def _order(self, query: Query, documents: Sequence[Document], answer: Answer) -> tuple[list[int], list[Ranking]]:
+    def _order(self, query: Query, documents: Sequence[Document], answer: Answer) -> tuple[list[int], list[Order]]:
         """Return the documents' indices in their final order; a window without an answer stays as it is."""
         order = list(range(len(documents)))
         text = query_text(self._model, query.query, query.instruction)
@@ -163,7 +163,7 @@ def whole_ranking(count: int) -> str:
     return " > ".join(f"[{number}]" for number in range(1, count + 1))
 
 
-def read_answer(form: Form, ranking: str, answer: str) -> Ranking:
+def read_answer(form: Style, ranking: str, answer: str) -> Order:
     """Return the order that an answer gives in place of a whole ``ranking``, and whether it is one.
 
     It is none if it names no document, also a refusal of "these 20 passages", or is a thought that has no end.
@@ -174,7 +174,7 @@ def read_answer(form: Form, ranking: str, answer: str) -> Ranking:
     return READERS[form.answer]("" if refuses or endless else answer, count)
 
 
-def parse_ranking(answer: str, count: int) -> Ranking:
+def parse_ranking(answer: str, count: int) -> Order:
     """Return the order that any text gives: a permutation of ``count`` documents.
 
     Identifiers are the numbers in brackets, or all numbers where none is in brackets. Repeated ones and those
@@ -184,7 +184,7 @@ def parse_ranking(answer: str, count: int) -> Ranking:
     return _ranking(IN_BRACKETS.findall(text) or NUMBER.findall(text), count)
 
 
-def parse_numbers(answer: str, count: int) -> Ranking:
+def parse_numbers(answer: str, count: int) -> Order:
     """Return the order that all numbers of a text give, in brackets or not, as rank_llm reads it.
 
     So ``8=[5]`` names two documents, and ``Of the 20 passages: [2] > [1]`` begins with the twentieth.
@@ -192,7 +192,7 @@ def parse_numbers(answer: str, count: int) -> Ranking:
     return _ranking(NUMBER.findall(_plain(answer.rpartition(THOUGHT)[2])), count)
 
 
-def parse_tagged(answer: str, count: int) -> Ranking:
+def parse_tagged(answer: str, count: int) -> Order:
     """Return the order that ReasonRank's answer gives: all numbers between ``<answer>`` and ``</answer>``.
 
     As its authors' code: without a whole thought and answer they are those after the last ``<answer>``, without one
@@ -206,14 +206,14 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text)  # ［１］ and ① are numbers too
 
 
-def _ranking(identifiers: Sequence[str], count: int) -> Ranking:
+def _ranking(identifiers: Sequence[str], count: int) -> Order:
     numbers = [int(identifier) - 1 for identifier in identifiers]
     named = [number for number in dict.fromkeys(numbers) if 0 <= number < count]
     order = named + sorted(set(range(count)).difference(named))
-    return Ranking(order, numbers == order, bool(named))
+    return Order(order, numbers == order, bool(named))
 
 
-def parse_last_line(answer: str, count: int) -> Ranking:
+def parse_last_line(answer: str, count: int) -> Order:
     """Return the order that the last line of a reasoning answer gives: a permutation of ``count`` documents.
 
     As Rank-K's rerank.py: ``>`` and ``=`` separate the numbers, so that ties keep the order in which they are named;
@@ -228,7 +228,7 @@ def parse_last_line(answer: str, count: int) -> Ranking:
             break
         if 0 <= number < count:
             named.append(number)
-    return Ranking(named + sorted(set(range(count)).difference(named)), len(named) == count, bool(named))
+    return Order(named + sorted(set(range(count)).difference(named)), len(named) == count, bool(named))
 
 
 READERS = {  # how answers are read, by a form's ``answer``

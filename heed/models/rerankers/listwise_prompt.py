@@ -28,7 +28,7 @@ IDENTIFIER = re.compile(r"\[\s*(\d+)\s*\]")
 
 
 @dataclass(frozen=True)
-class Form:
+class Style:
     """The rules of a prompt's authors that differ from rank_llm's.
 
     ``answer`` is the name of the function that reads the ranking, in :data:`heed.models.rerankers.listwise.READERS`.
@@ -62,7 +62,7 @@ class Pieces:
     between: str = ""
     thought: int = 0
     multiples: bool = False
-    form: Form = Form()
+    form: Style = Style()
 
 
 # by name; the file says where each comes from, and no character may change
@@ -136,7 +136,7 @@ def passage(model: Model, document: Document, words: int) -> str:
     A table is cut between rows, and keeps its lines; other text becomes one line. The form of the model's prompt may
     say otherwise.
     """
-    form = PROMPTS[model.prompt].form if model.prompt in PROMPTS else Form()
+    form = PROMPTS[model.prompt].form if model.prompt in PROMPTS else Style()
     part = document.text
     if document.is_table:
         part = fit(part, words - _count(document_text(model, document.title, "")), _count)

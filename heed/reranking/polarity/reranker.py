@@ -31,7 +31,7 @@ Doubles = NDArray[np.float64]
 SCALE = 5  # the rank of the score that a part is divided by: the highest alone would rest on one document
 
 
-class Settings(NamedTuple):
+class Weighting(NamedTuple):
     """Weights of the parts beside the query's 1, and how many documents and terms ``like`` is made of.
 
     The numbers are chosen on whole topics left out: ``python -m benchmarks.polarity``.
@@ -44,15 +44,15 @@ class Settings(NamedTuple):
     terms: int
 
 
-TEXT_SETTINGS = Settings(asked_for=0.6, excluded=0.6, like=1.0, examples=10, terms=20)
-TABLE_SETTINGS = Settings(asked_for=1.0, excluded=2.5, like=1.0, examples=15, terms=30)
+TEXT_SETTINGS = Weighting(asked_for=0.6, excluded=0.6, like=1.0, examples=10, terms=20)
+TABLE_SETTINGS = Weighting(asked_for=1.0, excluded=2.5, like=1.0, examples=15, terms=30)
 WHOLE = {FIELD: 1.0}
 WITH_CAPTION = {FIELD: 1.0, "caption": 1.0}
 TEXT_FIELDS = {"query": WHOLE, "asked": WHOLE, "excluded": WHOLE}  # where a part's terms are searched, with weights
 TABLE_FIELDS = {"query": WITH_CAPTION, "asked": {**WITH_CAPTION, "header": 1.0}, "excluded": WITH_CAPTION}
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """One part of the score: its ``weight``, below 0 against a document, and what it adds for each document.
 
     ``scale`` is what BM25 of the terms is divided by, ``values`` is weight · BM25 / scale, shape ``(documents,)``.
@@ -70,7 +70,7 @@ class Polarity:
 
     name = "polarity"
 
-    def __init__(self, bm25: Bm25, settings: Settings | None = None) -> None:
+    def __init__(self, bm25: Bm25, settings: Weighting | None = None) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         tables = bm25.corpus.documents.tabular
         self._bm25, self._chosen = bm25, settings
@@ -119,7 +119,7 @@ class Polarity:
         scores: list[float] = _total(self.parts(query, documents)).tolist()
         return scores
 
-    def parts(self, query: Query, documents: Sequence[Document]) -> list[Part]:
+    def parts(self, query: Query, documents: Sequence[Document]) -> list[ScorePart]:
         """Return the parts of the score, those that the topic has."""
         if query.instruction:
             warn_without_cues(query.lang)
@@ -137,7 +137,7 @@ class Polarity:
             parts.append(self._part("like", self._settings.like, self._best_terms(_total(parts), documents), WHOLE))
         return parts
 
-    def term_values(self, part: Part, docid: str) -> dict[Term, float]:
+    def term_values(self, part: ScorePart, docid: str) -> dict[Term, float]:
         """Return the value that each of a part's terms adds to a document's score; their sum is the part's value."""
         document, searcher, share = Subset([docid]), self._bm25.searcher, part.weight / part.scale
         return {term: share * searcher.score({term: weight}, document)[docid] for term, weight in part.terms.items()}
@@ -146,12 +146,12 @@ class Polarity:
         """Return the terms of ``text`` as the index holds them."""
         return self._bm25.searcher.terms(text)
 
-    def _part(self, name: str, weight: float, terms: Mapping[str, float], fields: Mapping[str, float]) -> Part:
+    def _part(self, name: str, weight: float, terms: Mapping[str, float], fields: Mapping[str, float]) -> ScorePart:
         weighted = {(field, term): boost * terms[term] for field, boost in fields.items() for term in terms}
         scores = np.array(self._bm25.searcher.scores(weighted, self._subset), np.float64)
         highest = np.sort(scores)[-SCALE:]  # of a pool of fewer documents, or matches, the best one counts
         scale = float(highest[0] if len(highest) == SCALE and highest[0] else highest.max(initial=0.0)) or 1.0
-        return Part(name, weight, weighted, scale, weight * (scores / scale))
+        return ScorePart(name, weight, weighted, scale, weight * (scores / scale))
 
     def _best_terms(self, scores: Doubles, documents: Sequence[Document]) -> Weights:
         """Return the heaviest terms of the documents with the highest scores, each weighted by its score."""
@@ -172,9 +172,9 @@ class Polarity:
         self._vectors.update((docid, document_vector(bag, idf)) for docid, bag in zip(docids, bags, strict=True))
 
 
-def _over_copy(copy: IndexCopy, settings: Settings | None) -> Polarity:
+def _over_copy(copy: IndexCopy, settings: Weighting | None) -> Polarity:
     return Polarity(Bm25.over_copy(copy), settings)
 
 
-def _total(parts: Sequence[Part]) -> Doubles:
+def _total(parts: Sequence[ScorePart]) -> Doubles:
     return sum((part.values for part in parts[1:]), parts[0].values)

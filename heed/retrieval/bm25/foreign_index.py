@@ -38,7 +38,7 @@ class ForeignIndex(NamedTuple):
     has_vectors: bool
 
 
-class Comparison(NamedTuple):
+class IndexComparison(NamedTuple):
     """How documents of the collection are in an index.
 
     ``missing`` have text and are not in the index; ``compared`` documents were analysed, of which ``equal`` have the
@@ -58,7 +58,7 @@ class Comparison(NamedTuple):
 def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
     """Return the Lucene index in ``path`` for searching the documents of ``corpus``; nothing is written to ``path``.
 
-    The first time it is compared with the collection (:class:`Comparison`). Documents that the index lacks, and
+    The first time it is compared with the collection (:class:`IndexComparison`). Documents that the index lacks, and
     documents whose text differs there, are a warning. Raises :class:`DataError` for a folder without an index, an
     index with deleted, repeated or unknown documents, and one whose terms are not those of the language's analyser.
     """
@@ -72,7 +72,7 @@ def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
         "documents": corpus.documents.digest,
     }
     folder = ensure_folder(corpus.folder / f"bm25-{sha256[:16]}", recipe, partial(_build, path, corpus, heap))
-    facts = Comparison(**folder_note(folder).facts)
+    facts = IndexComparison(**folder_note(folder).facts)
     _log_comparison(path, sha256, facts, corpus)
     config: Config = {
         "sha256": sha256,
@@ -107,7 +107,7 @@ def _build(path: Path, corpus: Corpus, heap: str, folder: Path) -> Recipe:
         return _compared(path, reader, folder, corpus)._asdict()
 
 
-def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> Comparison:
+def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> IndexComparison:
     store, docids = corpus.documents, docids_of_index(reader, scratch)
     twice = [docid for docid, count in docids.items() if count > 1]
     if twice:
@@ -135,7 +135,7 @@ def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> Compari
         )
     unfound = _with_text(store, missing)
     equal, has_vectors = sum(each.equal for each in compared), terms.has_vectors(sample[0].docid)
-    return Comparison(reader.numDocs(), len(unfound), unfound[:SHOWN], len(compared), equal, share, has_vectors)
+    return IndexComparison(reader.numDocs(), len(unfound), unfound[:SHOWN], len(compared), equal, share, has_vectors)
 
 
 def _differences(docids: Iterable[str], store: DocumentStore) -> tuple[list[str], list[str]]:
@@ -171,7 +171,7 @@ def _sample(store: DocumentStore, missing: set[str]) -> Iterator[Document]:
                 yield document
 
 
-def _log_comparison(path: Path, sha256: str, facts: Comparison, corpus: Corpus) -> None:
+def _log_comparison(path: Path, sha256: str, facts: IndexComparison, corpus: Corpus) -> None:
     log.info(
         f"{path}: Lucene index of {facts.documents} documents, SHA-256 {sha256[:16]}…; {facts.equal} of "
         f"{facts.compared} compared have the terms of the analyser of {corpus.language.code}"

@@ -16,7 +16,7 @@ from heed.errors import DataError, fail
 from heed.files import digest, digest_json, write_bytes
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, timed, warn
-from heed.retrieval.dense.vector_files import Part, form_of, read_parts
+from heed.retrieval.dense.vector_files import VectorPart, form_of, read_parts
 from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, write_matrix
 from heed.reuse import NOTE, Recipe, ensure_folder, folder_note, recipe_version
 from heed.types import Document, Encoder, Matrix
@@ -29,7 +29,7 @@ LEAST, SAME = 0.99, 0.9999
 UNEVEN = 0.01  # by which a length may differ from what it should be: eight times the rounding of half precision
 
 
-class Comparison(NamedTuple):
+class VectorComparison(NamedTuple):
     """How vectors fit: their number and dimension, docids the collection lacks, the lowest cosine with the model."""
 
     vectors: int
@@ -71,7 +71,7 @@ class ForeignVectors:
         """Log how the vectors fit the collection and the model, if they were taken into ``folder``."""
         if not (folder / NOTE).is_file():
             return
-        facts = Comparison(**folder_note(folder).facts)
+        facts = VectorComparison(**folder_note(folder).facts)
         log.info(
             f"{self.path}: {facts.vectors} vectors of {facts.dimensions} dimensions ({self.form}), "
             f"SHA-256 {self.label}…; "
@@ -97,7 +97,7 @@ class ForeignVectors:
         shutil.rmtree(scratch)
         return comparison._asdict()
 
-    def _compared(self, store: DocumentStore, encoder: Encoder, folder: Path, scratch: Path) -> Comparison:
+    def _compared(self, store: DocumentStore, encoder: Encoder, folder: Path, scratch: Path) -> VectorComparison:
         rows = _Rows(self.path, read_parts(self.path, scratch))
         order, unknown = rows.ordered(store)
         chosen = sample(store, order, rows.starts)
@@ -116,13 +116,13 @@ class ForeignVectors:
         unit = bool(np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-3))
         _write(folder, rows, order, store, unit)
         count = sum(len(part.docids) for part in rows.parts)
-        return Comparison(count, ours.shape[1], len(unknown), unknown[:SHOWN], len(chosen), cosine)
+        return VectorComparison(count, ours.shape[1], len(unknown), unknown[:SHOWN], len(chosen), cosine)
 
 
 class _Rows:
     """The vectors of all parts, numbered through."""
 
-    def __init__(self, path: Path, parts: list[Part]) -> None:
+    def __init__(self, path: Path, parts: list[VectorPart]) -> None:
         """Take ``parts`` of the folder ``path``; :class:`DataError` where their dimensions differ."""
         widths = {part.rows.shape[1] for part in parts}
         if len(widths) != 1:

@@ -29,7 +29,7 @@ FLAT = struct.Struct("<4siqqq?iQ")
 Rows = NDArray[np.floating[Any]]
 
 
-class Part(NamedTuple):
+class VectorPart(NamedTuple):
     """Vectors of one file, one a row and perhaps mapped from disk, and their docids."""
 
     path: Path
@@ -37,15 +37,15 @@ class Part(NamedTuple):
     rows: Rows
 
 
-class Form(NamedTuple):
+class VectorForm(NamedTuple):
     """A form that vectors come in: the files of a folder that have it, and how they are read."""
 
     name: str
     files: Callable[[Path], list[Path]]
-    read: Callable[[list[Path], Path], Iterable[Part]]
+    read: Callable[[list[Path], Path], Iterable[VectorPart]]
 
 
-def form_of(folder: Path) -> Form:
+def form_of(folder: Path) -> VectorForm:
     """Return the form of the vectors in ``folder``; :class:`DataError` where there are none, or of several forms."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; expected one with vectors and docids")
@@ -60,7 +60,7 @@ def form_of(folder: Path) -> Form:
     return forms[0]
 
 
-def read_parts(folder: Path, scratch: Path) -> list[Part]:
+def read_parts(folder: Path, scratch: Path) -> list[VectorPart]:
     """Return the vectors in ``folder``; what cannot be mapped there is written to ``scratch`` first.
 
     Raises :class:`DataError` for what cannot be read, and for another number of docids than of vectors.
@@ -91,7 +91,7 @@ def _json_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.jsonl*") if unpacked_name(path).endswith(".jsonl") and path.is_file())
 
 
-def _read_npy(files: list[Path], scratch: Path) -> Iterator[Part]:
+def _read_npy(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
     path = files[0].with_name("docids.txt")
     if not path.is_file():
         raise DataError(
@@ -103,7 +103,7 @@ def _read_npy(files: list[Path], scratch: Path) -> Iterator[Part]:
             rows = np.lib.format.open_memmap(each, mode="r").view(np.ndarray)
         except (OSError, ValueError, EOFError) as error:
             raise DataError(f"{each}: no array of numbers in numpy's form ({error})") from error
-        yield Part(each, docids[taken : taken + len(rows)], rows)
+        yield VectorPart(each, docids[taken : taken + len(rows)], rows)
         taken += len(rows)
     if taken < len(docids):
         raise DataError(f"{path}: {len(docids)} docids for {taken} vectors; expected as many")
@@ -113,7 +113,7 @@ def _docids(path: Path) -> list[str]:
     return [line.strip() for _, line in read_lines(path)]
 
 
-def _read_parquet(files: list[Path], scratch: Path) -> Iterator[Part]:
+def _read_parquet(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
     import pyarrow
     import pyarrow.parquet
 
@@ -129,7 +129,7 @@ def _read_parquet(files: list[Path], scratch: Path) -> Iterator[Part]:
                         width = _write(out, _matrix(path, batch.column(columns[1])), width, path)
         except (OSError, pyarrow.ArrowException) as error:
             raise DataError(f"{path}: cannot be read as Parquet ({error})") from error
-        yield Part(path, docids, _mapped(scratch / path.name, width))
+        yield VectorPart(path, docids, _mapped(scratch / path.name, width))
 
 
 def _named(path: Path, names: Iterable[str], columns: list[str]) -> str:
@@ -149,7 +149,7 @@ def _matrix(path: Path, column: Any) -> Rows:
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float32).reshape(-1, width)
 
 
-def _read_json(files: list[Path], scratch: Path) -> Iterator[Part]:
+def _read_json(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
     for path in files:
         docids: list[str] = []
         width = 0
@@ -158,7 +158,7 @@ def _read_json(files: list[Path], scratch: Path) -> Iterator[Part]:
                 docid, vector = _record(path, line_no, line)
                 docids.append(docid)
                 width = _write(out, vector, width, Path(f"{path}, line {line_no}"))
-        yield Part(path, docids, _mapped(scratch / path.name, width))
+        yield VectorPart(path, docids, _mapped(scratch / path.name, width))
 
 
 def _record(path: Path, line_no: int, line: str) -> tuple[str, Rows]:
@@ -189,7 +189,7 @@ def _mapped(path: Path, width: int, start: int = 0) -> Rows:
     return np.memmap(path, dtype="<f4", mode="r", offset=start).view(np.ndarray).reshape(-1, width)
 
 
-def _read_faiss(files: list[Path], scratch: Path) -> Iterator[Part]:
+def _read_faiss(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
     """Map the vectors from the file; FAISS itself, which reads many kinds of index, is not asked."""
     path = files[0]
     with path.open("rb") as stream:
@@ -201,15 +201,15 @@ def _read_faiss(files: list[Path], scratch: Path) -> Iterator[Part]:
     _, width, count, *_, numbers = FLAT.unpack(header)
     if width < 1 or count < 0 or numbers != width * count or path.stat().st_size != FLAT.size + 4 * numbers:
         raise DataError(f"{path}: {count} vectors of {width} numbers do not fill the file; fetch it again")
-    yield Part(path, _docids(path.with_name("docid")), _mapped(path, width, FLAT.size))
+    yield VectorPart(path, _docids(path.with_name("docid")), _mapped(path, width, FLAT.size))
 
 
-def _read_pickled(files: list[Path], scratch: Path) -> Iterator[Part]:
+def _read_pickled(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
     """Let a process of its own read the pickles, which can run code, with a reader that makes arrays only."""
     outs = [(path, scratch / f"{path.name}.npy", scratch / f"{path.name}.json") for path in files]
     unpickle("vectors", outs, DataError)
     for path, rows, docids in outs:
-        yield Part(
+        yield VectorPart(
             path,
             parse_json(docids.read_text(encoding="utf-8")),
             np.lib.format.open_memmap(rows, mode="r").view(np.ndarray),
@@ -217,9 +217,9 @@ def _read_pickled(files: list[Path], scratch: Path) -> Iterator[Part]:
 
 
 FORMS = (
-    Form("npy", _ending(".npy"), _read_npy),
-    Form("Parquet", _ending(".parquet"), _read_parquet),
-    Form("a flat FAISS index with docid", _faiss_files, _read_faiss),
-    Form("JSON lines", _json_files, _read_json),
-    Form("pickles", _ending(".pkl", ".pickle", ".pt"), _read_pickled),
+    VectorForm("npy", _ending(".npy"), _read_npy),
+    VectorForm("Parquet", _ending(".parquet"), _read_parquet),
+    VectorForm("a flat FAISS index with docid", _faiss_files, _read_faiss),
+    VectorForm("JSON lines", _json_files, _read_json),
+    VectorForm("pickles", _ending(".pkl", ".pickle", ".pt"), _read_pickled),
 )

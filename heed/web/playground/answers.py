@@ -28,7 +28,7 @@ class Side(TypedDict):
     words: list[Words]
 
 
-class Answer(TypedDict):
+class LiveAnswer(TypedDict):
     """A system's answer to a topic as it is (``before``) and as it was changed (``after``).
 
     ``titles`` and ``grades`` (None: unjudged) are parallel to ``docids``; ``seconds`` is how long both took. A system
@@ -45,7 +45,7 @@ class Answer(TypedDict):
     seconds: float
 
 
-def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOWN) -> Answer:
+def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOWN) -> LiveAnswer:
     """Return the ranking of ``system`` for ``question``, beside its ranking for the topic as it is.
 
     Raises :class:`DataError` for an unknown topic or system and a condition that the topic does not have.
@@ -59,7 +59,7 @@ def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOW
     grades = explored.grades(topic, question.condition) or {}
     docids = [*dict.fromkeys([*ranked(after)[:shown], *ranked(before)[:shown], *sorted(grades)])]
     documents = live.documents.find(docids)
-    return Answer(
+    return LiveAnswer(
         system=system,
         explains=live.explains(system),
         docids=docids,

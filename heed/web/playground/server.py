@@ -80,7 +80,7 @@ def _explorer() -> Part:
     return Part(Markup(), style(), script(MAIN))
 
 
-class Server:
+class PlaygroundServer:
     """The routes over a tree of results folders and a file of flags."""
 
     def __init__(self, page: Callable[[], str], folders: Folders, flags: Flags) -> None:
