@@ -161,12 +161,10 @@ def _results(folder: Path) -> "Results":
     """Return the results of a folder; :class:`UsageError` where there are several below it."""
     from heed.report.results import read_tree
 
-    found = read_tree(folder)
-    results = [each for each in found if each.folder == "."] or found
+    folders = read_tree(folder)
+    results = [each for each in folders if each.folder == "."] or folders
     if len(results) > 1:
-        raise UsageError(
-            f"{folder}: has several results below it; give one: {brief([str(each.path) for each in found])}"
-        )
+        raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
     return results[0]
 
 

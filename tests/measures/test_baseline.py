@@ -35,7 +35,7 @@ def row_of(compared: AgainstBaseline, system: str, measure: str = "nDCG@20") -> 
     return row
 
 
-@pytest.mark.golden(program="SciPy 1.17.1", compared="p-values of differences to a baseline", systems=())
+@pytest.mark.golden(program="scipy 1.17.1", compared="p-values of differences to a baseline", systems=())
 @pytest.mark.parametrize("topics", [6, 12, 60])
 def test_p_values_are_those_of_scipy(topics: int) -> None:
     from scipy.stats import permutation_test, ttest_rel, wilcoxon
