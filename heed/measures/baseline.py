@@ -146,7 +146,7 @@ def against_baseline(
         raise UsageError(f"test: found {test!r}, expected t, or none for Fisher's and Wilcoxon's tests")
     names = list(dict.fromkeys(detail["system"] for detail in details))
     if not names:
-        raise UsageError("baseline: nothing was measured; give judgements")
+        raise UsageError("baseline: no values by topic to compare; give judgements, and run the command again")
     entries = {name: SystemEntry(system=name) for name in names} | {entry["system"]: entry for entry in systems}
     chosen, sentences = not baseline, list[str]()
     if chosen:
@@ -185,7 +185,7 @@ def against_baseline(
     main = _main_measures(rows)
     for row, _ in compared:
         if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]:
-            tested_with = len(groups[row["condition"], row["measure"]])
+            tested_with = sum(each["p"] is not None for each in groups[row["condition"], row["measure"]])
             sentences.append(_sentence(row, baseline, tested_with, lower_is_better(row["measure"], directions)))
     return AgainstBaseline(baseline, chosen, rows, sentences, [*_warnings(merits, compared, baseline, untested)])
 
@@ -252,6 +252,9 @@ def _warnings(
             f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
             "known; --across-pools (across_pools=True) tests all the same"
         )
+    had = {row["condition"] for row, _ in merits if row["system"] == baseline}
+    if lacking := [*dict.fromkeys(row["condition"] for row, _ in merits if row["condition"] not in had)]:
+        yield f"{baseline} has no figures under {brief(lacking)}: nothing is compared there"
     counts = {(row["system"], row["condition"], row["measure"]): len(values) for row, values in merits}
     fewer = [
         f"{row['system']}, {row['measure']}{_under(row['condition'])} ({len(sample)} of {most})"

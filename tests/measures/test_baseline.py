@@ -153,10 +153,12 @@ def test_a_sentence_says_where_interval_and_p_disagree() -> None:
 
 
 def test_topics_that_one_system_lacks_are_left_out_of_the_difference_and_said() -> None:
-    found = against_baseline([detail("b", [0.1] * 6), detail("s", [0.2] * 4)], firsts("b", "s"), "b")
+    details = [detail("b", [0.1] * 6), detail("s", [0.2] * 4), detail("s", [0.2] * 4, "AP", "query")]
+    found = against_baseline(details, firsts("b", "s"), "b")
     assert row_of(found, "s")["n"] == 4
     assert found.warnings == [
-        "differences are over the topics that both systems have, here not all: s, nDCG@20 under original (4 of 6)"
+        "b has no figures under query: nothing is compared there",
+        "differences are over the topics that both systems have, here not all: s, nDCG@20 under original (4 of 6)",
     ]
 
 
@@ -201,7 +203,7 @@ def test_the_command_compares_a_folder_by_its_own_figures(folder: Path, heed: He
     assert rows["mine", "AP"]["p"] == 1.0 and rows["mine", "AP"]["equal"] == 8
     assert "mine    original          nDCG@20   50.0  +25.0 [25.0, 25.0]     0.008  8/0/0\n" in result.stdout
     assert "mine ranks better than bm25 under original: nDCG@20 +25.0 [25.0, 25.0], p 0.008, 8 topics" in result.stdout
-    assert "mine: rescored bm25 to depth 10, 80 documents\n" in result.stdout
+    assert "mine: rescored bm25 to depth 10\n" in result.stdout
     assert " AP " not in result.stdout
     chosen, alias = compared(heed, folder, "--runs", "runs", "--measure", "map", "--test", "t")
     assert chosen["baseline"] == "bm25" and "after the fact" in chosen["sentences"][0]
@@ -289,12 +291,14 @@ def test_names_of_trec_eval_and_no_others_are_read() -> None:
         (("runs", "--qrels", "q"), "give both --qrels and --new-qrels"),
         (("runs", "x.run"), "runs: is a folder; give it alone"),
         (("x.run", "--baseline", "y.run"), "RUN… with --qrels"),
-        (("x.run", "y.run", "--qrels", "q", "--test", "t"), "--test: not used here; name a --baseline"),
-        (("x.run", "--qrels", "q", "--format", "csv"), "x.run: no such file"),
+        (("x.run", "--baseline", "x.run", "--qrels", "x.run", "--across-pools"), "--across-pools: not used here"),
+        (("x.run", "x.run", "--qrels", "q", "--test", "t"), "--test: not used here; name a --baseline"),
+        (("absent", "--qrels", "q"), "absent: no such file or folder"),
         ((), "expected a results folder, or RUN… with --qrels"),
     ],
 )
 def test_problems_are_reported_in_one_line(folder: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
+    (folder / "x.run").write_text("1 Q0 a 1 1.0 x\n")
     result = heed("pipelines.compare", *arguments, "--quiet")
     assert result.returncode == 1
     [line] = result.stderr.splitlines()
