@@ -190,14 +190,18 @@ def against_baseline(
     return AgainstBaseline(baseline, chosen, rows, sentences, [*_warnings(merits, compared, baseline, untested)])
 
 
+def _pool(entry: SystemEntry) -> str | None:
+    """Return the digest of the pool that a system rescored: None of a first stage, ``UNKNOWN`` where not known."""
+    is_first_stage = "pool" in entry and not (entry["pool"] or entry.get("first_stages"))
+    return None if is_first_stage else entry.get("pool") or UNKNOWN
+
+
 def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
     """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
-    pools = [entry.get("pool", UNKNOWN) for entry in (first, second)]
-    of_other = (
-        first["system"] in (second.get("first_stages") or ()),
-        second["system"] in (first.get("first_stages") or ()),
-    )
-    return None if None in pools or any(of_other) else pools[0] == pools[1] != UNKNOWN
+    if any(one["system"] in (other.get("first_stages") or ()) for one, other in ((first, second), (second, first))):
+        return None
+    pools = _pool(first), _pool(second)
+    return None if None in pools else pools[0] == pools[1] != UNKNOWN
 
 
 def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
@@ -208,7 +212,7 @@ def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEnt
     main = _main_measures(details)
     condition = next((name for name in ("original", "query") if name in main), next(iter(main), ""))
     column = [each for each in details if (each["condition"], each["measure"]) == (condition, main.get(condition))]
-    pools = {name: entry.get("pool", UNKNOWN) for name, entry in entries.items()}
+    pools = {name: _pool(entry) for name, entry in entries.items()}
     ranks = {None: 2, UNKNOWN: 1}
     best = max(column or details, key=lambda each: (ranks.get(pools[each["system"]], 0), each["value"]))
     kind = "first stage" if pools[best["system"]] is None else "system"

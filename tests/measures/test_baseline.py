@@ -105,6 +105,7 @@ def test_two_rerankers_are_tested_over_one_pool_or_on_request() -> None:
         {"system": "same", "first_stages": ["bm25"], "pool": "p"},
         {"system": "other", "first_stages": ["lsa"], "pool": "q"},
         {"system": "old"},
+        {"system": "half", "first_stages": ["lsa"], "pool": None},
     ]
     details = [detail(entry["system"], [place / 10] * 9) for place, entry in enumerate(entries)]
 
@@ -113,14 +114,18 @@ def test_two_rerankers_are_tested_over_one_pool_or_on_request() -> None:
         return {row["system"]: (row["same_pool"], row["p"] is not None) for row in found.rows}
 
     tested = {"bm25": (None, True), "lsa": (None, True), "base": (None, False), "same": (True, True)}
-    assert same_pools("base") == tested | {"other": (False, False), "old": (False, False)}
-    assert same_pools("base", across_pools=True) == tested | {"other": (False, True), "old": (False, True)}
+    assert same_pools("base") == tested | {"other": (False, False), "old": (False, False), "half": (False, False)}
+    assert same_pools("base", across_pools=True) == tested | {
+        "other": (False, True),
+        "old": (False, True),
+        "half": (False, True),
+    }
     assert set(same_pools("bm25").values()) == {(None, True), (None, False)}  # it is a first stage
     found = against_baseline(details, entries, "base")
     assert row_of(found, "other")["difference"] == pytest.approx(0.2)  # it stands beside them, untested
     [warning] = found.warnings
-    assert warning.startswith("other, old: not tested against base") and "--across-pools" in warning
-    assert not any(sentence.startswith(("other", "old")) for sentence in found.sentences)
+    assert warning.startswith("other, old, half: not tested against base") and "--across-pools" in warning
+    assert not any(sentence.startswith(("other", "old", "half")) for sentence in found.sentences)
     assert all("Holm over 3 systems" in sentence for sentence in found.sentences)
 
 
