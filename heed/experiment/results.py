@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 from heed.errors import UsageError
 from heed.experiment.runs import data_frame
 from heed.measures.pairwise import P_MRR
-from heed.measures.summary import ABSENT, LABELS, Detail, Row, Shift, cells, printed, rows_of, summary_of, table
+from heed.measures.summary import (
+    ABSENT,
+    LABELS,
+    Detail,
+    Row,
+    Shift,
+    SystemEntry,
+    cells,
+    printed,
+    rows_of,
+    summary_of,
+    table,
+)
 from heed.notebook import html_table
 from heed.progress import brief
 
@@ -25,7 +37,7 @@ class Results:
     """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1).
 
     ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
-    ``unanswered`` the number of replies by system that are no answers.
+    ``systems`` say what each system rescored.
     """
 
     collection: str
@@ -33,7 +45,7 @@ class Results:
     details: Sequence[Detail]
     warnings: Sequence[str] = ()
     lower_is_better: Mapping[str, bool] = field(default_factory=dict)
-    unanswered: Mapping[str, int] = field(default_factory=dict)
+    systems: Sequence[SystemEntry] = ()
 
     def __repr__(self) -> str:
         """Return collection and systems; ``print`` shows the measures."""
@@ -60,8 +72,7 @@ class Results:
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
         summary = summary_of(self.collection, self.subset, self.rows, self.warnings, self.lower_is_better)
-        systems = [{"system": name, "unanswered": number} for name, number in self.unanswered.items() if number]
-        return summary | {"systems": systems} if systems else summary
+        return summary | {"systems": [*self.systems]} if self.systems else summary
 
     def value(self, system: str, condition: str, measure: str) -> float:
         """Return one figure; KeyError if there is none."""
@@ -113,7 +124,7 @@ class Results:
 
         rows, details, warnings = self.rows, [*self.details], [*self.warnings]
         about = (".", self.collection, self.subset, rows, details, [*shifts], warnings, path)
-        return FolderResults(*about, lower_is_better=self.lower_is_better)
+        return FolderResults(*about, lower_is_better=self.lower_is_better, systems=self.systems)
 
 
 def _figure(cell: str) -> float:
