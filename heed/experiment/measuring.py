@@ -65,15 +65,17 @@ def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:
 def refresh(runs: Path) -> None:
     """Measure the systems of results folders at and below ``runs`` again where they are not those that were measured.
 
-    So a system whose files were deleted is gone, and one whose files were moved back is there. Folders of version
-    0.3.0, whose ``topics.json`` says too little, stay as they are. Raises :class:`DataError` while another process
-    writes there.
+    So a system whose files were deleted is gone, and one whose files were moved back is there. Folders without any run,
+    and those of version 0.3.0, whose ``topics.json`` says too little, stay as they are. Raises :class:`DataError` while
+    another process writes there.
     """
     for path in sorted(runs.rglob(str(RESULTS))):
         folder = path.parent.parent
         note, inputs = read_note(path), read_topics_file(folder)
         there = {name: {each: file.sha256 for each, file in files.items()} for name, files in runs_in(folder).items()}
-        if note and inputs and inputs.size is not None and not (note.finished and note.recipe.get("runs") == there):
+        if not (note and inputs and inputs.size is not None and there):
+            continue
+        if not note.finished or note.recipe.get("runs") != there:
             log.info(f"{folder}: its runs are not those that were measured; measured again")
             with locked(folder):
                 settle(folder)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from drinks import Twice, Words, collection
 
-from heed import Collection, DataError, Document, Documents, Experiment, Query, Results, UsageError
+from heed import Collection, DataError, Document, Documents, Experiment, Query, Results, UsageError, measure
 from heed.experiment.measuring import refresh
 from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
@@ -229,3 +229,25 @@ def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
     note.write_text('{"recipe": {"runs": {}}, "files": {}}')
     refresh(tmp_path / DRINKS)
     assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("importable", [True, False])
+def test_figures_by_ones_own_measure_are_kept_where_it_cannot_be_imported(
+    tmp_path: Path, importable: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judging = collection().judging.also(
+        ["own_length:length" if importable else measure("length")(lambda run, qrels: {"1": len(run["1"])})]
+    )
+    evaluate(tmp_path, Words(), Twice(), of=collection(judging=judging))
+    evaluate(tmp_path, Over(), Words(), of=collection(judging=judging))
+    folder = tmp_path / DRINKS
+    before = {row["system"]: row["value"] for row in read_tree(folder)[0].rows if row["measure"] == "length"}
+    assert before == {"twice": 3, "words": 3, "over": 3}
+    for path in folder.glob("over.*"):
+        path.rename(folder / path.name.replace("over", "elsewhere"))
+    (folder / "twice.query.run").unlink()
+    refresh(folder)
+    after = {row["system"]: row["value"] for row in read_tree(folder)[0].rows if row["measure"] == "length"}
+    assert after == ({"twice": 3, "words": 3} if importable else {"words": 3})
+    said = "length: cannot be imported here, so that twice have no values; run their command"
+    assert (said in capsys.readouterr().err) != importable

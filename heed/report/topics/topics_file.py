@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -72,12 +73,10 @@ class TopicsFile(msgspec.Struct):
     def judging(self) -> tuple[Judging, list[str]]:
         """Return judgements and measures, and the names of those measures that cannot be imported."""
         found: dict[str, str | Measure] = {}
-        missing = []
         for name, place in self.own.items():
-            try:
-                found[name] = as_measure(place)
-            except UsageError:
-                missing.append(name)
+            with suppress(UsageError):
+                found |= {name: as_measure(place)} if place else {}
+        missing = [name for name in self.own if name not in found]
 
         def measures(names: Sequence[str]) -> tuple[str | Measure, ...]:
             return tuple(found.get(name, name) for name in names if name not in missing)
