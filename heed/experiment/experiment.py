@@ -19,7 +19,7 @@ from heed.experiment.manifest import manifest
 from heed.experiment.measuring import results_of, warnings_of
 from heed.experiment.pools import POOL, fused, pool_of_runs, published_pool
 from heed.experiment.results import Results
-from heed.experiment.run_files import Place, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
+from heed.experiment.run_files import Destination, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
@@ -95,7 +95,7 @@ class Experiment:
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
         self._pool: Recipe = {}  # where the last pool came from, for the manifest
-        self._given: dict[str, str] = {}  # how systems were asked for, by their names
+        self._spellings: dict[str, str] = {}  # how systems were asked for, by their names
         self._pools: dict[str, Recipe] = {}  # of which runs a pool was made, by its digest
 
     def __enter__(self) -> Self:
@@ -170,17 +170,17 @@ class Experiment:
     def retriever(self, system: str | Retriever | Encoder) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
         with self._working():
-            return self._as_given(self._systems.retriever(system), system)
+            return self._spelled(self._systems.retriever(system), system)
 
     def reranker(self, system: str | Reranker) -> Reranker:
         """Return the reranker of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
         with self._working():
-            return self._as_given(self._systems.reranker(system), system)
+            return self._spelled(self._systems.reranker(system), system)
 
-    def _as_given(self, system: Made, given: object) -> Made:
+    def _spelled(self, system: Made, spelling: object) -> Made:
         """Return a system, whose name is kept with the text that it was given as."""
-        if isinstance(given, str):
-            self._given[system.name] = re.sub(r"^[\w.+@:-]+=", "", given)
+        if isinstance(spelling, str):
+            self._spellings[system.name] = re.sub(r"^[\w.+@:-]+=", "", spelling)
         return system
 
     def search(
@@ -221,7 +221,8 @@ class Experiment:
             retriever = self.retriever(system)
             digest, depth, left_out = self.documents.digest, self.depth, self._left_out
             return self._runs_of(
-                retriever, lambda place, queries: search_to_file(place, retriever, queries, depth, digest, left_out)
+                retriever,
+                lambda destination, queries: search_to_file(destination, retriever, queries, depth, digest, left_out),
             )
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
@@ -272,7 +273,7 @@ class Experiment:
         """
         with self._working():
             reranker = self.reranker(system)
-            pool = self._kept(reranker.name, self._pooled(candidates, depth))
+            pool = self._earlier_pool(reranker.name, self._pooled(candidates, depth))
             pooled = self._without_own(pool)
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
@@ -285,14 +286,14 @@ class Experiment:
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
             return self._runs_of(
-                reranker, lambda place, queries: rescore_to_file(place, reranker, queries, documents, facts)
+                reranker, lambda destination, queries: rescore_to_file(destination, reranker, queries, documents, facts)
             )
 
     def _without_own(self, pool: Pool) -> dict[str, Sequence[str]]:
-        own = {qid: [docid for docid in pool[qid] if docid != qid] for qid in self._left_out & pool.keys()}
-        return {**pool, **own}
+        lists = {qid: [docid for docid in pool[qid] if docid != qid] for qid in self._left_out & pool.keys()}
+        return {**pool, **lists}
 
-    def _kept(self, name: str, pool: Pool) -> Pool:
+    def _earlier_pool(self, name: str, pool: Pool) -> Pool:
         """Return the pool of a reranker's finished runs where only further conditions are asked for, else ``pool``."""
         facts, finished, ledger = self._pools.get(digest_json(pool)), self._ledger.of(name), self._ledger
         if not facts or not finished:
@@ -374,16 +375,16 @@ class Experiment:
         return results
 
     def _runs_of(
-        self, system: Retriever | Reranker, run_file: Callable[[Place, Sequence[Query]], RunFile]
+        self, system: Retriever | Reranker, run_file: Callable[[Destination, Sequence[Query]], RunFile]
     ) -> SystemRuns:
         """Return the runs of a system that ``run_file`` writes, or uses again, under each condition; close it then."""
         files: dict[str, RunFile] = {}
         with closed(system):
             for condition in self.conditions:
-                place = partial(self._ledger.place, system.name, condition)
-                file = files[condition] = run_file(place, self._queries(condition))
-                whole, given = condition == self.conditions[-1], self._given.get(system.name, "SYSTEM")
-                self._ledger.enter(system.name, files, whole, given)
+                destination = partial(self._ledger.destination, system.name, condition)
+                file = files[condition] = run_file(destination, self._queries(condition))
+                whole, spelling = condition == self.conditions[-1], self._spellings.get(system.name, "SYSTEM")
+                self._ledger.enter(system.name, files, whole, spelling)
                 if file.reused:
                     log.info(f"{file.path}: used again")
         return SystemRuns(system.name, manifest_entry(system), files)

@@ -34,7 +34,7 @@ class Ledger(NamedTuple):
     documents: str
     topics: Mapping[str, str]
 
-    def place(self, name: str, condition: str, recipe: Recipe, facts: Recipe) -> Path:
+    def destination(self, name: str, condition: str, recipe: Recipe, facts: Recipe) -> Path:
         """Return where the run of ``recipe`` is finished, else where it is to be made; its note gets the ``facts``."""
         path = self.folder / f"{name}.{condition}.run"
         new = self.folder / NEW / digest_json(recipe)[:16] / path.name
@@ -50,28 +50,26 @@ class Ledger(NamedTuple):
             shutil.copyfile(older, journal)
         return new
 
-    def enter(self, name: str, made: Mapping[str, RunFile], whole: bool, given: str = "SYSTEM") -> None:
-        """Move runs of a system that were ``made``, by condition, into the folder, and what they replace aside.
+    def enter(self, name: str, new: Mapping[str, RunFile], whole: bool, spelling: str = "SYSTEM") -> None:
+        """Move the ``new`` runs of a system, by condition, into the folder, and what they replace aside.
 
         Runs by other settings wait there until the ``whole`` system is made. They stay where the new ones have their
-        bytes, else all of the name move; one line says what differs. ``given`` is how the system was asked for.
+        bytes, else all of the name move; one line says what differs. ``spelling`` is how the system was asked for.
         """
         there = _paths(self.folder, name)
         notes = {condition: finished_note(path) for condition, path in there.items()}
         here = {condition for condition, note in notes.items() if note and self._has(note)}
-        recipe = next((file.note.recipe for file in made.values()), {})
+        recipe = next((file.note.recipe for file in new.values()), {})
         alike = {condition for condition in here if _is_alike(notes[condition], recipe)}
-        if not made or not (whole or alike == there.keys()):
+        if not new or not (whole or alike == there.keys()):
             return
-        again = made.keys() & there.keys()
-        same = {condition for condition in again if digest(there[condition]) == made[condition].sha256}
-        stays = (
-            here if again and same == again else alike
-        )  # a condition that was not made is as good as those that were
+        again = new.keys() & there.keys()
+        same = {condition for condition in again if digest(there[condition]) == new[condition].sha256}
+        stays = here if again and same == again else alike  # what is not made now is as good as what is
 
         def is_stale(condition: str, path: Path) -> bool:
-            if condition in made:
-                return condition not in same and not _is_replaced(path, notes[condition], made[condition].note.recipe)
+            if condition in new:
+                return condition not in same and not _is_replaced(path, notes[condition], new[condition].note.recipe)
             return notes[condition] is not None and condition not in stays
 
         stale = [condition for condition, path in there.items() if is_stale(condition, path)]
@@ -79,21 +77,21 @@ class Ledger(NamedTuple):
         if stale:
             aside = _aside(self.folder, name)
             for condition in again:
-                if made[condition].path == there[condition]:  # used again, so it is of the new ones too
-                    made[condition].path = _copied(there[condition], made[condition].note)
+                if new[condition].path == there[condition]:  # used again, so it is of the new ones too
+                    new[condition].path = _copied(there[condition], new[condition].note)
             moves = [(path, aside / path.name) for path in there.values()]
-            why = _difference(notes[stale[0]], made.get(stale[0], next(iter(made.values()))).note)
-            keep = f"to keep both in one report, give one of them a name: NAME={given}"
+            why = _difference(notes[stale[0]], new.get(stale[0], next(iter(new.values()))).note)
+            keep = f"to keep both in one report, give one of them a name: NAME={spelling}"
             log.warning(f"{name}: {why}; its earlier runs are in {aside}; {keep}")
-        new = [file for file in made.values() if file.path.parent != self.folder]
-        move(self.folder, moves + [(file.path, self.folder / file.path.name) for file in new])
-        for file in made.values():
+        staged = [file for file in new.values() if file.path.parent != self.folder]
+        move(self.folder, moves + [(file.path, self.folder / file.path.name) for file in staged])
+        for file in new.values():
             file.path = self.folder / file.path.name
 
-    def systems(self, held: Sequence[SystemRuns] = ()) -> list[SystemRuns]:
+    def systems(self, in_memory: Sequence[SystemRuns] = ()) -> list[SystemRuns]:
         """Return first stages, rerankers and systems made elsewhere, each by name, with all their runs in the folder.
 
-        Those that are ``held`` in memory are not read again. Runs of other documents and topics are moved aside.
+        Those that are ``in_memory`` are not read again. Runs of other documents and topics are moved aside.
         """
         of_folder = runs_in(self.folder)
         for name, files in [*of_folder.items()]:
@@ -103,7 +101,7 @@ class Ledger(NamedTuple):
                 move(self.folder, [(path, aside / path.name) for path in _paths(self.folder, name).values()])
                 log.warning(f"{name}: its runs are of other documents or topics; they are in {aside}")
         systems = {name: SystemRuns.of_files(name, files) for name, files in of_folder.items()}
-        systems |= {system.name: self.completed(system) for system in held if len(system)}
+        systems |= {system.name: self.completed(system) for system in in_memory if len(system)}
         known = {file.path for files in of_folder.values() for file in files.values()}
         unknown = [path for path in _paths(self.folder).values() if path not in known]
         if unknown:

@@ -31,11 +31,11 @@ def results_of(
     judging: Judging,
     systems: Sequence[SystemRuns],
     made_by: Recipe,
-    kept: Sequence[Detail] = (),
+    earlier_rows: Sequence[Detail] = (),
 ) -> Results:
     """Return the measures of ``systems``, written into ``folder`` with their ``inputs`` and the manifest ``made_by``.
 
-    ``kept`` are figures by measures that cannot be computed here.
+    ``earlier_rows`` are figures by measures that cannot be computed here.
     """
     from heed.report.page import write_page
     from heed.report.results import read_tree
@@ -52,7 +52,7 @@ def results_of(
     with timed("measures"), gathering([]) as warnings:
         moved = shifts(runs, judging, topics)
         remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
-        details = [*evaluate(runs, remembering, topics, inputs.size or 0), *kept]
+        details = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
     if used:
         write_note(folder / VALUES, Note(used, {}))
     about = inputs.collection, inputs.subset, details, (*inputs.warnings, *of_runs, *warnings)
@@ -69,7 +69,7 @@ def results_of(
 
 
 def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:
-    """Return what makes the runs of ``systems`` doubtful, by their notes."""
+    """Return the warnings in the notes of the runs of ``systems``."""
     files = (file for system in systems for file in system.files.values())
     return list(dict.fromkeys(warning for file in files for warning in file.note.facts.get("warnings", ())))
 
@@ -103,10 +103,10 @@ def _measure_again(folder: Path, inputs: TopicsFile, measured: Recipe) -> None:
     if others:
         warn(f"{brief(missing)}: cannot be imported here, so that {brief(others)} have no values; run their command")
     manifest = of_systems(read_manifest(folder), systems)
-    results_of(folder, inputs, judging, systems, manifest, [*_kept(folder, missing, same)])
+    results_of(folder, inputs, judging, systems, manifest, [*_earlier_rows(folder, missing, same)])
 
 
-def _kept(folder: Path, missing: Sequence[str], systems: set[str]) -> Iterator[Detail]:
+def _earlier_rows(folder: Path, missing: Sequence[str], systems: set[str]) -> Iterator[Detail]:
     """Yield the figures of ``systems`` by the ``missing`` measures, as they were computed."""
     path = folder / "per_topic.json"
     for row in json.loads(read_bytes(path))["rows"] if missing and path.exists() else ():

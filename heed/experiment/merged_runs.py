@@ -37,7 +37,7 @@ def add_merged(experiment: Experiment, by_language: Mapping[str, Sequence[System
 
 
 def _facts(of_system: Sequence[SystemRuns]) -> Recipe:
-    """Return what the merged runs of a system rescored, and what is doubtful of them; warn of the latter."""
+    """Return the facts of a system's merged runs: their pool, and replies that are no answers, which it warns of."""
     entries = [runs.entry for runs in of_system]
     name, count = entries[0]["system"], sum(entry["unanswered"] for entry in entries)
     line = f"{name}: replies that name no document: {count}, whose topics each language's results name"

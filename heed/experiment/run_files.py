@@ -20,7 +20,7 @@ from heed.reuse import Note, Recipe, ensure_file, note_of, recipe_version, write
 from heed.systems.by_name import manifest_entry
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, config_of, load
 
-Place = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
+Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
 
 
 class RunFile:
@@ -136,9 +136,14 @@ def run_to_file(path: Path, scores: Scores, name: str, recipe: Recipe, facts: Re
 
 
 def search_to_file(
-    place: Place, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, left_out: AbstractSet[str]
+    destination: Destination,
+    retriever: Retriever,
+    queries: Sequence[Query],
+    depth: int,
+    documents: str,
+    left_out: AbstractSet[str],
 ) -> RunFile:
-    """Return the ``depth`` best documents of each query, written where ``place`` says, or reused.
+    """Return the ``depth`` best documents of each query, written where ``destination`` says, or reused.
 
     ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
     """
@@ -150,13 +155,18 @@ def search_to_file(
             return {qid: top(scores, depth) for qid, scores in lists.items()} if left_out else lists
 
     own_ids = {"own ids left out": digest_json(sorted(left_out))} if left_out else {}
-    return _ensure(place, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, {}, search)
+    return _ensure(destination, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, {}, search)
 
 
 def rescore_to_file(
-    place: Place, reranker: Reranker, queries: Sequence[Query], documents: PoolDocuments, facts: Recipe, tag: str = ""
+    destination: Destination,
+    reranker: Reranker,
+    queries: Sequence[Query],
+    documents: PoolDocuments,
+    facts: Recipe,
+    tag: str = "",
 ) -> RunFile:
-    """Return the rescored pool of each query, written where ``place`` says, or reused; ``facts`` are of the pool.
+    """Return the rescored pool of each query, written where ``destination`` says, or reused; ``facts`` are of the pool.
 
     What a killed process has scored lies in ``.made`` beside the file, and is used if the inputs are the same.
     """
@@ -165,11 +175,11 @@ def rescore_to_file(
     def score(journal: Path) -> Scores:
         return rescore(reranker, queries, documents, journal, documents.digest)
 
-    return _ensure(place, reranker, queries, recipe, facts, score)
+    return _ensure(destination, reranker, queries, recipe, facts, score)
 
 
 def _ensure(
-    place: Place,
+    destination: Destination,
     system: Retriever | Reranker,
     queries: Sequence[Query],
     recipe: Config,
@@ -190,7 +200,7 @@ def _ensure(
         **recipe,
     }
     facts = facts if config else {**facts, "made_by": manifest_entry(system)}
-    file = RunFile(place(made_of, facts))
+    file = RunFile(destination(made_of, facts))
     path, journal = file.path, note_of(file.path).with_suffix(".partial")
 
     def doubts() -> list[str]:

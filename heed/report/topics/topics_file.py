@@ -44,7 +44,7 @@ class TopicsFile(msgspec.Struct):
     ``language`` is the documents' (ISO 639-3); ``store`` the path of the folder with their document store, from the
     results folder; ``documents`` their digest, ``size`` their number; ``qrels`` by condition, ``subtopics`` of those
     that have some; ``pairs`` of conditions that are compared, with the ``pair_measures`` and the condition ``reverse``
-    of each. ``own`` are the user's measures by name: where each is found as ``package.module:function``, or empty.
+    of each. ``own_measures`` are the user's measures by name, each with its ``package.module:function``, if it has one.
     ``queries`` is a digest of each condition's; the others are as in :class:`heed.measures.evaluate.Judging`. Folders
     of version 0.3.0 have no ``size`` and none of the fields after it.
     """
@@ -63,7 +63,7 @@ class TopicsFile(msgspec.Struct):
     measures: list[str] = []
     pair_measures: list[list[str]] = []
     reverse: list[str] = []
-    own: dict[str, str] = {}
+    own_measures: dict[str, str] = {}
     traps: dict[str, list[str]] = {}
     robust: bool = False
     types: list[str] = []
@@ -72,14 +72,14 @@ class TopicsFile(msgspec.Struct):
 
     def judging(self) -> tuple[Judging, list[str]]:
         """Return judgements and measures, and the names of those measures that cannot be imported."""
-        found: dict[str, str | Measure] = {}
-        for name, place in self.own.items():
+        imported: dict[str, str | Measure] = {}
+        for name, path in self.own_measures.items():
             with suppress(UsageError):
-                found |= {name: as_measure(place)} if place else {}
-        missing = [name for name in self.own if name not in found]
+                imported |= {name: as_measure(path)} if path else {}
+        missing = [name for name in self.own_measures if name not in imported]
 
         def measures(names: Sequence[str]) -> tuple[str | Measure, ...]:
-            return tuple(found.get(name, name) for name in names if name not in missing)
+            return tuple(imported.get(name, name) for name in names if name not in missing)
 
         qrels = {
             condition: {qid: self._grades(condition, qid, grades) for qid, grades in of_condition.items()}
@@ -126,7 +126,9 @@ def topics_file(
         measures=[str(measure) for measure in judging.measures],
         pair_measures=[[str(measure) for measure in pair.measures] for pair in judging.pairs],
         reverse=[pair.reverse for pair in judging.pairs],
-        own={each.name: _place(each) for each in judging.all_measures if isinstance(each, Measure) and each.is_own},
+        own_measures={
+            each.name: _path_of(each) for each in judging.all_measures if isinstance(each, Measure) and each.is_own
+        },
         traps={qid: sorted(docids) for qid, docids in judging.traps.items()},
         robust=judging.robust,
         types=[*judging.types],
@@ -135,14 +137,14 @@ def topics_file(
     )
 
 
-def _place(measure: Measure) -> str:
+def _path_of(measure: Measure) -> str:
     """Return where a measure of the user's own can be imported from; empty where it cannot."""
     name = f"{getattr(measure.function, '__module__', '')}:{getattr(measure.function, '__qualname__', '')}"
     try:
-        found = as_measure(name) if OBJECT.fullmatch(name) and not name.startswith("__main__:") else ""
+        imported = as_measure(name) if OBJECT.fullmatch(name) and not name.startswith("__main__:") else ""
     except UsageError:
         return ""
-    return name if isinstance(found, Measure) and found.name == measure.name else ""
+    return name if isinstance(imported, Measure) and imported.name == measure.name else ""
 
 
 def write_topics_file(folder: Path, inputs: TopicsFile) -> None:
