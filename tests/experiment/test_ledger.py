@@ -251,3 +251,43 @@ def test_figures_by_ones_own_measure_are_kept_where_it_cannot_be_imported(
     assert after == ({"twice": 3, "words": 3} if importable else {"words": 3})
     said = "length: cannot be imported here, so that twice have no values; run their command"
     assert (said in capsys.readouterr().err) != importable
+
+
+class Counted(Over):
+    """The same, which counts its topics and is stopped before one of them."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        super().__init__()
+        self.topics: list[str] = []
+        self._stop = stop
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        if len(self.topics) == self._stop:
+            raise KeyboardInterrupt
+        self.topics.append(f"{query.condition} {query.qid}")
+        return super().score(query, documents)
+
+
+@pytest.mark.parametrize("of_earlier_version", [False, True])
+def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(
+    tmp_path: Path, of_earlier_version: bool
+) -> None:
+    topics = [collection().topics[0]._replace(qid=qid) for qid in "12"]
+    of, whole = collection(topics=topics), Counted()
+    evaluate(tmp_path / "whole", Words(), whole, of=of)
+    evaluate(tmp_path, Words(), Over(), of=of, depth=1)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(tmp_path, Words(), Counted(stop=3), of=of)  # of the second condition one topic is done
+    assert (tmp_path / DRINKS / "over.query.run").read_text().count("\n") == 2  # the finished one is there yet
+    evaluate(tmp_path, Twice(), Over(), of=of, depth=2)  # over other documents
+    if of_earlier_version:
+        [journal] = (tmp_path / DRINKS).rglob("*.partial")
+        journal.rename(tmp_path / DRINKS / ".made" / journal.name)
+    again = Counted()
+    evaluate(tmp_path, Words(), again, of=of)
+    assert again.topics == whole.topics[3:]
+    for name in OVER:
+        assert (tmp_path / DRINKS / f"{name}.run").read_bytes() == (
+            tmp_path / "whole" / DRINKS / f"{name}.run"
+        ).read_bytes()
+    assert len(list((tmp_path / DRINKS / "earlier").glob("*/over.query.run"))) == 2
