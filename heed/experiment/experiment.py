@@ -1,7 +1,6 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
@@ -34,7 +33,7 @@ from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
-from heed.systems.by_name import Systems, manifest_entry, refuse_twins
+from heed.systems.by_name import Systems, manifest_entry, refuse_twins, split_name
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of, config_of
@@ -180,7 +179,7 @@ class Experiment:
     def _spelled(self, system: Made, spelling: object) -> Made:
         """Return a system, whose name is kept with the text that it was given as."""
         if isinstance(spelling, str):
-            self._spellings[system.name] = re.sub(r"^[\w.+@:-]+=", "", spelling)
+            self._spellings[system.name] = split_name(spelling)[1]
         return system
 
     def search(

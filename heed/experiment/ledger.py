@@ -15,13 +15,14 @@ from heed.experiment.run_files import RunFile, SystemRuns
 from heed.files import digest, digest_json, read_bytes, write_bytes, write_json
 from heed.progress import brief, log
 from heed.reuse import Note, Recipe, differences, note_of, read_note, write_note
+from heed.systems.user_objects import CODE
 from heed.types import CONDITIONS
 
 ASIDE = "earlier"
 NEW = Path(".made") / "new"  # runs that are being made, each in a folder named by its recipe
 MOVES = Path(".made") / "moves.json"
 OF_CONDITION = ("condition", "topics", "scores")  # what differs between the runs of one system
-LATER = ("module's code",)  # keys that the notes of earlier versions lack
+LATER = (CODE,)  # keys that the notes of earlier versions lack
 
 
 class Ledger(NamedTuple):
