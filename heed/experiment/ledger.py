@@ -155,10 +155,10 @@ def settle(folder: Path) -> None:
     """End the moves that a killed process began; give runs that somebody moved back their notes."""
     if (folder / MOVES).exists():
         _carry_out(folder)
-    for files in runs_in(folder).values():
-        for file in files.values():
-            if read_note(note_of(file.path)) != file.note:
-                write_note(note_of(file.path), file.note)
+    by_system = runs_in(folder) if (folder / ASIDE).exists() else {}
+    for file in (file for files in by_system.values() for file in files.values()):
+        if read_note(note_of(file.path)) != file.note:
+            write_note(note_of(file.path), file.note)
 
 
 def move(folder: Path, moves: Sequence[tuple[Path, Path]]) -> None:

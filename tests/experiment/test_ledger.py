@@ -10,7 +10,9 @@ import pytest
 from drinks import Twice, Words, collection
 
 from heed import Collection, DataError, Document, Documents, Experiment, Query, Results, UsageError, measure
+from heed.experiment import run_files
 from heed.experiment.measuring import refresh
+from heed.formats.trec_files import read_run
 from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
 
@@ -229,6 +231,14 @@ def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
     note.write_text('{"recipe": {"runs": {}}, "files": {}}')
     refresh(tmp_path / DRINKS)
     assert content(tmp_path) == before
+
+
+def test_runs_in_memory_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(tmp_path, Twice())
+    paths: list[str] = []
+    monkeypatch.setattr(run_files, "read_run", lambda path: paths.append(path.name) or read_run(path))
+    evaluate(tmp_path, Words(), Over())
+    assert sorted(paths) == [f"{name}.run" for name in TWICE]
 
 
 @pytest.mark.parametrize("importable", [True, False])
