@@ -1,8 +1,8 @@
 """Disturb every command and hold its results against an undisturbed run: ``python -m hardening.faults``.
 
-Each command of :mod:`hardening.jobs` is killed at random moments and started again until it ends, asked
-to stop, run on a full and on a read-only disk, run twice at once, and run again over damaged files.
-Afterwards its runs, summaries and reports must be the bytes of the undisturbed run, and nothing
+Each command of :mod:`hardening.jobs` is killed at random moments, some between two writes of their results, and started
+again until it ends, asked to stop, run on a full and on a read-only disk, run twice at once, and run again over damaged
+files. Afterwards its runs, summaries and reports must be the bytes of the undisturbed run, and nothing
 half-written may lie about. Prints what was done and found; exit status 1 if a fault was found.
 """
 
@@ -20,11 +20,13 @@ from typing import NamedTuple
 from hardening import judging
 from hardening.damage import damages
 from hardening.disks import disks
-from hardening.jobs import JOBS, Job, kill, left_over, results, run, size, start
+from hardening.jobs import AFTER, JOBS, Job, kill, left_over, results, run, size, start, without_note
+from hardening.moments import COUNT
 
 ALL = 1_000
 ANNOTATE = "annotate"  # a server; it is killed in a way of its own, see hardening.judging
-LONG = ("train", "trec", "infosearch", "report")  # left out of --quick: slow, or the way of neuclir and tables again
+# left out of --quick: slow, or the way of neuclir and tables again
+LONG = (*(job.name for job in AFTER[1:]), "train", "trec", "infosearch", "report")
 IN_A_ROW = 4  # kills before a command may end
 
 
@@ -38,12 +40,13 @@ class Found(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A job with its undisturbed results and how long they took."""
+    """A job with its undisturbed results, how long they took, and by how many writes below ``runs/``."""
 
     job: Job
     given: Path
     results: dict[str, str]
     seconds: float
+    writes: int
 
 
 def main() -> int:
@@ -80,8 +83,9 @@ def disturb(job: Job, place: Path, kills: int, options: argparse.Namespace) -> l
     job.prepare(given)
     whole = _fresh(given, place / "whole")
     started = time.perf_counter()
-    done = run(job, whole)
-    subject = Subject(job, given, results(whole), time.perf_counter() - started)
+    done = run(job, whole, 0 if job.moments else None)
+    writes = int((whole / COUNT).read_text()) if job.moments and not done.returncode else 0
+    subject = Subject(job, given, results(whole), time.perf_counter() - started, writes)
     if done.returncode or not subject.results:
         return [Found(job.name, problems=(f"undisturbed: status {done.returncode}, {done.stderr[-300:]}",))]
     found = []
@@ -124,8 +128,16 @@ def _fresh(given: Path, folder: Path) -> Path:
 def _killed(subject: Subject, folder: Path, chooser: random.Random, most: int) -> Found:
     """Killed up to ``most`` times, then run to its end."""
     _fresh(subject.given, folder)
-    kills = 0
+    kills, problems = 0, []
     while kills < most:
+        if subject.job.moments:
+            process = start(subject.job, folder, chooser.randint(1, subject.writes))
+            process.communicate()
+            problems += [f"{name} is without its note" for name in without_note(folder)]
+            if process.returncode == 0:
+                break
+            kills += 1
+            continue
         process = start(subject.job, folder)
         time.sleep(chooser.uniform(0, subject.seconds))
         if process.poll() is not None:
@@ -134,7 +146,7 @@ def _killed(subject: Subject, folder: Path, chooser: random.Random, most: int) -
         kill(process)
         process.communicate()
         kills += 1
-    return _ended(subject, folder, "kill", kills)
+    return _ended(subject, folder, "kill", kills, tuple(problems))
 
 
 def _ended(subject: Subject, folder: Path, what: str, times: int, problems: tuple[str, ...] = ()) -> Found:

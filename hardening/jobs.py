@@ -29,13 +29,15 @@ LEFT = (".part", ".old", ".partial")
 class Job(NamedTuple):
     """A command line; ``prepare`` puts what it needs into an empty folder before anything is disturbed.
 
-    ``settings`` are variables of its environment, for the folder in which it runs.
+    ``settings`` are variables of its environment, for the folder in which it runs. One with ``moments`` is killed
+    between two writes of its results, not at any time.
     """
 
     name: str
     command: tuple[str, ...]
     prepare: Callable[[Path], None] = lambda folder: None
     settings: Callable[[Path], dict[str, str]] = lambda folder: {}
+    moments: bool = False
 
 
 def _runs(folder: Path) -> None:
@@ -74,8 +76,56 @@ def _from_hub(folder: Path) -> dict[str, str]:
     return online(slow_hub().url, folder.resolve() / "runs")
 
 
+# Another command in the folder of an earlier one, whose finished runs stay.
+OVER = """
+class Over:
+    name, config = "over", {"version": 1}
+
+    def score(self, query, documents):
+        return [len({*query.text} & {*document.text}) for document in documents]
+"""
+FIRST = (
+    *("pipelines.trec", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--lang", "zho", "--retriever", "bm25"),
+    *("--qrels", str(QRELS / "original.qrels"), "--changed-qrels", str(QRELS / "changed.qrels"), "--name", "mine"),
+    *("--reranker", "over:Over", "--condition", "original"),
+)
+
+
+def _after_first(change: Callable[[Path], None] = lambda folder: None) -> Callable[[Path], None]:
+    """Return what runs the first command in a folder, and then makes a change there."""
+
+    def prepare(folder: Path) -> None:
+        for kind, name in (("documents", "docs"), ("topics", "topics")):
+            shutil.copyfile(ROOT / f"{kind}/{SAMPLE}/zho.jsonl", folder / f"{name}.jsonl")
+        (folder / "over.py").write_text(OVER)
+        done = run(Job("first", (*FIRST, "--condition", "changed")), folder)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        change(folder)
+
+    return prepare
+
+
+def _edit_class(folder: Path) -> None:
+    (folder / "over.py").write_text(OVER.replace("document.text", "document.title").replace("1}", "2}"))
+
+
+def _edit_documents(folder: Path) -> None:
+    lines = (folder / "docs.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (folder / "docs.jsonl").write_text("".join(lines[:-9]), "utf-8")
+
+
+BOTH = (*FIRST, "--condition", "changed")
+AFTER = (
+    Job("deeper", (*BOTH, "--rerank-depth", "10"), _after_first(), moments=True),
+    Job("added", (*BOTH, "--retriever", "lsa"), _after_first(), moments=True),
+    Job("condition", (*FIRST[:-1], "query"), _after_first(), moments=True),
+    Job("edited", BOTH, _after_first(_edit_class), moments=True),
+    Job("documents", BOTH, _after_first(_edit_documents), moments=True),
+)
 GIVEN = tuple(f"given/{system}.{condition}.run" for system in ("bm25", "lsa") for condition in ("original", "changed"))
 JOBS = (
+    *AFTER,
     Job("neuclir", ("pipelines.neuclir", "--lang", "zho", "--collection", "sample")),
     Job("trec", ("pipelines.trec", "--retriever", "bm25+rm3", "--reranker", "polarity", "--maxp", "60/20")),
     Job("tables", ("pipelines.tables", "--retriever", "bm25", "--retriever", "bm25+fields")),
@@ -137,10 +187,11 @@ def environment() -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
 
 
-def start(job: Job, folder: Path) -> "subprocess.Popen[str]":
-    """The command, begun in ``folder``, in a process group of its own."""
+def start(job: Job, folder: Path, moment: int | None = None) -> "subprocess.Popen[str]":
+    """The command, begun in ``folder``, in a process group of its own, killed before the write number ``moment``."""
+    counting = () if moment is None else ("hardening.moments", str(moment))
     return subprocess.Popen(
-        [sys.executable, "-m", *job.command],
+        [sys.executable, "-m", *counting, *job.command],
         cwd=folder,
         env=environment() | job.settings(folder),
         stdout=subprocess.DEVNULL,
@@ -150,9 +201,9 @@ def start(job: Job, folder: Path) -> "subprocess.Popen[str]":
     )
 
 
-def run(job: Job, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """The command, run to its end."""
-    process = start(job, folder)
+def run(job: Job, folder: Path, moment: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """The command, run to its end, or to the write number ``moment``."""
+    process = start(job, folder, moment)
     told = process.communicate()[1]
     return subprocess.CompletedProcess(process.args, process.returncode, "", told)
 
@@ -175,6 +226,14 @@ def results(folder: Path) -> dict[str, str]:
 def size(folder: Path, names: Mapping[str, str]) -> int:
     """Bytes of the files called ``names``."""
     return sum((folder / name).stat().st_size for name in names)
+
+
+def without_note(folder: Path) -> list[str]:
+    """Runs that lie without the note of their bytes: none may, whenever a process is killed."""
+    runs = [path for path in (folder / "runs").rglob("*.run") if ".made" not in path.parts]
+    notes = [(path, path.parent / ".made" / f"{path.name}.json") for path in runs]
+    digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in runs}
+    return [str(path) for path, note in notes if not note.exists() or digests[path] not in note.read_text()]
 
 
 def left_over(folder: Path) -> list[str]:

@@ -67,7 +67,7 @@ CHANGED = {  # how the log calls an input whose digest is in a recipe
     "topics": "the topics have changed",
     "queries": "the topics have changed",
     "pool": "the pool has changed",
-    "judging": "judgements or measures have changed",
+    "scores": "its scores have changed",
     "program": "Heed or an installed package has changed",
     "encoder": "the encoder has changed",
     "data": "the examples have changed",
@@ -117,8 +117,6 @@ def read_note(path: Path) -> Note | None:
     """Return the note in ``path``; None where there is none that can be read."""
     try:
         content = json.loads(read_bytes(path))
-        if "sha256" in content:  # a file's, of version 0.2.0
-            content = {"recipe": content["recipe"], "files": {path.stem: content["sha256"]}, **content.get("about", {})}
         recipe, files = dict(content.pop("recipe", {})), dict(content.pop("files", {}))
         return Note(recipe, files, finished=not content.pop("unfinished", False), facts=content)
     except (ValueError, KeyError, TypeError, AttributeError, HeedError):
@@ -138,7 +136,7 @@ def rebuild_reason(
     note = read_note(path)
     if note is None:
         return "rebuilding, its note cannot be read"
-    changes = _changes(note.recipe, json.loads(json.dumps(recipe)), names or {})
+    changes = differences(note.recipe, recipe, names or {})
     if changes:
         return f"rebuilding, {'; '.join(changes)}"
     if not note.finished:
@@ -150,13 +148,16 @@ def rebuild_reason(
     return f"rebuilding, not as it was left: {brief(other)}"
 
 
-def _changes(old: Recipe, new: Recipe, names: Mapping[str, str], parents: str = "") -> list[str]:
-    """Return in words each input and setting that differs between two recipes."""
-    changes = []
+def differences(old: Recipe, new: Recipe, names: Mapping[str, str], parents: str = "") -> list[str]:
+    """Return in words each input and setting that differs between two recipes; ``names`` as of :func:`rebuild_reason`.
+
+    ``parents`` are the keys, each with a dot, of the recipe that these are part of.
+    """
+    changes, new = [], json.loads(json.dumps(new))
     for key in sorted(old.keys() | new.keys()):
         before, after = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(after, dict):
-            changes += _changes(before, after, names, f"{parents}{key}.")
+            changes += differences(before, after, names, f"{parents}{key}.")
         elif before != after:
             known = f"{names[key]} has changed" if key in names else CHANGED.get(key)
             changes.append(_in_words(key, f"{parents.partition('.')[2]}{key}", known, before, after))
@@ -242,11 +243,10 @@ def folder_note(folder: Path) -> Note:
 
 
 class Made(NamedTuple):
-    """A file of :func:`ensure_file`: whether it was reused, its SHA-256, and the facts that ``build`` returned."""
+    """A file of :func:`ensure_file`: whether it was reused, and its note with the facts that ``build`` returned."""
 
     reused: bool
-    sha256: str
-    facts: Recipe
+    note: Note
 
 
 def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> Made:
@@ -258,14 +258,14 @@ def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: 
     reason = rebuild_reason(position, recipe, lambda: {path.name: digest(path)} if path.exists() else {})
     note = read_note(position) if reason is None and reuse else None
     if note:
-        return Made(True, note.files[path.name], note.facts)
+        return Made(True, note)
     if position.exists() and reason:
         log.info(f"{path}: {reason}")
     position.unlink(missing_ok=True)
     facts = build()
-    sha256 = digest(path)
-    write_note(position, Note(recipe, {path.name: sha256}, facts))
-    return Made(False, sha256, facts)
+    note = Note(recipe, {path.name: digest(path)}, facts)
+    write_note(position, note)
+    return Made(False, note)
 
 
 _read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # of folders whose digests were computed

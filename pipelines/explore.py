@@ -64,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
     from heed.web.guard import Access
     from heed.web.listening import listen
@@ -72,6 +73,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.web.playground.server import PlaygroundServer, served_page, served_policy
 
     check_server_options(options)
+    refresh(options.runs)
     results = read_tree(options.runs)
     flags = Flags(options.flags or options.runs / FILE)
     page = partial(served_page, results, options.runs, flags.path, _link(options.annotate))

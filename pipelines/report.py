@@ -66,6 +66,7 @@ def _page(text: str) -> Path:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.experiment.measuring import refresh
     from heed.report.page import write_page
     from heed.report.results import read_folders
     from heed.report.site import write_site
@@ -75,6 +76,8 @@ def _run(options: argparse.Namespace) -> None:
         raise UsageError("--html of several folders: give its file, as in --html report.html")
     if not options.site:
         refuse(options, ["title"], "it is the heading of --site")
+    for folder in options.runs:
+        refresh(folder)
     folders = read_folders(options.runs)
     for results in folders:
         for warning in results.warnings:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,11 +139,13 @@ def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
     with Experiment(collection, out=out, indexes=indexes) as experiment:
         experiment.command = shlex.join(["heed", *setting.arguments()])
         if setting.candidates:
-            return experiment.evaluate(experiment.rerank(setting.reranker, experiment.published_pool()))
-        searched = experiment.retrieve(setting.first_stage or setting.model)
-        if not setting.first_stage:
-            return experiment.evaluate(searched)
-        return experiment.evaluate([searched, experiment.rerank(setting.reranker, [searched], depth=FIRST_STAGE_DEPTH)])
+            systems = [experiment.rerank(setting.reranker, experiment.published_pool())]
+        else:
+            systems = [experiment.retrieve(setting.first_stage or setting.model)]
+        if setting.first_stage:
+            systems.append(experiment.rerank(setting.reranker, systems, depth=FIRST_STAGE_DEPTH))
+        results, names = experiment.evaluate(systems), {system.name for system in systems}
+    return replace(results, details=[each for each in results.details if each["system"] in names])
 
 
 def _verdicts(cells: "Sequence[ReproducedFigure]") -> str:

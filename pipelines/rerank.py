@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> None:
         reranker = _reranker(options, Corpus(indexes, store, lang), workers, pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         with closed(reranker):
-            file = rescore_to_file(options.out, reranker, queries, PoolDocuments(pooled, store), tag)
+            file = rescore_to_file(lambda *_: options.out, reranker, queries, PoolDocuments(pooled, store), {}, tag)
         state = "used again" if file.reused else "written"
         log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
 

@@ -1,52 +1,55 @@
 """An experiment over one collection: index, search, pool, rerank, measure, write."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.datasets.own_ids import own_documents, without_own
 from heed.errors import UsageError, fail
 from heed.experiment.hits import Hits, hits_of, look
+from heed.experiment.ledger import NEW, Ledger, settle
 from heed.experiment.manifest import manifest
-from heed.experiment.measuring import Scope, results_of
-from heed.experiment.pools import POOL, pool_of_runs, published_pool
+from heed.experiment.measuring import results_of, warnings_of
+from heed.experiment.pools import POOL, fused, pool_of_runs, published_pool
 from heed.experiment.results import Results
-from heed.experiment.run_files import RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
-from heed.experiment.stray_runs import move_aside
+from heed.experiment.run_files import Destination, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
 from heed.formats.pools import write_pool
-from heed.formats.trec_files import as_tag
 from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.own_measures import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
+from heed.report.topics.topics_file import topics_file
 from heed.reranking.maxp import Cut
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
-from heed.systems.by_name import Systems, manifest_entry, refuse_twins
+from heed.systems.by_name import Systems, manifest_entry, refuse_twins, split_name
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of, config_of
 from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
+Made = TypeVar("Made", Retriever, Reranker)
 
 
 class Experiment:
     """Runs systems over a collection, under each of its conditions, and measures them.
 
     What a command writes an experiment writes too, in the same places under the same names: runs, ``pool.jsonl``,
-    ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Results that an earlier run completed with the
-    same inputs and settings are reused. As a context manager it locks its folders, so that no other process
-    writes there meanwhile, and stops its workers at the end.
+    ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Runs that are finished there with the same inputs
+    and settings are reused; those of others go to ``earlier/`` in it. As a context manager it locks its folders, so
+    that no other process writes there meanwhile, and stops its workers at the end.
     """
 
     def __init__(
@@ -90,8 +93,9 @@ class Experiment:
         self._progress, self._keep_own_id = progress, keep_own_id
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
-        self._run_paths: set[Path] = set()
         self._pool: Recipe = {}  # where the last pool came from, for the manifest
+        self._spellings: dict[str, str] = {}  # how systems were asked for, by their names
+        self._pools: dict[str, Recipe] = {}  # of which runs a pool was made, by its digest
 
     def __enter__(self) -> Self:
         """Lock the folders of results and indexes until the end of the block."""
@@ -118,6 +122,7 @@ class Experiment:
         with locked(self.folder), locked(self._index), self._observed():
             self._locked = True
             try:
+                settle(self.folder)
                 yield
             finally:
                 self._locked = False
@@ -143,6 +148,11 @@ class Experiment:
         return set() if self._keep_own_id else own_documents(topics, self.documents, by_id)
 
     @cached_property
+    def _ledger(self) -> Ledger:
+        topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
+        return Ledger(self.folder, self.documents.digest, topics)
+
+    @cached_property
     def _workers(self) -> WorkerPool:
         return self._open.enter_context(open_pool(self._machine.workers, self._machine.device))
 
@@ -159,12 +169,18 @@ class Experiment:
     def retriever(self, system: str | Retriever | Encoder) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
         with self._working():
-            return self._systems.retriever(system)
+            return self._spelled(self._systems.retriever(system), system)
 
     def reranker(self, system: str | Reranker) -> Reranker:
         """Return the reranker of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
         with self._working():
-            return self._systems.reranker(system)
+            return self._spelled(self._systems.reranker(system), system)
+
+    def _spelled(self, system: Made, spelling: object) -> Made:
+        """Return a system, whose name is kept with the text that it was given as."""
+        if isinstance(spelling, str):
+            self._spellings[system.name] = split_name(spelling)[1]
+        return system
 
     def search(
         self,
@@ -201,24 +217,35 @@ class Experiment:
     def retrieve(self, system: str | Retriever | Encoder) -> SystemRuns:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
         with self._working():
-            retriever = self._systems.retriever(system)
+            retriever = self.retriever(system)
             digest, depth, left_out = self.documents.digest, self.depth, self._left_out
             return self._runs_of(
-                retriever, lambda path, queries: search_to_file(path, retriever, queries, depth, digest, left_out)
+                retriever,
+                lambda destination, queries: search_to_file(destination, retriever, queries, depth, digest, left_out),
             )
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
         """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
 
         A query has one pool under all its instructions, so that a reranker orders the same documents with
-        and without them. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written, and reused where it was
-        made of the same runs.
+        and without them: it is made of all finished runs that the systems have in the folder, also of conditions that
+        this experiment does not run. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written, and reused
+        where it was made of the same runs.
         """
         depth = self.depth if depth is None else depth
         _check_depth(depth)
         self._pool = {"from": "runs", "depth": depth}
         with self._working():
-            return pool_of_runs(self.folder / POOL, runs, self.collection.topics, depth)
+            systems = [self._ledger.completed(system) for system in runs]
+            pool = pool_of_runs(self.folder / POOL, systems, self.collection.topics, depth)
+            self._remember(pool, {system.name: [*system] for system in systems}, depth)
+        return pool
+
+    def _remember(self, pool: Pool, conditions: Mapping[str, Sequence[str]], depth: int) -> None:
+        """Note of which systems' runs, under which conditions, a pool was made."""
+        stages = sorted(conditions)
+        facts = {"first_stages": stages, "conditions": {name: [*conditions[name]] for name in stages}, "depth": depth}
+        self._pools[digest_json(pool)] = facts
 
     def published_pool(self) -> dict[str, list[str]]:
         """Return the candidates that came with the topics, written to ``pool.jsonl``.
@@ -244,9 +271,9 @@ class Experiment:
         Raises :class:`DataError` for a pool with documents that the collection does not have.
         """
         with self._working():
-            reranker = self._systems.reranker(system)
-            pooled = {**self._pooled(candidates, depth)}
-            pooled |= {qid: [docid for docid in pooled[qid] if docid != qid] for qid in self._left_out & pooled.keys()}
+            reranker = self.reranker(system)
+            pool = self._earlier_pool(reranker.name, self._pooled(candidates, depth))
+            pooled = self._without_own(pool)
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
@@ -257,7 +284,36 @@ class Experiment:
             by_cues = "'cues':" in str(config_of(reranker))  # also of one that the user named
             if by_cues or reranker.name.startswith(("polarity", "decompose:")):
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
-            return self._runs_of(reranker, lambda path, queries: rescore_to_file(path, reranker, queries, documents))
+            facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
+            return self._runs_of(
+                reranker, lambda destination, queries: rescore_to_file(destination, reranker, queries, documents, facts)
+            )
+
+    def _without_own(self, pool: Pool) -> dict[str, Sequence[str]]:
+        lists = {qid: [docid for docid in pool[qid] if docid != qid] for qid in self._left_out & pool.keys()}
+        return {**pool, **lists}
+
+    def _earlier_pool(self, name: str, pool: Pool) -> Pool:
+        """Return the pool of a reranker's finished runs where only further conditions are asked for, else ``pool``."""
+        facts, finished, ledger = self._pools.get(digest_json(pool)), self._ledger.of(name), self._ledger
+        if not facts or not finished:
+            return pool
+        note = next(iter(finished.values())).note
+        conditions = note.facts.get("conditions") or {key: [*finished] for key in facts["conditions"]}
+        pooled = {condition for names in conditions.values() for condition in names}
+        whole = finished.keys() <= set(self.conditions) and not set(self.conditions) <= pooled
+        depth = facts["depth"]
+        if whole or conditions.keys() != facts["conditions"].keys() or note.facts.get("depth", depth) != depth:
+            return pool
+        runs = {stage: ledger.of(stage) for stage in conditions}
+        files = {
+            stage: {each: runs[stage][each] for each in conditions[stage] if each in runs[stage]} for stage in runs
+        }
+        earlier = fused([SystemRuns.of_files(stage, files[stage]) for stage in files], self.collection.topics, depth)
+        if digest_json(self._without_own(earlier)) != note.recipe.get("pool"):
+            return pool
+        self._remember(earlier, conditions, depth)
+        return earlier
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
         if isinstance(candidates, SystemRuns):
@@ -269,12 +325,17 @@ class Experiment:
         return candidates
 
     def add(
-        self, name: str, runs: Mapping[str, Mapping[str, Mapping[str, float]]], config: Config | None = None
+        self,
+        name: str,
+        runs: Mapping[str, Mapping[str, Mapping[str, float]]],
+        config: Config | None = None,
+        facts: Recipe | None = None,
     ) -> SystemRuns:
         """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others.
 
-        ``config`` is what the manifest says of it, by default that it ran elsewhere. Raises :class:`UsageError` for a
-        name that no file can have, and for unknown conditions.
+        ``config`` is what the manifest says of it, by default that it ran elsewhere; ``facts`` are what
+        ``summary.json`` says of it, such as ``first_stages``. Raises :class:`UsageError` for a name that no file can
+        have, and for unknown conditions.
         """
         check_name(name)
         fail(
@@ -282,46 +343,51 @@ class Experiment:
             UsageError,
         )
         with self._working():
-            files = {
-                condition: run_to_file(self._path(name, condition), run, as_tag(f"{name}.{condition}"))
-                for condition, run in ((condition, without_own(run, self._left_out)) for condition, run in runs.items())
-            }
+            ledger, files = self._ledger, {}
+            for condition, run in runs.items():
+                path = self.folder / NEW / "added" / f"{name}.{condition}.run"
+                about = {"system": config, "condition": condition, "topics": ledger.topics[condition]}
+                recipe, scores = {**about, "documents": ledger.documents}, without_own(run, self._left_out)
+                files[condition] = run_to_file(path, scores, f"{name}.{condition}", recipe, facts or {})
+            ledger.enter(name, files, whole=True)
             return SystemRuns(name, config, files)
 
     def evaluate(self, systems: SystemRuns | Sequence[SystemRuns], measures: Sequence[AnyMeasure] = ()) -> Results:
-        """Return the measures of the systems' runs, written to ``summary.json``, ``report.html`` and so on.
+        """Return the measures of all systems in the folder, written to ``summary.json``, ``report.html`` and so on.
 
-        ``measures`` come beside the collection's own: names, such as ``P@5``, and functions of one's own (see
-        :func:`heed.measure`). Files that an earlier experiment wrote from the same runs, judgements, measures and
-        settings are reused, but not where a measure of one's own has no ``config``. Runs of other documents, topics or
-        settings that it left in the folder are moved to ``earlier/`` in it. Raises :class:`UsageError` for a measure
-        that is unknown or that the judgements do not allow.
+        These are ``systems`` and those that other experiments and commands have finished there over the same documents
+        and topics; runs of others are moved to ``earlier/`` in it. ``measures`` come beside the collection's own:
+        names, such as ``P@5``, and functions of one's own (see :func:`heed.measure`). Raises :class:`UsageError` for a
+        measure that is unknown or that the judgements do not allow.
         """
         systems = [systems] if isinstance(systems, SystemRuns | str) else systems
         expected = "expected runs, as retrieve and rerank return them"
         wrong = (each for each in systems if not isinstance(each, SystemRuns))
         fail((f"evaluate: found {each!r:.60}, {expected}" for each in wrong), UsageError)
         refuse_twins([system.name for system in systems])
-        judging, folder = self.collection.judging.also(measures), self.folder
+        collection = replace(self.collection, judging=self.collection.judging.also(measures))
         with self._working():
-            topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
-            move_aside(folder, self._run_paths, self.documents.digest, topics)
-            made_by = self._manifest(systems)
-            size = self.documents.count + self._missing
-            about = self.collection, judging, folder, self._index, self.documents.digest, size, self.warnings
-            scope = Scope(*about, {system.name: system.unanswered for system in systems})
-            results = results_of(scope, systems, made_by)
-        write_json(folder / "timings.json", self.timings)
+            ledger = self._ledger
+            systems = ledger.systems(systems)
+            store = os.path.relpath(self._index / "documents", self.folder)
+            size, of_runs = self.documents.count + self._missing, warnings_of(systems)
+            warnings = [warning for warning in self.warnings if warning not in of_runs]
+            inputs = topics_file(collection, store, ledger.documents, size, {**ledger.topics}, warnings)
+            results = results_of(self.folder, inputs, collection.judging, systems, self._manifest(systems))
+        write_json(self.folder / "timings.json", self.timings)
         return results
 
     def _runs_of(
-        self, system: Retriever | Reranker, run_file: Callable[[Path, Sequence[Query]], RunFile]
+        self, system: Retriever | Reranker, run_file: Callable[[Destination, Sequence[Query]], RunFile]
     ) -> SystemRuns:
         """Return the runs of a system that ``run_file`` writes, or uses again, under each condition; close it then."""
-        files = {}
+        files: dict[str, RunFile] = {}
         with closed(system):
             for condition in self.conditions:
-                file = files[condition] = run_file(self._path(system.name, condition), self._queries(condition))
+                destination = partial(self._ledger.destination, system.name, condition)
+                file = files[condition] = run_file(destination, self._queries(condition))
+                whole, spelling = condition == self.conditions[-1], self._spellings.get(system.name, "SYSTEM")
+                self._ledger.enter(system.name, files, whole, spelling)
                 if file.reused:
                     log.info(f"{file.path}: used again")
         return SystemRuns(system.name, manifest_entry(system), files)
@@ -329,12 +395,6 @@ class Experiment:
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join
         return [topic.under(condition, join) for topic in self.collection.topics if topic.has(condition)]
-
-    def _path(self, name: str, condition: str) -> Path:
-        """Return where a run goes, noted as one of this experiment's."""
-        path = self.folder / f"{name}.{condition}.run"
-        self._run_paths.add(path)
-        return path
 
     def _manifest(self, systems: Sequence[SystemRuns]) -> Recipe:
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}

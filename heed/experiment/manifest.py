@@ -32,8 +32,7 @@ def manifest(
         "topics": digest_json(collection.topics),
         "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
     }
-    methods = [{"name": each.name, "parameters": each.config} for each in systems if each.config is not None]
-    return {
+    manifest = {
         "schema-version": SCHEMA,
         "run-version": __version__,
         "platform": _platform(),
@@ -41,11 +40,19 @@ def manifest(
         "method": {
             "automatic": True,
             "score ties": "score descending, then docid descending (trec_eval)",
-            "retrieval": methods,
         },
         "data": {"test collection": data},
-        "settings": {**settings, "made elsewhere": [each.name for each in systems if each.config is None]},
+        "settings": settings,
     }
+    return of_systems(manifest, systems)
+
+
+def of_systems(manifest: Recipe, systems: Sequence[SystemRuns]) -> Recipe:
+    """Return a manifest with ``systems`` as those that made its runs."""
+    methods = [{"name": each.name, "parameters": each.config} for each in systems if each.config is not None]
+    elsewhere = {"made elsewhere": [each.name for each in systems if each.config is None]}
+    method, settings = manifest.get("method") or {}, manifest.get("settings") or {}
+    return {**manifest, "method": {**method, "retrieval": methods}, "settings": {**settings, **elsewhere}}
 
 
 def write_manifest(path: Path, manifest: Recipe) -> None:

@@ -1,160 +1,138 @@
-"""The systems of an experiment measured: figures by topic, their means, and the report of both.
+"""The systems of a results folder measured: figures by topic, their means, and the report of both."""
 
-Files of results are used again where they come from the same inputs, down to the last file. Measures and pages take
-seconds, and change with the program: their recipe holds :func:`heed.reuse.program`, so that nothing of an older program
-is ever shown.
-"""
-
-import hashlib
 import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from heed.datasets.collection import Collection
-from heed.experiment.manifest import write_manifest
+from heed.experiment.ledger import Ledger, runs_in, settle
+from heed.experiment.manifest import of_systems, write_manifest
 from heed.experiment.results import Results
-from heed.experiment.run_files import SystemRuns, digests_of
-from heed.files import digest, read_bytes, write_json
-from heed.measures import Measure
-from heed.measures.evaluate import Judging, Runs, evaluate, shifts
-from heed.measures.summary import Detail, Shift, own_directions
-from heed.progress import log, timed, warn
-from heed.reuse import RESULTS, Note, Recipe, program, read_note, rebuild_reason, write_note
+from heed.experiment.run_files import SystemRuns
+from heed.files import digest_json, locked, read_bytes, write_json
+from heed.measures.definition import Measure
+from heed.measures.evaluate import Judging, evaluate, shifts
+from heed.measures.per_topic import PerTopic
+from heed.measures.summary import Detail, own_directions
+from heed.progress import brief, gathering, log, timed, warn
+from heed.report.manifest_reader import read_manifest
+from heed.report.topics.topics_file import TopicsFile, read_topics_file, write_topics_file
+from heed.reuse import RESULTS, Note, Recipe, read_note, write_note
 from heed.types import subtopics_of
 
-FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
-OF_RESULTS = ("summary.json", "per_topic.json")  # in folders below too, which the report shows
+VALUES = RESULTS.with_name("values.json")  # by measures of the user's own
 
 
-class Scope(NamedTuple):
-    """What is measured, and where: the collection, how it is judged, and the folders of results and of the index.
+def results_of(
+    folder: Path,
+    inputs: TopicsFile,
+    judging: Judging,
+    systems: Sequence[SystemRuns],
+    made_by: Recipe,
+    earlier_rows: Sequence[Detail] = (),
+) -> Results:
+    """Return the measures of ``systems``, written into ``folder`` with their ``inputs`` and the manifest ``made_by``.
 
-    ``documents`` is the digest of the collection's documents, ``size`` their number with those that are missing here;
-    ``warnings`` grows while systems are measured.
+    ``earlier_rows`` are figures by measures that cannot be computed here.
     """
-
-    collection: Collection
-    judging: Judging
-    folder: Path
-    index_folder: Path
-    documents: str
-    size: int
-    warnings: list[str]
-    unanswered: dict[str, int]  # of :class:`heed.experiment.results.Results`
-
-    def results(self, details: Sequence[Detail]) -> Results:
-        """Return figures by topic as results, with the warnings so far."""
-        directions = own_directions(self.judging.all_measures)
-        about = self.collection.name, self.collection.subset, details, tuple(self.warnings)
-        return Results(*about, directions, self.unanswered)
-
-
-def results_of(scope: Scope, systems: Sequence[SystemRuns], made_by: Recipe) -> Results:
-    """Return the measures of ``systems``, whose manifest is ``made_by``: those of an earlier process, or new ones.
-
-    New ones are written, with the manifest and the report.
-    """
-    note_path, recipe = scope.folder / RESULTS, _recipe(scope, systems, made_by)
-    earlier = _earlier_figures(scope.folder, recipe) if recipe else None
-    if earlier is not None:
-        return scope.results(earlier)
-    write_note(note_path, Note({}, {}, finished=False))  # what a process that is killed from here on leaves
-    write_manifest(scope.folder / "manifest.yml", made_by)  # the report reads it
-    results = _measured(scope, systems)
-    if recipe:
-        write_note(note_path, Note(recipe, _digests(scope.folder), {"warnings": scope.warnings}))
-    else:
-        note_path.unlink()
-    return results
-
-
-def _recipe(scope: Scope, systems: Sequence[SystemRuns], made_by: Recipe) -> Recipe | None:
-    """Return the inputs and settings that decide the files of results.
-
-    None where runs may be other than their files, and where a measure of the user's own has no ``config``.
-    """
-    runs = digests_of(systems)
-    if any(isinstance(measure, Measure) and measure.config is None for measure in scope.judging.all_measures):
-        return None
-    return runs and {
-        "program": program(),
-        "runs": runs,
-        "judging": _judging_digest(scope.judging),
-        "documents": scope.size,
-        "index": os.path.relpath(scope.index_folder, scope.folder),
-        "language": scope.collection.language.code,
-        "manifest": made_by,
-        "warnings": list(scope.warnings),
-    }
-
-
-def _judging_digest(judging: Judging) -> str:
-    """Return a digest of all that decides measures apart from the runs; the order of judgements is part of it.
-
-    A measure of the user's own is known by its ``config``.
-    """
-
-    def plain(value: Any) -> list[Any] | dict[Any, Any]:
-        if isinstance(value, Measure):
-            return [value.name, value.of, value.lower_is_better, value.config]
-        return dict(value) if isinstance(value, Mapping) else sorted(value)  # a set of documents
-
-    subtopics = {
-        condition: {qid: subtopics_of(grades) for qid, grades in qrels.items()}
-        for condition, qrels in judging.qrels.items()
-    }
-    text = json.dumps([judging, subtopics], ensure_ascii=False, default=plain)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _earlier_figures(folder: Path, recipe: Recipe) -> list[Detail] | None:
-    """Return the figures by topic in ``folder``, and warn as they did; None unless all files are those of ``recipe``.
-
-    A file that was changed since is not.
-    """
-    path = folder / RESULTS
-    reason, note = rebuild_reason(path, recipe, lambda: _digests(folder)), read_note(path)
-    if reason is not None or note is None:
-        if path.exists():
-            log.info(f"{folder}/summary.json, report.html and more: {reason}")
-        return None
-    log.info(f"{folder}/summary.json, report.html and more: used again, runs and judgements are the same")
-    for warning in note.facts["warnings"]:
-        warn(warning)
-    details: list[Detail] = json.loads(read_bytes(folder / "per_topic.json"))["rows"]
-    return details
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    paths = {folder / name for name in FILES}.union(*(folder.rglob(name) for name in OF_RESULTS))
-    return {str(path.relative_to(folder)): digest(path) for path in sorted(paths) if path.exists()}
-
-
-def _measured(scope: Scope, systems: Sequence[SystemRuns]) -> Results:
-    """Return the measures of ``systems``, written to ``summary.json``, ``per_topic.json`` and ``report.html``."""
     from heed.report.page import write_page
     from heed.report.results import read_tree
-    from heed.report.topics.topics_file import write_topics_file
 
-    collection, folder = scope.collection, scope.folder
-    write_topics_file(folder, collection, scope.index_folder / "documents", scope.documents)
+    write_note(folder / RESULTS, Note({}, {}, finished=False))  # what a process that is killed from here on leaves
+    write_topics_file(folder, inputs)
+    write_manifest(folder / "manifest.yml", made_by)  # the report reads it
+    topics = [topic.topic() for topic in inputs.topics]
     runs = {(system.name, condition): run for system in systems for condition, run in system.contents().items()}
-    results, moved = _evaluated(scope, runs)
+    of_runs = warnings_of(systems)
+    for warning in of_runs:
+        warn(warning)
+    earlier, used = read_note(folder / VALUES), dict[str, PerTopic]()
+    with timed("measures"), gathering([]) as warnings:
+        moved = shifts(runs, judging, topics)
+        remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
+        details = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
+    if used:
+        write_note(folder / VALUES, Note(used, {}))
+    about = inputs.collection, inputs.subset, details, (*inputs.warnings, *of_runs, *warnings)
+    results = Results(*about, own_directions(judging.all_measures), [system.entry for system in systems])
+    write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):
             write_page(read_tree(folder, results.as_folder(folder, moved)), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
+    write_note(folder / RESULTS, Note({"runs": {system.name: system.digests() for system in systems}}, {}))
     return results
 
 
-def _evaluated(scope: Scope, runs: Runs) -> tuple[Results, list[Shift]]:
-    topics = scope.collection.topics
-    with timed("measures"):
-        moved = shifts(runs, scope.judging, topics)
-        details = evaluate(runs, scope.judging, topics, scope.size)
-        write_json(scope.folder / "per_topic.json", {"rows": details, "shifts": moved})
-        return scope.results(details), moved
+def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:
+    """Return the warnings in the notes of the runs of ``systems``."""
+    files = (file for system in systems for file in system.files.values())
+    return list(dict.fromkeys(warning for file in files for warning in file.note.facts.get("warnings", ())))
+
+
+def refresh(runs: Path) -> None:
+    """Measure the systems of results folders at and below ``runs`` again where they are not those that were measured.
+
+    So a system whose files were deleted is gone, and one whose files were moved back is there. Folders without any run,
+    and those of version 0.3.0, whose ``topics.json`` says too little, stay as they are. Raises :class:`DataError` while
+    another process writes there.
+    """
+    for path in sorted(runs.rglob(str(RESULTS))):
+        folder = path.parent.parent
+        note, inputs = read_note(path), read_topics_file(folder)
+        there = {name: {each: file.sha256 for each, file in files.items()} for name, files in runs_in(folder).items()}
+        if not (note and inputs and inputs.size is not None and there):
+            continue
+        if not note.finished or note.recipe.get("runs") != there:
+            log.info(f"{folder}: its runs are not those that were measured; measured again")
+            with locked(folder):
+                settle(folder)
+                _measure_again(folder, inputs, note.recipe.get("runs", {}))
+
+
+def _measure_again(folder: Path, inputs: TopicsFile, measured: Recipe) -> None:
+    """Write the results of the runs in ``folder``; ``measured`` are the digests of those that its figures are of."""
+    systems = Ledger(folder, inputs.documents, inputs.queries).systems()
+    judging, missing = inputs.judging()
+    same = {system.name for system in systems if system.digests() == measured.get(system.name)}
+    others = [system.name for system in systems if missing and system.name not in same]
+    if others:
+        warn(f"{brief(missing)}: cannot be imported here, so that {brief(others)} have no values; run their command")
+    manifest = of_systems(read_manifest(folder), systems)
+    results_of(folder, inputs, judging, systems, manifest, [*_earlier_rows(folder, missing, same)])
+
+
+def _earlier_rows(folder: Path, missing: Sequence[str], systems: set[str]) -> Iterator[Detail]:
+    """Yield the figures of ``systems`` by the ``missing`` measures, as they were computed."""
+    path = folder / "per_topic.json"
+    for row in json.loads(read_bytes(path))["rows"] if missing and path.exists() else ():
+        if row["measure"] in missing and row["system"] in systems:
+            yield row
+
+
+def _remembering(judging: Judging, earlier: Mapping[str, PerTopic], used: dict[str, PerTopic]) -> Judging:
+    """Return ``judging`` whose measures of the user's own with a ``config`` take their values from an ``earlier`` time.
+
+    These are by a digest of ``config``, runs and judgements; those that were asked for are added to ``used``.
+    """
+
+    def remembering(measure: str | Measure) -> str | Measure:
+        if isinstance(measure, str) or not measure.is_own or measure.config is None:
+            return measure
+
+        def function(*inputs: Any) -> PerTopic:
+            subtopics = [subtopics_of(grades) for each in inputs for grades in each.values()]
+            key = digest_json([measure.name, measure.config, inputs, subtopics])
+            values = earlier[key] if key in earlier else measure.function(*inputs)
+            with suppress(TypeError, ValueError, AttributeError):  # what is no number is an error of who asked
+                used[key] = {str(qid): float(value) for qid, value in values.items()}
+            return values
+
+        return replace(measure, function=function)
+
+    pairs = (pair._replace(measures=tuple(map(remembering, pair.measures))) for pair in judging.pairs)
+    return judging._replace(measures=tuple(map(remembering, judging.measures)), pairs=tuple(pairs))

@@ -7,9 +7,11 @@ from itertools import pairwise
 from heed.errors import DataError, UsageError
 from heed.experiment.experiment import Experiment
 from heed.experiment.run_files import SystemRuns
+from heed.files import digest_json
 from heed.progress import warn
 from heed.ranking import in_order, ranked, top
 from heed.reranking.fusion import scaled
+from heed.reuse import Recipe
 from heed.types import Run
 
 RULES = ("score", "rank")
@@ -30,11 +32,23 @@ def add_merged(experiment: Experiment, by_language: Mapping[str, Sequence[System
         first = of_system[0]
         runs = {name: merge([dict(runs[name]) for runs in of_system], rule, experiment.depth) for name in first}
         config = {"merged": rule, "languages": dict(zip(by_language, (runs.config for runs in of_system), strict=True))}
-        merged.append(experiment.add(first.name, runs, config))
-        merged[-1].unanswered = count = sum(runs.unanswered for runs in of_system)
-        if count:
-            warn(f"{first.name}: replies that name no document: {count}, whose topics each language's results name")
+        merged.append(experiment.add(first.name, runs, config, _facts(of_system)))
     return merged
+
+
+def _facts(of_system: Sequence[SystemRuns]) -> Recipe:
+    """Return the facts of a system's merged runs: their pool, and replies that are no answers, which it warns of."""
+    entries = [runs.entry for runs in of_system]
+    name, count = entries[0]["system"], sum(entry["unanswered"] for entry in entries)
+    line = f"{name}: replies that name no document: {count}, whose topics each language's results name"
+    facts: Recipe = {"unanswered": count, "warnings": [line] if count else []}
+    for warning in facts["warnings"]:
+        warn(warning)
+    if entries[0]["pool"] is None:
+        return facts
+    facts |= {key: entries[0][key] for key in ("first_stages", "depth")}
+    facts["documents"] = sum(entry["documents"] or 0 for entry in entries) or None
+    return {**facts, "pool": digest_json([entry["pool"] for entry in entries])}
 
 
 def merge(runs: Sequence[Run], rule: str, depth: int) -> Run:

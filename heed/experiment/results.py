@@ -38,7 +38,7 @@ class Results:
     """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1).
 
     ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
-    ``unanswered`` the number of replies by system that are no answers.
+    ``systems`` say what each system rescored.
     """
 
     collection: str
@@ -46,7 +46,6 @@ class Results:
     details: Sequence[Detail]
     warnings: Sequence[str] = ()
     lower_is_better: Mapping[str, bool] = field(default_factory=dict)
-    unanswered: Mapping[str, int] = field(default_factory=dict)
     systems: Sequence[SystemEntry] = ()
 
     def __repr__(self) -> str:
@@ -74,8 +73,7 @@ class Results:
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
         summary = summary_of(self.collection, self.subset, self.rows, self.warnings, self.lower_is_better)
-        systems = [{"system": name, "unanswered": number} for name, number in self.unanswered.items() if number]
-        return summary | {"systems": systems} if systems else summary
+        return summary | {"systems": [*self.systems]} if self.systems else summary
 
     def value(self, system: str, condition: str, measure: str) -> float:
         """Return one figure; KeyError if there is none."""

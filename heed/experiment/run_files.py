@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import Any, Self
 
 from heed.datasets.own_ids import Scores, without_own
 from heed.errors import DataError
@@ -10,21 +11,30 @@ from heed.experiment.runs import Run
 from heed.files import digest, digest_json
 from heed.formats.run_warnings import one_score
 from heed.formats.trec_files import as_tag, read_run, write_run
+from heed.measures.summary import SystemEntry
 from heed.notebook import html_table
 from heed.progress import brief, replies, replying, timed, warn
 from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
-from heed.reuse import ensure_file, note_of, recipe_version
-from heed.types import Config, Query, Reranker, Retriever, config_of, load
+from heed.reuse import Note, Recipe, ensure_file, note_of, recipe_version, write_note
+from heed.systems.by_name import manifest_entry
+from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, config_of, load
+
+Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
 
 
 class RunFile:
-    """A run in a file; one that was reused is read when it is first needed."""
+    """A run in a file, with its note; one that was reused is read when it is first needed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, note: Note | None = None) -> None:
         """Take the file at ``path``, which is about to be written or found to be the same as before."""
-        self.path, self.reused, self.sha256, self.unanswered = path, False, "", 0
+        self.path, self.note, self.reused = path, note or Note({}, {}), False
         self._run: Run | None = None
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the file when it was written or found."""
+        return self.note.files[self.path.name]
 
     def write(self, scores: Scores, tag: str) -> None:
         """Write the file, and hold what it says."""
@@ -48,22 +58,55 @@ class SystemRuns(Mapping[str, Run]):
 
     def __init__(self, name: str, config: Config | None, files: Mapping[str, RunFile]) -> None:
         """Take the files by condition; whoever asks for a run may change it, so that it is not what its file says."""
-        self.name, self.config, self._files = name, config, dict(files)
-        self._may_differ, self.unanswered = False, sum(file.unanswered for file in files.values())
+        self.name, self.config, self._may_differ = name, config, False
+        self.files = {condition: files[condition] for condition in CONDITIONS if condition in files}
+
+    @classmethod
+    def of_files(cls, name: str, files: Mapping[str, RunFile]) -> Self:
+        """Return the runs of files, with what their notes say of the system."""
+        notes = [file.note for file in files.values()]
+        configs = [note.recipe.get("system") or note.facts.get("made_by") for note in notes]
+        return cls(name, next(filter(None, configs), None), files)
+
+    @property
+    def entry(self) -> SystemEntry:
+        """What the system rescored, and how many replies are no answers, as ``summary.json`` says it."""
+        notes = [file.note for file in self.files.values()]
+
+        def common(key: str) -> Any:
+            values = [note.facts.get(key) or (note.recipe.get(key) if key == "pool" else None) for note in notes]
+            return values[0] if values and values.count(values[0]) == len(values) else None
+
+        return SystemEntry(
+            system=self.name,
+            first_stages=common("first_stages"),
+            depth=common("depth"),
+            pool=common("pool"),
+            documents=common("documents"),
+            unanswered=sum(note.facts.get("unanswered", 0) for note in notes),
+        )
+
+    @property
+    def kind(self) -> int:
+        """0 of a first stage, 1 of a reranker, 2 of runs made elsewhere."""
+        notes = [file.note for file in self.files.values()]
+        if any("pool" in note.recipe or note.facts.get("pool") for note in notes):
+            return 1
+        return 0 if any("depth" in note.recipe or note.recipe.get("system") for note in notes) else 2
 
     def __getitem__(self, condition: str) -> Run:
         """Return the run of a condition."""
-        run = self._files[condition].read()
+        run = self.files[condition].read()
         self._may_differ = True
         return run
 
     def __iter__(self) -> Iterator[str]:
         """Yield the conditions."""
-        return iter(self._files)
+        return iter(self.files)
 
     def __len__(self) -> int:
         """Return the number of conditions."""
-        return len(self._files)
+        return len(self.files)
 
     def __repr__(self) -> str:
         """Return name and conditions: the runs themselves would fill a notebook."""
@@ -75,32 +118,32 @@ class SystemRuns(Mapping[str, Run]):
 
     def contents(self) -> dict[str, Run]:
         """Return the runs by condition, for a reader that changes none."""
-        return {name: file.read() for name, file in self._files.items()}
+        return {name: file.read() for name, file in self.files.items()}
 
     def digests(self) -> dict[str, str] | None:
         """Return the SHA-256 of each file by condition; None where a run may have been changed in memory."""
-        return None if self._may_differ else {name: file.sha256 for name, file in self._files.items()}
+        return None if self._may_differ else {name: file.sha256 for name, file in self.files.items()}
 
 
-def digests_of(systems: Sequence[SystemRuns]) -> dict[str, dict[str, str]] | None:
-    """Return the SHA-256 of each run's file by system and condition; None unless all runs are as their files are."""
-    digests = {system.name: system.digests() for system in systems}
-    known = {name: of_system for name, of_system in digests.items() if of_system is not None}
-    return known if len(known) == len(digests) else None
-
-
-def run_to_file(path: Path, scores: Scores, tag: str) -> RunFile:
-    """Return the run of a system that ran elsewhere, written to ``path``."""
+def run_to_file(path: Path, scores: Scores, name: str, recipe: Recipe, facts: Recipe) -> RunFile:
+    """Return the run of a system that ran elsewhere, written to ``path`` with its note."""
     file = RunFile(path)
-    file.write(scores, tag)
-    file.sha256 = digest(path)
+    file.write(scores, as_tag(name))
+    sha256 = digest(path)
+    file.note = Note({"run": recipe_version("run"), **recipe, "scores": sha256}, {path.name: sha256}, facts)
+    write_note(note_of(path), file.note)
     return file
 
 
 def search_to_file(
-    path: Path, retriever: Retriever, queries: Sequence[Query], depth: int, documents: str, left_out: AbstractSet[str]
+    destination: Destination,
+    retriever: Retriever,
+    queries: Sequence[Query],
+    depth: int,
+    documents: str,
+    left_out: AbstractSet[str],
 ) -> RunFile:
-    """Return the ``depth`` best documents of each query, written to ``path`` or reused.
+    """Return the ``depth`` best documents of each query, written where ``destination`` says, or reused.
 
     ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
     """
@@ -112,13 +155,18 @@ def search_to_file(
             return {qid: top(scores, depth) for qid, scores in lists.items()} if left_out else lists
 
     own_ids = {"own ids left out": digest_json(sorted(left_out))} if left_out else {}
-    return _ensure(path, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, search)
+    return _ensure(destination, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, {}, search)
 
 
 def rescore_to_file(
-    path: Path, reranker: Reranker, queries: Sequence[Query], documents: PoolDocuments, tag: str = ""
+    destination: Destination,
+    reranker: Reranker,
+    queries: Sequence[Query],
+    documents: PoolDocuments,
+    facts: Recipe,
+    tag: str = "",
 ) -> RunFile:
-    """Return the rescored pool of each query, written to ``path`` or reused.
+    """Return the rescored pool of each query, written where ``destination`` says, or reused; ``facts`` are of the pool.
 
     What a killed process has scored lies in ``.made`` beside the file, and is used if the inputs are the same.
     """
@@ -127,11 +175,16 @@ def rescore_to_file(
     def score(journal: Path) -> Scores:
         return rescore(reranker, queries, documents, journal, documents.digest)
 
-    return _ensure(path, reranker, queries, recipe, score)
+    return _ensure(destination, reranker, queries, recipe, facts, score)
 
 
 def _ensure(
-    path: Path, system: Retriever | Reranker, queries: Sequence[Query], recipe: Config, make: Callable[[Path], Scores]
+    destination: Destination,
+    system: Retriever | Reranker,
+    queries: Sequence[Query],
+    recipe: Config,
+    facts: Recipe,
+    make: Callable[[Path], Scores],
 ) -> RunFile:
     """Return the run; warn where a topic has no documents, one score for all, or a reply that is no answer.
 
@@ -146,7 +199,9 @@ def _ensure(
         "topics": digest_json(queries),
         **recipe,
     }
-    file, journal = RunFile(path), note_of(path).with_suffix(".partial")
+    facts = facts if config else {**facts, "made_by": manifest_entry(system)}
+    file = RunFile(destination(made_of, facts))
+    path, journal = file.path, note_of(file.path).with_suffix(".partial")
 
     def doubts() -> list[str]:
         empty = [query.qid for query in queries if query.qid not in file.read()]
@@ -161,15 +216,17 @@ def _ensure(
         count, warnings = unanswered(path.name, replies(), run)
         tag = recipe.get("tag") or as_tag(name)
         file.write({qid: scores for qid, scores in run.items() if scores}, tag)
-        return {"unanswered": count, "warnings": warnings + doubts()}
+        return {"unanswered": count, "warnings": warnings + doubts()} | facts
 
     with replying() as gathered:
         reuse = config is not None and not journal.exists()
-        file.reused, file.sha256, facts = ensure_file(path, made_of, build, reuse)
+        file.reused, file.note = ensure_file(path, made_of, build, reuse)
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
-    file.unanswered = facts.get("unanswered", 0)
-    for warning in facts["warnings"] if "warnings" in facts else doubts():  # of an earlier version
+    if "warnings" not in file.note.facts:  # of an earlier version
+        file.note = file.note._replace(facts={**file.note.facts, "unanswered": 0, "warnings": doubts()})
+        write_note(note_of(path), file.note)
+    for warning in file.note.facts["warnings"]:
         warn(warning)
     return file
 

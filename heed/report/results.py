@@ -89,11 +89,7 @@ def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
     fail(problems or ([] if having else [f"{problem}; give judgements and run again" for problem in empty]))
     for problem in empty:
         log.info(f"{problem}; left out")
-    doubts = ["" if measured else _mismatch(results.path) for results in having]
-    return [
-        results._replace(doubt=doubt, warnings=[doubt, *results.warnings]) if doubt else results
-        for results, doubt in zip(having, doubts, strict=True)
-    ]
+    return [results if results is measured else _checked(results) for results in having]
 
 
 def read_folders(folders: Sequence[Path]) -> list[Results]:
@@ -105,24 +101,36 @@ def read_folders(folders: Sequence[Path]) -> list[Results]:
     return [each._replace(folder=path.relative_to(parent).as_posix()) for path, each in by_path.items()]
 
 
-def _mismatch(folder: Path) -> str:
-    """Return a warning where the figures in ``folder`` may not be those of its runs: a command may have been killed.
+def _checked(results: Results) -> Results:
+    """Return results without the systems whose runs are gone, and with a warning where others are not those measured.
 
-    The note has the digests of the runs that were measured (:func:`heed.experiment.measuring.results_of`); the
-    warning is empty without a note.
+    The note has the digests of the runs that were measured. Without a note, and without any run, all stays.
     """
+    folder, note = results.path, read_note(results.path / RESULTS)
     if not (folder / RESULTS).exists():
-        return ""
-    note = read_note(folder / RESULTS)
-    if note and not note.finished:
-        return f"The writing of these figures was stopped, so that they may be those of earlier runs; {AGAIN}."
+        return results
     measured = note.recipe.get("runs") if note else None
-    if not isinstance(measured, dict):  # another version's, or damaged
-        return f"It is not known whether these figures are those of the runs: {RESULTS} cannot be read; {AGAIN}."
-    digests = {f"{name}.{condition}.run": sha for name, runs in measured.items() for condition, sha in runs.items()}
-    runs = [path for path in sorted(folder.glob("*.run")) if path.name in digests]
-    changed = [path.name for path in runs if digest(path) != digests[path.name]]
-    return f"These figures are not those of the runs: {brief(changed)} changed since; {AGAIN}." if changed else ""
+    runs = measured if isinstance(measured, dict) else {}
+    digests = {f"{name}.{each}.run": sha for name, of_name in runs.items() for each, sha in (of_name or {}).items()}
+    there = [path for path in sorted(folder.glob("*.run")) if path.name in digests]
+    changed = [path.name for path in there if digest(path) != digests[path.name]]
+    doubt = ""
+    if note and not note.finished:
+        doubt = f"The writing of these figures was stopped, so that they may be those of earlier runs; {AGAIN}."
+    elif measured is None:  # another version's, or damaged
+        doubt = f"It is not known whether these figures are those of the runs: {RESULTS} cannot be read; {AGAIN}."
+    elif changed:
+        doubt = f"These figures are not those of the runs: {brief(changed)} changed since; {AGAIN}."
+    names = {path.name.removesuffix(".run").rpartition(".")[0] for path in there}
+    gone = {name for name, of_name in runs.items() if there and of_name and name not in names}
+    return results._replace(
+        rows=[row for row in results.rows if row["system"] not in gone],
+        details=[row for row in results.details if row["system"] not in gone],
+        shifts=[row for row in results.shifts if row["system"] not in gone],
+        systems=[entry for entry in results.systems if entry["system"] not in gone],
+        warnings=[doubt, *results.warnings] if doubt else results.warnings,
+        doubt=doubt,
+    )
 
 
 def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:

@@ -72,7 +72,7 @@ def test_a_query_that_is_a_document_is_left_out_of_its_own_list(tmp_path: Path, 
     assert ndcg(folder) == pytest.approx(1 / math.log2(3)) == pytest.approx(0.631, abs=1e-4)
     done = heed(*line)
     assert "3 queries left out of their lists, id and text are a document's (--keep-own-id keeps" in done.stderr
-    assert "bm25.query.run: rebuilding, own ids left out is new" in done.stderr
+    assert "bm25: own ids left out is new" in done.stderr
     assert ndcg(folder) == as_beir_evaluates(whole) == 1
     pool = read_pool(folder / "pool.jsonl")
     runs = {name: read_run(folder / f"{name}.query.run") for name in ("bm25", "lsa", "polarity")}
@@ -81,7 +81,7 @@ def test_a_query_that_is_a_document_is_left_out_of_its_own_list(tmp_path: Path, 
     assert {len(docids) for name in ("lsa", "polarity") for docids in runs[name].values()} == {4}, "to the depth"
     assert "own ids left out: 3" in (folder / "manifest.yml").read_text()
     written = {path.name: path.read_bytes() for path in folder.glob("*.run")}
-    assert "report.html and more: used again" in heed(*line).stderr
+    assert heed(*line).stderr.count(".run: used again") == len(written)
     assert "own ids left out is gone" in heed(*line, "--keep-own-id").stderr
     assert ndcg(folder) == pytest.approx(1 / math.log2(3))
     for own, expected in ((False, written), (True, {path.name: path.read_bytes() for path in folder.glob("*.run")})):

@@ -113,7 +113,7 @@ def test_a_run_file_that_was_changed_by_hand_is_made_again(tmp_path: Path) -> No
     path = tmp_path / "a.run"
     assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")}).reused
     again = ensure_file(path, {"a": 1}, lambda: pytest.fail("should be used again"))
-    assert again.reused and again.facts == {"written": 4}
+    assert again.reused and again.note.facts == {"written": 4}
     path.write_text("hand")
     assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")}).reused
     assert path.read_text() == "good"

@@ -179,7 +179,7 @@ def test_a_packed_folder_is_the_views_and_the_same_every_time(explored: Explored
     assert [index["docids"][number] for number in numbers] == view["docids"] and grades == view["grades"]
     assert narratives == json.loads(json.dumps(view["narratives"])) and absent == view["absent"]
     # grade 1 + 1/3 and 0 + 1/2, with five digits
-    assert rows[1][1] == [2, [1, 0], [], [1.3333, 0.5]]
+    assert rows[0][1] == [2, [1, 0], [], [1.3333, 0.5]]
     [documents] = map(unpack, data["documents"])
     assert documents[index["docids"].index("d1")] == ["Text 1", 0]  # type: ignore[index]
 

@@ -1,16 +1,21 @@
 """``topics.json`` beside the runs: topics and judgements they were measured with, and the folder of the documents."""
 
 import json
-import os
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
 from heed.datasets.collection import Collection
-from heed.errors import DataError
+from heed.errors import DataError, UsageError
+from heed.extras import OBJECT
 from heed.files import read_bytes, write_bytes
-from heed.types import Qrels, Topic
+from heed.measures.definition import Measure
+from heed.measures.evaluate import Judging, Pair
+from heed.measures.own_measures import as_measure
+from heed.types import Qrels, SubtopicGrades, Subtopics, Topic, subtopics_of
 
 FILE = "topics.json"
 
@@ -30,11 +35,18 @@ class StoredTopic(msgspec.Struct):
         return Topic(self.qid, self.lang, self.query, self.instructions, self.type, self.base)
 
 
+FIELDS = StoredTopic.__struct_fields__
+
+
 class TopicsFile(msgspec.Struct):
-    """The inputs of a results folder.
+    """The inputs of a results folder: with its runs, all that its figures need.
 
     ``language`` is the documents' (ISO 639-3); ``store`` the path of the folder with their document store, from the
-    results folder; ``documents`` their digest; ``qrels`` by condition; ``pairs`` of conditions that are compared.
+    results folder; ``documents`` their digest, ``size`` their number; ``qrels`` by condition, ``subtopics`` of those
+    that have some; ``pairs`` of conditions that are compared, with the ``pair_measures`` and the condition ``reverse``
+    of each. ``own_measures`` are the user's measures by name, each with its ``package.module:function``, if it has one.
+    ``queries`` is a digest of each condition's; the others are as in :class:`heed.measures.evaluate.Judging`. Folders
+    of version 0.3.0 have no ``size`` and none of the fields after it.
     """
 
     language: str
@@ -43,20 +55,102 @@ class TopicsFile(msgspec.Struct):
     topics: list[StoredTopic]
     qrels: dict[str, Qrels]
     pairs: list[Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]]
+    size: int | None = None
+    collection: str = ""
+    subset: str = ""
+    queries: dict[str, str] = {}
+    warnings: list[str] = []
+    measures: list[str] = []
+    pair_measures: list[list[str]] = []
+    reverse: list[str] = []
+    own_measures: dict[str, str] = {}
+    traps: dict[str, list[str]] = {}
+    robust: bool = False
+    types: list[str] = []
+    excluded: dict[str, list[str]] = {}
+    subtopics: dict[str, dict[str, Subtopics]] = {}
+
+    def judging(self) -> tuple[Judging, list[str]]:
+        """Return judgements and measures, and the names of those measures that cannot be imported."""
+        imported: dict[str, str | Measure] = {}
+        for name, path in self.own_measures.items():
+            with suppress(UsageError):
+                imported |= {name: as_measure(path)} if path else {}
+        missing = [name for name in self.own_measures if name not in imported]
+
+        def measures(names: Sequence[str]) -> tuple[str | Measure, ...]:
+            return tuple(imported.get(name, name) for name in names if name not in missing)
+
+        qrels = {
+            condition: {qid: self._grades(condition, qid, grades) for qid, grades in of_condition.items()}
+            for condition, of_condition in self.qrels.items()
+        }
+        pairs = zip(self.pairs, self.pair_measures, self.reverse, strict=True)
+        judging = Judging(
+            qrels,
+            measures(self.measures),
+            tuple(Pair(base, new, measures(names), reverse) for (base, new), names, reverse in pairs),
+            {qid: set(docids) for qid, docids in self.traps.items()},
+            self.robust,
+            tuple(self.types),
+            {qid: set(docids) for qid, docids in self.excluded.items()},
+        )
+        return judging, missing
+
+    def _grades(self, condition: str, qid: str, grades: dict[str, int]) -> dict[str, int]:
+        subtopics = self.subtopics.get(condition, {}).get(qid)
+        return SubtopicGrades(subtopics) if subtopics else grades
 
 
-def write_topics_file(folder: Path, collection: Collection, store: Path, documents: str) -> None:
-    """Write ``topics.json`` into the results ``folder``; ``store`` holds the documents, of digest ``documents``."""
-    content: dict[str, Any] = {
-        "language": collection.language.code,
-        "store": os.path.relpath(store, folder),
-        "documents": documents,
-        "pairs": [[pair.base, pair.new] for pair in collection.judging.pairs],
-        "topics": [
-            {name: getattr(topic, name) for name in StoredTopic.__struct_fields__} for topic in collection.topics
-        ],
-        "qrels": collection.judging.qrels,
+def topics_file(
+    collection: Collection, store: str, documents: str, size: int, queries: dict[str, str], warnings: list[str]
+) -> TopicsFile:
+    """Return the inputs of a results folder, with its fields from ``store`` on as :class:`TopicsFile` has them."""
+    judging = collection.judging
+    subtopics = {
+        condition: {qid: of_topic for qid, grades in qrels.items() if (of_topic := subtopics_of(grades))}
+        for condition, qrels in judging.qrels.items()
     }
+    return TopicsFile(
+        language=collection.language.code,
+        store=store,
+        documents=documents,
+        pairs=[[pair.base, pair.new] for pair in judging.pairs],
+        topics=[StoredTopic(*(getattr(each, name) for name in FIELDS)) for each in collection.topics],
+        qrels=judging.qrels,
+        size=size,
+        collection=collection.name,
+        subset=collection.subset,
+        queries=queries,
+        warnings=warnings,
+        measures=[str(measure) for measure in judging.measures],
+        pair_measures=[[str(measure) for measure in pair.measures] for pair in judging.pairs],
+        reverse=[pair.reverse for pair in judging.pairs],
+        own_measures={
+            each.name: _path_of(each) for each in judging.all_measures if isinstance(each, Measure) and each.is_own
+        },
+        traps={qid: sorted(docids) for qid, docids in judging.traps.items()},
+        robust=judging.robust,
+        types=[*judging.types],
+        excluded={qid: sorted(docids) for qid, docids in judging.excluded.items()},
+        subtopics={condition: by_qid for condition, by_qid in subtopics.items() if by_qid},
+    )
+
+
+def _path_of(measure: Measure) -> str:
+    """Return where a measure of the user's own can be imported from; empty where it cannot."""
+    name = f"{getattr(measure.function, '__module__', '')}:{getattr(measure.function, '__qualname__', '')}"
+    try:
+        imported = as_measure(name) if OBJECT.fullmatch(name) and not name.startswith("__main__:") else ""
+    except UsageError:
+        return ""
+    return name if isinstance(imported, Measure) and imported.name == measure.name else ""
+
+
+def write_topics_file(folder: Path, inputs: TopicsFile) -> None:
+    """Write ``topics.json`` into the results ``folder``."""
+    content = msgspec.structs.asdict(inputs)
+    content["topics"] = [msgspec.structs.asdict(topic) for topic in inputs.topics]
     lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items())
     write_bytes(folder / FILE, ("{" + ",\n ".join(lines) + "}\n").encode())
 

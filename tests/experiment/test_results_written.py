@@ -1,16 +1,14 @@
-"""Results of the same runs and judgements are used again; whatever has changed is measured, and shown, anew."""
+"""Whatever has changed in a results folder is measured, and shown, anew."""
 
 import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 from chats import Turned
-from conftest import write_jsonl
 from drinks import TEXTS, Words, collection
 from letter_encoder import LetterCounts
 from openai_server import Server
@@ -26,11 +24,9 @@ from heed import (
     Results,
     SystemRuns,
     Topic,
-    UsageError,
     measure,
 )
 from heed.experiment.merged_runs import add_merged
-from heed.formats.documents import Files
 from heed.models.registry.entries import Model
 from heed.models.remote.listwise import api_listwise
 from heed.models.remote.reranker import ApiReranker
@@ -41,7 +37,6 @@ from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
 from heed.report.topics.views import folder_view
 from heed.reranking.decompose import Decompose
-from heed.reuse import program
 from heed.types import SubtopicGrades
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -61,16 +56,6 @@ def measured(folder: Path, of: Collection | None = None, *systems: Words) -> Res
 def written(folder: Path) -> dict[str, tuple[bytes, int]]:
     """Return each file's bytes and the time it was written."""
     return {name: ((path := folder / DRINKS / name).read_bytes(), path.stat().st_mtime_ns) for name in FILES}
-
-
-def test_the_same_runs_and_judgements_are_neither_measured_nor_drawn_again(tmp_path: Path) -> None:
-    # topic 1 of "query" finds nothing that is judged, so that there are warnings
-    grades = {"original": {"1": {"a": 1, "absent": 1}}}
-    first = measured(tmp_path, collection(judging=Judging(grades)))
-    before = written(tmp_path)
-    again = measured(tmp_path, collection(judging=Judging(grades)))
-    assert written(tmp_path) == before
-    assert (again.details, again.warnings) == (first.details, first.warnings) and first.warnings
 
 
 def other_grades(of: Collection) -> Collection:
@@ -111,14 +96,6 @@ def test_what_has_changed_is_measured_as_in_an_empty_folder(
     assert {name: file[0] for name, file in after.items()} == {
         name: file[0] for name, file in written(tmp_path / "empty").items()
     }
-
-
-def test_documents_by_topic_of_any_mapping_decide_the_measures(tmp_path: Path) -> None:
-    judging, rows = collection().judging, []
-    for docid in "ac":
-        without = judging._replace(excluded=MappingProxyType({"1": {docid}}))
-        rows.append(measured(tmp_path, replace(collection(), judging=without)).rows)
-    assert rows[0] != rows[1]
 
 
 def test_another_run_of_the_same_name_is_measured(tmp_path: Path) -> None:
@@ -170,18 +147,6 @@ def test_the_report_of_runs_in_memory_is_that_of_their_files(
     assert report == page(read_tree(tmp_path / DRINKS), tmp_path / DRINKS)
 
 
-def test_results_of_runs_made_elsewhere_are_used_again(tmp_path: Path) -> None:
-    states = []
-    for scores in ({"c": 1.0, "a": 2.0}, {"a": 2.0, "c": 1.0}):
-        with experiment(tmp_path) as asked:
-            added = asked.add("added", {"original": {"1": scores}})
-            asked.evaluate(added)
-            with pytest.raises(UsageError, match="system added: named twice"):
-                asked.evaluate([added, added])
-        states.append(written(tmp_path))
-    assert states[0] == states[1]
-
-
 def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> None:
     """A kill between runs and figures leaves both whole."""
     measured(tmp_path)
@@ -195,21 +160,6 @@ def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> Non
     assert read_tree(tmp_path / DRINKS)[0].warnings == list(measured(tmp_path, None, Words(-1.0)).warnings)
     report = (tmp_path / DRINKS / "report.html").read_text()
     assert "These figures are not" not in report and "The writing of these" not in report
-
-
-def test_another_version_of_a_package_or_of_heed_measures_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured(tmp_path)
-    before = written(tmp_path)
-    (tmp_path / "site" / "installed-1.0.dist-info").mkdir(parents=True)
-    with monkeypatch.context() as installed:
-        installed.syspath_prepend(tmp_path / "site")
-        program.cache_clear()
-        measured(tmp_path)
-    program.cache_clear()
-    after = written(tmp_path)
-    assert all(after[name][1] != before[name][1] and after[name][0] == before[name][0] for name in FILES)
 
 
 def test_a_run_that_was_changed_in_memory_is_measured_as_it_is_there(tmp_path: Path) -> None:
@@ -228,40 +178,6 @@ def test_a_reused_run_whose_file_was_changed_before_it_is_read_is_an_error(tmp_p
     path.write_text(path.read_text().replace("Q0 a", "Q0 b"))
     with pytest.raises(DataError, match=r"words\.original\.run: was changed since"):
         words["original"]
-
-
-def in_the_form_of_0_2_0(notes: Path) -> None:
-    """Write the notes of a results folder as version 0.2.0 wrote them: of runs without what a topic lacks."""
-    for path in notes.glob("*.json"):
-        note = json.loads(path.read_text())
-        if path.name not in ("results.json", "source.json"):
-            [sha256] = note["files"].values()
-            note = {"recipe": note["recipe"], "sha256": sha256}
-        elif path.name == "results.json":
-            note["recipe"]["program"] = "0" * 64
-        path.write_text(json.dumps(note))
-
-
-def test_a_folder_of_0_2_0_is_used_again_and_says_what_is_made_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    documents = write_jsonl(tmp_path / "drinks.jsonl", [{"id": docid, "text": text} for docid, text in TEXTS.items()])
-    from_file = collection(source=Files([documents]))
-    first = measured(tmp_path, from_file)
-    run = tmp_path / DRINKS / "words.original.run"
-    before = run.stat().st_mtime_ns
-    in_the_form_of_0_2_0(tmp_path / DRINKS / ".made")
-    capsys.readouterr()
-    assert measured(tmp_path, from_file).rows == first.rows and run.stat().st_mtime_ns == before
-    assert (
-        f"{tmp_path / DRINKS}/summary.json, report.html and more: rebuilding, Heed or an installed package has changed"
-    ) in capsys.readouterr().err.splitlines()
-    run.write_text(run.read_text().replace("Q0 a", "Q0 b"))
-    [results] = read_tree(tmp_path / DRINKS)
-    assert results.doubt.startswith("These figures are not those of the runs: words.original.run changed")
-    other = write_jsonl(tmp_path / "elsewhere" / "drinks.jsonl", [{"id": "a", "text": "tea"}])
-    with pytest.raises(DataError, match="is of another collection of this name"):
-        measured(tmp_path, collection(source=Files([other])))
 
 
 def test_a_topic_for_which_nothing_is_found_is_told_each_time(tmp_path: Path) -> None:
@@ -358,7 +274,8 @@ def test_replies_that_are_no_answers_are_counted_in_the_summary_and_the_report(
             results = asked.evaluate([asked.retrieve(Words()), asked.rerank(chat, [asked.retrieve(Words())])])
     summary = json.loads((tmp_path / DRINKS / "summary.json").read_text())
     line = "tiny.changed.run: replies that name no document: 1, in 1 of 2 topics (1), refused, empty, cut off"
-    assert summary["systems"] == [{"system": "tiny", "unanswered": 1}] and results.unanswered["tiny"] == 1
+    assert {each["system"]: each["unanswered"] for each in summary["systems"]} == {"words": 0, "tiny": 1}
+    assert summary["systems"] == results.systems
     assert [each for each in summary["warnings"] if each.startswith(line)]
     assert line in (tmp_path / DRINKS / "report.html").read_text()
 
@@ -381,7 +298,7 @@ def test_a_local_model_is_not_asked_again_what_it_did_not_answer(
         said = capsys.readouterr().err
         line = "local.query.run: replies that name no document: 1, in 1 of 2 topics (2), refused, empty, cut off, or a"
         assert f"{line} thought without end; the pool's order stays there\n" in said
-        assert ("local.query.run: used again" in said, runs.unanswered) == (again, 1)
+        assert ("local.query.run: used again" in said, runs.entry["unanswered"]) == (again, 1)
 
 
 def test_merged_lists_count_the_replies_of_each_language(tmp_path: Path) -> None:
@@ -392,7 +309,8 @@ def test_merged_lists_count_the_replies_of_each_language(tmp_path: Path) -> None
     with experiment(tmp_path / "whole", collection(topics=topics)) as whole:
         of_languages = {"eng": [runs], "deu": [whole.add("local", {"query": {}})]}
         results = whole.evaluate(add_merged(whole, of_languages, "score"))
-    assert results.summary()["systems"] == [{"system": "local", "unanswered": 1}]
+    [entry] = results.summary()["systems"]
+    assert (entry["system"], entry["unanswered"], entry["documents"]) == ("local", 1, 6)
     assert "local: replies that name no document: 1, whose topics each language's results name" in results.warnings
 
 

@@ -1,0 +1,303 @@
+"""A results folder is a ledger: finished runs stay, and all systems in it are measured together."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from drinks import Twice, Words, collection
+
+from heed import Collection, DataError, Document, Documents, Experiment, Query, Results, UsageError, measure
+from heed.experiment import run_files
+from heed.experiment.measuring import refresh
+from heed.formats.trec_files import read_run
+from heed.measures.system_comparison import find_runs
+from heed.report.results import read_tree
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+DRINKS = Path("runs/drinks/eng")
+CONDITIONS = ("changed", "original", "query")
+WORDS, TWICE, OVER = ([f"{name}.{condition}" for condition in CONDITIONS] for name in ("words", "twice", "over"))
+
+
+class Over:
+    """A reranker whose scores are the words in common, times ``weight``."""
+
+    name = "over"
+    config: Any = None
+
+    def __init__(self, weight: float = 1.0, config: Any = 1) -> None:
+        self._weight = weight
+        if config:
+            self.config = {"weight": weight}
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [self._weight * len({*query.text.split()} & {*document.text.split()}) for document in documents]
+
+
+def evaluate(
+    folder: Path,
+    *systems: Any,
+    of: Collection | None = None,
+    conditions: Sequence[str] = (),
+    depth: int = 3,
+) -> Results:
+    """Return the results of retrievers, and of rerankers over their pool."""
+    with Experiment(
+        of or collection(), indexes=folder / "indexes", out=folder / "runs", conditions=conditions
+    ) as asked:
+        searched = [asked.retrieve(system) for system in systems if isinstance(system, Words)]
+        reranked = [asked.rerank(system, searched, depth=depth) for system in systems if isinstance(system, Over)]
+        return asked.evaluate([*reversed(reranked), *reversed(searched)])  # their order decides nothing
+
+
+def runs(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder / DRINKS).as_posix()[:-4] for path in (folder / DRINKS).rglob("*.run"))
+
+
+def measured(folder: Path) -> list[str]:
+    """Return the systems of summary.json, each of which has its runs with their notes."""
+    summary = json.loads((folder / DRINKS / "summary.json").read_text())
+    systems = [entry["system"] for entry in summary["systems"]]
+    assert list(dict.fromkeys(row["system"] for row in summary["rows"] if ">" not in row["condition"])) == systems
+    for run in (folder / DRINKS).rglob("*.run"):
+        assert (run.parent / ".made" / f"{run.name}.json").exists()
+    return systems
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Return the files of results but for times and locks."""
+    paths = (path for path in (folder / DRINKS).rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths if path.name != "timings.json"}
+
+
+def test_all_systems_of_the_folder_are_measured_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for folder, commands in (("one", ((Words(), Over()), (Twice(),))), ("two", ((Twice(),), (Words(), Over())))):
+        for systems in commands:
+            results = evaluate(tmp_path / folder, *systems)
+        assert [entry["system"] for entry in results.systems] == ["twice", "words", "over"]
+        assert measured(tmp_path / folder) == ["twice", "words", "over"]
+    one, two = content(tmp_path / "one"), content(tmp_path / "two")
+    assert {name for name in one if one[name] != two[name]} <= {f"{DRINKS}/manifest.yml", f"{DRINKS}/report.html"}
+    assert evaluate(tmp_path / "one", Twice()).rows == results.rows and content(tmp_path / "one") == one
+
+
+def test_a_reranker_again_with_another_depth_moves_the_first_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluate(tmp_path, Words(), Over())
+    before = content(tmp_path)
+    capsys.readouterr()
+    evaluate(tmp_path, Words(), Over(), depth=1)
+    assert runs(tmp_path) == [*(f"earlier/1/{name}" for name in OVER), *OVER, *WORDS]
+    for name in OVER:
+        for path in (f"{name}.run", f".made/{name}.run.json"):
+            assert (tmp_path / DRINKS / "earlier/1" / path).read_bytes() == before[f"{DRINKS}/{path}"]
+    assert (
+        "over: the pool is now of words to depth 1 (1 document), was of words to depth 3 (3 documents); its earlier "
+        f"runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one of them a name: NAME=SYSTEM"
+    ) in capsys.readouterr().err
+    assert measured(tmp_path) == ["words", "over"]
+
+
+def test_a_retriever_that_is_added_changes_the_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(tmp_path, Words(), Over(), depth=2)
+    results = evaluate(tmp_path, Words(), Twice(), Over(), depth=3)
+    assert (
+        "over: the pool is now of twice and words to depth 3 (3 documents), was of words to depth 2 (2 documents)"
+        in (capsys.readouterr().err)
+    )
+    assert results.systems[2]["first_stages"] == ["twice", "words"] and len(runs(tmp_path)) == 12
+
+
+@pytest.mark.parametrize("config", [1, None])
+def test_runs_of_the_same_bytes_are_not_moved(tmp_path: Path, config: Any) -> None:
+    evaluate(tmp_path, Words(), Over(2.0, config))
+    before = content(tmp_path)
+    evaluate(tmp_path, Words(), Over(2.0, config))
+    assert content(tmp_path) == before
+    evaluate(tmp_path, Words(), Over(3.0, config), conditions=["original"])  # other scores
+    assert runs(tmp_path) == [*(f"earlier/1/{name}" for name in OVER), "over.original", *WORDS]
+
+
+def test_another_condition_alone_completes_a_system(tmp_path: Path) -> None:
+    """The pool stays that of the first command, so that both runs rescore the same documents."""
+    for folder, conditions in (("parts", ["original", "changed"]), ("whole", ["original changed"])):
+        for names in conditions:
+            results = evaluate(tmp_path / folder, Words(), Over(), conditions=names.split(), depth=1)
+    assert runs(tmp_path / "parts") == [*OVER[:2], *WORDS[:2]]
+    assert {row["condition"] for row in results.rows if row["system"] == "over"} == {
+        "original", "changed", "original>changed"
+    }  # fmt: skip
+    evaluate(tmp_path / "parts", Words(), Over(), conditions=["original"], depth=1)
+    assert runs(tmp_path / "parts") == [*OVER[:2], *WORDS[:2]]
+
+
+def test_a_changed_narrative_moves_all_conditions_and_takes_back_what_is_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluate(tmp_path, Words(), Twice())
+    edited = collection().topics[0]._replace(instructions={"original": "milk", "changed": "coffee"})
+    evaluate(tmp_path, Words(), of=collection(topics=[edited]))
+    assert runs(tmp_path) == [*(f"earlier/1/{name}" for name in TWICE + WORDS), *WORDS]
+    said = capsys.readouterr().err
+    assert f"twice: its runs are of other documents or topics; they are in {tmp_path / DRINKS}/earlier/1" in said
+    assert "words: the topics have changed; its earlier runs are in" in said
+    assert measured(tmp_path) == ["words"]
+    fewer = Documents([Document("a", "", "tea"), Document("b", "", ""), Document("c", "", "")])
+    evaluate(tmp_path, Words(), of=collection(source=fewer), conditions=["query"])
+    assert "words: the documents have changed" in capsys.readouterr().err
+    assert runs(tmp_path)[-4:] == [*(f"earlier/2/{name}" for name in WORDS), "words.query"]
+    with pytest.raises(DataError, match="no <system>.original.run"):
+        find_runs(tmp_path / DRINKS)
+
+
+def test_more_topics_are_other_topics(tmp_path: Path) -> None:
+    evaluate(tmp_path, Words(), Twice())
+    one = collection().topics[0]
+    evaluate(tmp_path, Twice(), of=collection(topics=[one, one._replace(qid="2")]), conditions=["changed"])
+    assert runs(tmp_path) == [*(f"earlier/1/{name}" for name in TWICE + WORDS), "twice.changed"]
+
+
+def test_runs_that_nobody_knows_are_not_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(tmp_path, Words())
+    folder = tmp_path / DRINKS
+    (folder / "mine.original.run").write_text("1 Q0 a 1 1.0 mine\n")
+    (folder / "twice.original.run").write_text("1 Q0 a 1 1.0 mine\n")
+    (folder / "notes.run").write_text("not a condition's\n")
+    (folder / "words.original.run").write_text("1 Q0 a 1 1.0 changed\n")
+    with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
+        asked.evaluate([asked.retrieve(Twice())])
+    assert [path for path in runs(tmp_path) if "earlier" in path] == ["earlier/1/twice.original"]
+    assert (
+        f"{folder}: not measured, nobody knows what it was made of: mine.original.run, words.original.run; give it with"
+    ) in capsys.readouterr().err
+    assert "words, original" not in [f"{row['system']}, {row['condition']}" for row in read_tree(folder)[0].rows]
+
+
+def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(tmp_path: Path) -> None:
+    for scores, expected in (
+        ({"c": 1.0, "a": 2.0}, ["added.original"]),
+        ({"a": 2.0, "c": 1.0}, ["added.original"]),
+        ({"a": 1.0, "c": 2.0}, ["added.original", "earlier/1/added.original"]),
+    ):
+        with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
+            added = asked.add("added", {"original": {"1": scores}})
+            asked.evaluate(added)
+            with pytest.raises(UsageError, match="system added: named twice"):
+                asked.evaluate([added, added])
+        assert runs(tmp_path) == expected
+    evaluate(tmp_path, Words())
+    with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
+        asked.add("added", {"changed": {"1": {"a": 1.0}}})
+        asked.evaluate([])
+    assert measured(tmp_path) == ["words", "added"] and "added.changed" in runs(tmp_path)
+
+
+def test_files_are_the_truth(tmp_path: Path) -> None:
+    """What is deleted is gone, and what is moved back is there, at the next report."""
+    folder = tmp_path / DRINKS
+    evaluate(tmp_path, Words(), Over())
+    evaluate(tmp_path, Words(), Over(2.0))
+    of_both = content(tmp_path)
+    later = {path: path.read_bytes() for path in folder.glob("over.*")}
+    for path in later:
+        path.unlink()
+    refresh(folder)
+    assert measured(tmp_path) == ["words"]
+    for path in (folder / "earlier/1").glob("over.*"):
+        path.rename(folder / path.name)
+    refresh(folder)
+    assert measured(tmp_path) == ["words", "over"]
+    [entry] = [entry for entry in read_tree(folder)[0].systems if entry["system"] == "over"]
+    assert entry["first_stages"] == ["words"] and entry["depth"] == 3
+    before = content(tmp_path)
+    refresh(folder)
+    assert content(tmp_path) == before
+    evaluate(tmp_path, Words(), Over(2.0))
+    assert content(tmp_path) == of_both
+
+
+def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
+    """Measured again by its own files, all is as the experiment wrote it."""
+    of = collection()
+    judging = of.judging._replace(traps={"1": {"b"}}, excluded={"1": {"c"}}).also(["P@1", "NFR"])
+    evaluate(tmp_path, Words(), Over(), of=replace(of, judging=judging))
+    evaluate(tmp_path, Twice(), of=replace(of, judging=judging))
+    before = content(tmp_path)
+    note = tmp_path / DRINKS / ".made/results.json"
+    note.write_text('{"recipe": {"runs": {}}, "files": {}}')
+    refresh(tmp_path / DRINKS)
+    assert content(tmp_path) == before
+
+
+def test_runs_in_memory_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(tmp_path, Twice())
+    paths: list[str] = []
+    monkeypatch.setattr(run_files, "read_run", lambda path: paths.append(path.name) or read_run(path))
+    evaluate(tmp_path, Words(), Over())
+    assert sorted(paths) == [f"{name}.run" for name in TWICE]
+
+
+@pytest.mark.parametrize("importable", [True, False])
+def test_figures_by_ones_own_measure_are_kept_where_it_cannot_be_imported(
+    tmp_path: Path, importable: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judging = collection().judging.also(
+        ["own_length:length" if importable else measure("length")(lambda run, qrels: {"1": len(run["1"])})]
+    )
+    evaluate(tmp_path, Words(), Twice(), of=collection(judging=judging))
+    evaluate(tmp_path, Over(), Words(), of=collection(judging=judging))
+    folder = tmp_path / DRINKS
+    before = {row["system"]: row["value"] for row in read_tree(folder)[0].rows if row["measure"] == "length"}
+    assert before == {"twice": 3, "words": 3, "over": 3}
+    for path in folder.glob("over.*"):
+        path.rename(folder / path.name.replace("over", "elsewhere"))
+    (folder / "twice.query.run").unlink()
+    refresh(folder)
+    after = {row["system"]: row["value"] for row in read_tree(folder)[0].rows if row["measure"] == "length"}
+    assert after == ({"twice": 3, "words": 3} if importable else {"words": 3})
+    said = "length: cannot be imported here, so that twice have no values; run their command"
+    assert (said in capsys.readouterr().err) != importable
+
+
+class Counted(Over):
+    """The same, which counts its topics and is stopped before one of them."""
+
+    def __init__(self, stop: int | None = None) -> None:
+        super().__init__()
+        self.topics: list[str] = []
+        self._stop = stop
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        if len(self.topics) == self._stop:
+            raise KeyboardInterrupt
+        self.topics.append(f"{query.condition} {query.qid}")
+        return super().score(query, documents)
+
+
+@pytest.mark.parametrize("of_earlier_version", [False, True])
+def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(
+    tmp_path: Path, of_earlier_version: bool
+) -> None:
+    topics = [collection().topics[0]._replace(qid=qid) for qid in "12"]
+    of, whole = collection(topics=topics), Counted()
+    evaluate(tmp_path / "whole", Words(), whole, of=of)
+    evaluate(tmp_path, Words(), Over(), of=of, depth=1)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(tmp_path, Words(), Counted(stop=3), of=of)  # of the second condition one topic is done
+    assert (tmp_path / DRINKS / "over.query.run").read_text().count("\n") == 2  # the finished one is there yet
+    evaluate(tmp_path, Twice(), Over(), of=of, depth=2)  # over other documents
+    if of_earlier_version:
+        [journal] = (tmp_path / DRINKS).rglob("*.partial")
+        journal.rename(tmp_path / DRINKS / ".made" / journal.name)
+    again = Counted()
+    evaluate(tmp_path, Words(), again, of=of)
+    assert again.topics == whole.topics[3:]
+    for name in OVER:
+        assert (tmp_path / DRINKS / f"{name}.run").read_bytes() == (
+            tmp_path / "whole" / DRINKS / f"{name}.run"
+        ).read_bytes()
+    assert len(list((tmp_path / DRINKS / "earlier").glob("*/over.query.run"))) == 2
