@@ -145,7 +145,8 @@ def _measured(scope: Scope, systems: Sequence[SystemRuns]) -> Results:
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):
-            write_page(read_tree(folder, results.as_folder(folder, moved)), folder, folder / "report.html")
+            measured = results.as_folder(folder, moved)._replace(runs=runs)
+            write_page(read_tree(folder, measured), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
     return results

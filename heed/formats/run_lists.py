@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 from heed.files import read_pieces
+from heed.ranking import ranks, top
 
 COLUMNS = 6
 NO_DOCIDS: frozenset[str] = frozenset()
@@ -39,6 +40,21 @@ def read_lists(path: Path, depth: int, judged: Mapping[str, Set[str]]) -> dict[s
     :class:`DataError` for lines of another form.
     """
     return {qid: _parsed(path, lines, depth, judged.get(qid, NO_DOCIDS)) for qid, lines in _topics(path)}
+
+
+def lists_of(
+    run: Mapping[str, Mapping[str, float]], depth: int, judged: Mapping[str, Set[str]]
+) -> dict[str, RankedList]:
+    """Return the same of a run that is in memory."""
+    lists = {}
+    for qid, scores in run.items():
+        listed = list(top(scores, depth))
+        further = (judged.get(qid, NO_DOCIDS) & scores.keys()) - {*listed}
+        rank_of = sorted(zip(ranks(scores, further), further, strict=True))
+        docids = [*listed, *(docid for _, docid in rank_of)]
+        places = [*range(1, len(listed) + 1), *(rank for rank, _ in rank_of)]
+        lists[qid] = RankedList(len(scores), docids, places, [scores[docid] for docid in docids])
+    return lists
 
 
 def read_list(path: Path, qid: str, depth: int, judged: Set[str]) -> RankedList | None:
