@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 from heed.files import read_pieces
-from heed.ranking import ranks, top
+from heed.ranking import ranked
 
 COLUMNS = 6
 NO_DOCIDS: frozenset[str] = frozenset()
@@ -48,12 +48,9 @@ def lists_of(
     """Return the same of a run that is in memory."""
     lists = {}
     for qid, scores in run.items():
-        listed = list(top(scores, depth))
-        further = (judged.get(qid, NO_DOCIDS) & scores.keys()) - {*listed}
-        rank_of = sorted(zip(ranks(scores, further), further, strict=True))
-        docids = [*listed, *(docid for _, docid in rank_of)]
-        places = [*range(1, len(listed) + 1), *(rank for rank, _ in rank_of)]
-        lists[qid] = RankedList(len(scores), docids, places, [scores[docid] for docid in docids])
+        wanted = judged.get(qid, NO_DOCIDS)
+        shown = {docid: rank for rank, docid in enumerate(ranked(scores), 1) if rank <= depth or docid in wanted}
+        lists[qid] = RankedList(len(scores), [*shown], [*shown.values()], [scores[docid] for docid in shown])
     return lists
 
 
