@@ -57,20 +57,20 @@ class Section(NamedTuple):
     topics: str  # the link to its worst topic, empty where there is none
 
 
-def write_page(results: Sequence[Results], runs: Path, path: Path, charts: bool = True) -> int:
+def write_page(results: Sequence[Results], runs: Path, path: Path) -> int:
     """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes."""
-    content = page(results, runs, charts).encode()
+    content = page(results, runs).encode()
     write_bytes(path, content)
     return len(content)
 
 
-def page(results: Sequence[Results], runs: Path, charts: bool = True, site: str = "") -> str:
-    """Return the whole page of ``results``, which are at and below the folder ``runs``, with or without charts.
+def page(results: Sequence[Results], runs: Path, site: str = "") -> str:
+    """Return the whole page of ``results``, which are at and below the folder ``runs``.
 
     In a ``site`` of that title it is named after its collection, and leads back to the first page.
     """
     title = results[0].title if site else page_title(runs)
-    tables = overview(results, title, charts, site)
+    tables = overview(results, title, site)
     topics = embedded(results, len(compose(title, [tables]).encode()))
     return compose(title, [topics, tables])
 
@@ -80,12 +80,12 @@ def page_title(runs: Path) -> str:
     return runs.resolve().name
 
 
-def overview(results: Sequence[Results], title: str, charts: bool = True, site: str = "") -> Part:
+def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     """Return the part with the tables and charts of ``results``, and the figures by topic."""
     sections = [_section(each, read_settings(each.path)) for each in results]
     # escaped
     data = Markup(_json([figures(section.results, section.settings) for section in sections]))  # noqa: S704
-    folders, pictures = [each.folder for each in results], list(_pictures(results) if charts else ())
+    folders, pictures = [each.folder for each in results], list(_pictures(results))
     specs = {each.name: each.spec for each in pictures}
     by_folder = {
         folder: [each for each in pictures if each.folder == folder and each.kind != "radar"] for folder in folders

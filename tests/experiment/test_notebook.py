@@ -25,7 +25,7 @@ class Backwards:
 
 
 @pytest.fixture(scope="module")
-def experiment(tmp_path_factory: pytest.TempPathFactory, undrawn: None) -> Iterator[Experiment]:
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experiment]:
     folder = tmp_path_factory.mktemp("notebook")
     news = heed.load("neuclir-sample", lang="eng")
     with Experiment(news, indexes=folder / "indexes", out=folder / "runs") as experiment:

@@ -12,8 +12,6 @@ from drinks import TEXTS, Twice, Words, collection
 from heed import Collection, DataError, Document, Documents, Experiment, Judging, load_files
 from heed.measures.system_comparison import find_runs
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def evaluate(folder: Path, of: Collection, *systems: Words, conditions: Sequence[str] = ()) -> None:
     experiment = Experiment(of, indexes=folder / "indexes", out=folder / "runs", conditions=conditions)

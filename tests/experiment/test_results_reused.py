@@ -44,7 +44,6 @@ from heed.reranking.decompose import Decompose
 from heed.reuse import program
 from heed.types import SubtopicGrades
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
 DRINKS = Path("runs/drinks/eng")
 

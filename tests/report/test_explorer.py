@@ -162,7 +162,7 @@ def test_counts_are_not_times_100_in_table_report_and_explorer(tmp_path: Path) -
     assert {column["measure"]: column["factor"] for column in figures(results, Settings([], {}))["columns"]} == factors
     counts = [row for row in results.rows if row["measure"] == "NumRet"]
     assert [f"{row['value']:.1f}" for row in counts] == [line[2] for line in cells(counts)[1:]]
-    assert ">1.0<" in page([results], folder, charts=False)
+    assert ">1.0<" in page([results], folder)
 
 
 def unpack(block: str) -> object:
@@ -237,7 +237,7 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> N
     (moved / "topics.json").unlink()
     [note] = Explored(*read_tree(moved)).notes
     assert note.startswith("Topics and judgements are not noted in this folder: run the command that made them")
-    assert "explorer-data" not in page(read_tree(moved), moved, charts=False)
+    assert "explorer-data" not in page(read_tree(moved), moved)
     (moved / "topics.json").write_text('{"language": 1}')
     with pytest.raises(DataError, match=r"topics.json: Expected `str`, got `int` - at `\$.language`; run"):
         Explored(*read_tree(moved))
@@ -255,7 +255,7 @@ def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> Non
     for run in moved.glob("*.run"):
         run.unlink()
     assert embedded(read_tree(moved)) == Part(Markup(), "", "")
-    assert "explorer-data" not in page(read_tree(moved), moved, charts=False)
+    assert "explorer-data" not in page(read_tree(moved), moved)
 
 
 def test_all_modules_of_the_page_are_in_the_script_once() -> None:
