@@ -48,8 +48,8 @@ def lists_of(
     """Return the same of a run that is in memory."""
     lists = {}
     for qid, scores in run.items():
-        wanted = judged.get(qid, NO_DOCIDS)
-        shown = {docid: rank for rank, docid in enumerate(ranked(scores), 1) if rank <= depth or docid in wanted}
+        of_topic = judged.get(qid, NO_DOCIDS)
+        shown = {docid: rank for rank, docid in enumerate(ranked(scores), 1) if rank <= depth or docid in of_topic}
         lists[qid] = RankedList(len(scores), [*shown], [*shown.values()], [scores[docid] for docid in shown])
     return lists
 

@@ -36,7 +36,7 @@ def carried(script: str) -> Library:
     return Library(Markup("<script>{}</script>").format(Markup(script)), _digest(script))  # noqa: S704 - our own file
 
 
-def beside(name: str) -> Library:
+def in_file(name: str) -> Library:
     """Return a library that is the file ``name`` beside the page.
 
     The policy names its place: browsers check no digest of a file that is opened from the disk, and refuse it.

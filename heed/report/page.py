@@ -20,7 +20,7 @@ from heed.report.bundle import page_file, script
 from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
 from heed.report.charts.vega_lite import CONFIG, Spec
 from heed.report.figures import figures
-from heed.report.html import Library, Part, beside, carried, compose, template
+from heed.report.html import Library, Part, carried, compose, in_file, template
 from heed.report.manifest_reader import Settings, read_settings
 from heed.report.page_links import page_link, systems_link
 from heed.report.results import Results
@@ -107,7 +107,7 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
         scales=SCALES,
         place=page_link,
     )
-    drawing = (beside(VEGA) if site else vega()) if specs else Library()
+    drawing = (in_file(VEGA) if site else vega()) if specs else Library()
     return look()._replace(html=Markup(html), library=drawing)  # noqa: S704 - made by a template that escapes
 
 
@@ -128,8 +128,7 @@ def look(styles: Sequence[str] = STYLES, main: PurePosixPath = MAIN) -> Part:
 
 def _pictures(results: Sequence[Results]) -> Iterator[Picture]:
     for plot in plots(results):
-        own = {name: value for name, value in plot.spec().items() if name != "config"}
-        spec = own | {"description": plot.title}
+        spec = {name: value for name, value in plot.spec().items() if name != "config"} | {"description": plot.title}
         yield Picture(plot.kind, plot.folder, plot.name, plot.note, spec["width"] > WIDE, spec)
 
 

@@ -29,7 +29,7 @@ class Chart(NamedTuple):
         return f"Chart({self.title!r})"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
-        """Return what a notebook draws itself, and an image where :mod:`vl_convert` is installed."""
+        """Return the specification, which notebooks draw, and an image where :mod:`vl_convert` is installed."""
         image = {"image/svg+xml": render(self.spec, "svg").decode()} if find_spec(DRAWING) else {}
         return {"text/plain": repr(self), "application/vnd.vegalite.v5+json": _paper(self.spec), **image}
 

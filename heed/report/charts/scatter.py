@@ -69,9 +69,9 @@ def scatter(
 
 def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
     x, y = point.x, point.y
-    place = {"x": x.mean, "left": x.low, "right": x.high, "y": y.mean, "low": y.low, "high": y.high}
+    values = {"x": x.mean, "left": x.low, "right": x.high, "y": y.mean, "low": y.low, "high": y.high}
     text = says((kind, point.system), *zip(titles, (str(x), str(y)), strict=True))
-    return place | {"name": short(point.system, 30)} | text
+    return values | {"name": short(point.system, 30)} | text
 
 
 def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:

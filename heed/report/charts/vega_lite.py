@@ -65,7 +65,7 @@ def linked() -> Spec:
 
 
 def says(*values: tuple[str, str]) -> Spec:
-    """Return what a mark says of itself: a line for each of the ``values``, behind its name."""
+    """Return a mark's description: a line for each of the ``values``, behind its name."""
     return {"says": "\n".join(f"{name}: {value}" for name, value in values)}
 
 

@@ -63,8 +63,8 @@ def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:
     if cut := sum(folder.documents_cut for folder in folders):
         sentences.append(f"of {number_of(cut, 'long document')} only the beginning is here")
     if sentences:
-        what = ", and ".join(sentences)
-        yield f"This file has at most {limit / 1e6:g} MB: {what}. heed explore RUNS_DIR shows everything."
+        text = ", and ".join(sentences)
+        yield f"This file has at most {limit / 1e6:g} MB: {text}. heed explore RUNS_DIR shows everything."
 
 
 @cache

@@ -214,8 +214,8 @@ def _packed_document(document: Document, most: int) -> tuple[list[object], bool]
     is_piped = document.is_table and PIPED.search(text) and not HTML_TABLE.search(text)
     if document.is_table and not is_piped and (table := table_of(document)):
         size = len(encode(table["body"]))
-        kept = table["body"][: 1 + len(table["body"]) * most // size] if size > most else table["body"]
-        return ["", table | {"body": kept}], len(kept) < len(table["body"])
+        body = table["body"][: 1 + len(table["body"]) * most // size] if size > most else table["body"]
+        return ["", table | {"body": body}], len(body) < len(table["body"])
     beginning = text.encode()[:most].decode(errors="ignore") if len(text) > most // 4 else text
     if is_piped and len(beginning) < len(text):
         beginning = beginning[: beginning.rfind("\n")]

@@ -84,7 +84,7 @@ class Server:
     """The routes over a tree of results folders and a file of flags."""
 
     def __init__(self, page: Callable[[], str], folders: Folders, flags: Flags) -> None:
-        """``page`` makes the page when it is first asked for: its charts take a while. Nothing is read before that."""
+        """``page`` makes the page when it is first asked for; nothing is read before that."""
         self._page, self._folders, self._flags = cache(page), folders, flags
         self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
 
