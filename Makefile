@@ -6,7 +6,7 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all test quick check locks java sbom harden faults fuzz load odd-models docs dist bench clean
+.PHONY: help models demo demo-all test quick check locks java vega sbom harden faults fuzz load odd-models docs dist bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -66,6 +66,14 @@ java: .venv/.made ## compile Heed's one Java class again (needs javac 17 and a .
 	javac --release 17 -Xlint:all -Werror -cp "$$($(BIN)/python -c 'from heed.retrieval.lucene.jvm import jar; print(jar())')" \
 		heed/retrieval/lucene/java/heed/Bulk.java
 	sha256sum heed/retrieval/lucene/java/heed/Bulk.class
+
+vega: ## build the charts' library again (needs npm) from locks/vega and print its digest
+	mkdir -p build/vega
+	cp locks/vega/* build/vega
+	cd build/vega && npm ci --ignore-scripts && npx esbuild entry.js --bundle --minify --format=iife --global-name=vega \
+		--target=es2022 --metafile=made.json --outfile=../../heed/report/page/vendor/vega.js
+	cd build/vega && node licences.mjs > ../../heed/report/page/vendor/LICENSES.txt
+	sha256sum heed/report/page/vendor/vega.js
 
 sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, with the licence of each package
 	$(LOCKED) locks/bench.txt

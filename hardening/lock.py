@@ -25,7 +25,7 @@ BUILD = ("hatchling", "editables", "setuptools", "wheel")  # of Heed, and of pys
 EXTRAS = {  # the extras of pyproject.toml in each lock
     "run": (),
     "models": ("models", "data"),
-    "tools": ("models", "data", "test", "check"),
+    "tools": ("models", "data", "plots", "test", "check"),
     "bench": ("models", "data", "bench"),
     "docs": ("docs",),
 }

@@ -17,7 +17,7 @@ OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
 REQUIREMENT = re.compile(r"([\w.-]+).*?(?:extra == ['\"]([\w-]+)['\"])?$")
 BY_MAKE = ("models", "data")  # what `make models` installs
 NOT_INSTALLED = "not installed"
-EXTRAS = (*BY_MAKE, "papers", "ray", "vllm")  # those of users, the first that has a package is named
+EXTRAS = (*BY_MAKE, "plots", "papers", "ray", "vllm")  # those of users, the first that has a package is named
 
 
 def advice(package: str) -> str:
@@ -117,11 +117,11 @@ def _is_start(node: ast.stmt) -> TypeGuard[ast.If]:
 
 def _extra_of(package: str) -> str | None:
     """Return the extra of Heed's own metadata that requires ``package``; None for what is always installed."""
-    name = package.replace("_", "-")
+    names = (package.replace("_", "-"), f"{package.replace('_', '-')}-python")
     try:
         lines = requires("heed-ir") or []
     except PackageNotFoundError:  # run from its sources
         return None
     matches = (REQUIREMENT.fullmatch(line) for line in lines)
-    extras = {match[2] for match in matches if match and match[1].replace("_", "-") == name}
+    extras = {match[2] for match in matches if match and match[1].replace("_", "-") in names}
     return next((extra for extra in EXTRAS if extra in extras), None)

@@ -117,13 +117,6 @@ def stranger(home: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def without_plots() -> Iterator[None]:
-    """Pages are written without charts, which take longer than all else."""
-    with mock.patch("heed.report.page.plots", lambda _: []):
-        yield
-
-
-@contextlib.contextmanager
 def hub_read_again() -> Iterator[None]:
     """Let the hub's client read HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE again, as it does when it is loaded."""
     from huggingface_hub import constants, hf_api
@@ -141,19 +134,16 @@ def hub_read_again() -> Iterator[None]:
 
 
 def call(
-    command: str, folder: Path, variables: dict[str, str], *arguments: object, plots: bool = False
+    command: str, folder: Path, variables: dict[str, str], *arguments: object
 ) -> "subprocess.CompletedProcess[str]":
     """Run ``python -m command`` in ``folder`` by a call, so that Java, torch and scikit-learn are loaded once a worker.
 
-    The result is that of a process: its status, stdout and stderr. Only ``report``, and every command with ``plots``,
-    draws plots on the page of its results: they take longer than the rest of a small command.
+    The result is that of a process: its status, stdout and stderr.
     """
     line = list(map(str, arguments))
     stdout, stderr = io.StringIO(), io.StringIO()
-    drawn = plots or command == "pipelines.report"
     known = set(sys.modules)
     with (
-        contextlib.nullcontext() if drawn else without_plots(),
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, variables, clear=True),
         hub_read_again(),
@@ -169,13 +159,6 @@ def call(
         if Path(getattr(sys.modules[name], "__file__", None) or ROOT).parent == folder:
             del sys.modules[name]  # another folder may have one of this name
     return subprocess.CompletedProcess([command, *line], status, stdout.getvalue(), stderr.getvalue())
-
-
-@pytest.fixture(scope="module")
-def undrawn() -> Iterator[None]:
-    """Pages are written without charts, which take longer than all the rest of a small experiment."""
-    with without_plots():
-        yield
 
 
 @pytest.fixture(scope="session")
@@ -196,8 +179,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def heed(tmp_path: Path, environment: dict[str, str]) -> Heed:
     """Run a command of ``pipelines`` in an empty folder by a call; the result carries returncode, stdout and stderr.
 
-    The page of its results has no plots, as ``call`` says. What the process itself is tested for, and what libraries
-    read when they are loaded (IR_DATASETS_HOME, JAVA_HOME), needs ``heed_process``.
+    What the process itself is tested for, and what libraries read when they are loaded (IR_DATASETS_HOME, JAVA_HOME),
+    needs ``heed_process``.
     """
 
     def run(command: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -243,7 +226,7 @@ def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
             if not whole.exists():
                 folder.mkdir(exist_ok=True)
                 options = ("--lang", lang)
-                result = call("pipelines.neuclir", folder, stranger(folder / "home"), *options, plots=lang == "zho")
+                result = call("pipelines.neuclir", folder, stranger(folder / "home"), *options)
                 assert result.returncode == 0, result.stderr
                 whole.touch()
         return folder / "runs" / "neuclir-sample" / lang

@@ -61,7 +61,8 @@ def results_of(
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):
-            write_page(read_tree(folder, results.as_folder(folder, moved)), folder, folder / "report.html")
+            measured = results.as_folder(folder, moved)._replace(runs=runs)
+            write_page(read_tree(folder, measured), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
     write_note(folder / RESULTS, Note({"runs": {system.name: system.digests() for system in systems}}, {}))

@@ -3,6 +3,7 @@
 import html
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 from heed.templates import UNSEEN, paragraphs
@@ -11,7 +12,7 @@ INLINE, BLOCK = (
     rf"</?(?:{names})(?:\s[^<>]*=[^<>]*)?\s*/?>"
     for names in ("a|b|em|font|i|small|span|strong|su[bp]|u", r"br|div|h\d|li|[ou]l|p|t[dr]")
 )
-UNIT = re.compile(rf"(?P<gap>(?:\s|&nbsp;|{INLINE}|{BLOCK})+)|&#?\w{{1,31}};|.", re.IGNORECASE)
+UNIT = re.compile(rf"[^\s&<]|(?P<gap>(?:\s|&nbsp;|{INLINE}|{BLOCK})+)|&#?\w{{1,31}};|.", re.IGNORECASE)
 APOSTROPHES = str.maketrans("‘’`´ʼ′", "'" * 6)
 ACCENTED = {letter: unicodedata.normalize("NFD", chr(letter))[0] for letter in range(0xDF, 0x250)}
 LETTERS: dict[int, Any] = {  # as Lucene's normalisers of the languages, and its light stemmers, fold them
@@ -28,11 +29,11 @@ def units(instruction: str) -> list[tuple[str, int, int]]:
     The texts are normalised (NFKC); entities are what they stand for, and tags are nothing or white space.
     """
     text, starts, read = paragraphs(instruction), list[int](), list[tuple[str, int, int]]()
-    seen = (index for index, letter in enumerate(instruction) if not (letter.isspace() or UNSEEN.match(letter)))
+    seen = (index for index, letter in enumerate(instruction) if _is_seen(letter))
     for letter in text:
         starts.append(starts[-1] + 1 if letter.isspace() else next(seen))
     for match in UNIT.finditer(text):
-        unit, start = _plain(match), starts[match.start()]
+        unit, start = _plain(match[0], match["gap"] is not None), starts[match.start()]
         if read and unit and unicodedata.combining(unit[0]):
             before, start, _ = read.pop()
             unit = unicodedata.normalize("NFKC", before + unit)
@@ -40,8 +41,14 @@ def units(instruction: str) -> list[tuple[str, int, int]]:
     return read
 
 
-def _plain(unit: re.Match[str]) -> str:
-    if unit["gap"]:
-        spaces = re.sub(INLINE, "", unit["gap"], flags=re.IGNORECASE)
+@lru_cache(1 << 12)
+def _is_seen(letter: str) -> bool:
+    return not (letter.isspace() or UNSEEN.match(letter))
+
+
+@lru_cache(1 << 12)
+def _plain(unit: str, is_gap: bool) -> str:
+    if is_gap:
+        spaces = re.sub(INLINE, "", unit, flags=re.IGNORECASE)
         return "\n" if "\n" in spaces else " " if spaces else ""
-    return unicodedata.normalize("NFKC", UNSEEN.sub("", html.unescape(unit[0])).translate(APOSTROPHES))
+    return unicodedata.normalize("NFKC", UNSEEN.sub("", html.unescape(unit)).translate(APOSTROPHES))

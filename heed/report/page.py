@@ -1,6 +1,6 @@
 """A report as one HTML page that needs nothing from anywhere.
 
-Tables and charts are there without JavaScript; with it, tables are sorted and filtered, and two systems are compared.
+Tables are there without JavaScript; with it, charts are drawn, tables sorted and filtered, and two systems compared.
 Every figure names the row that it was read from.
 """
 
@@ -10,36 +10,39 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from markupsafe import Markup
+from msgspec.json import encode
 
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, is_share, layout, lower_is_better
 from heed.published.standings import grids
 from heed.report.answer import SCALES, Answer, answer
 from heed.report.bundle import page_file, script
-from heed.report.charts.plots import MOST, Best, best, plots
-from heed.report.charts.rendering import draw, element
+from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
+from heed.report.charts.vega_lite import CONFIG, Spec
 from heed.report.figures import figures
-from heed.report.html import Part, compose, template
+from heed.report.html import Library, Part, carried, compose, in_file, template
 from heed.report.manifest_reader import Settings, read_settings
 from heed.report.page_links import page_link, systems_link
 from heed.report.results import Results
 from heed.report.topics.explorer import embedded
+from heed.report.topics.packing import pack
 
-LARGEST = 20_000_000  # characters of a page; topics and documents get what tables and charts leave
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 PAGE = PurePosixPath("report/page")
 STYLES = ("shared/colours.css", "report.css")
 MAIN = PAGE / "places.js"
+VEGA = "vega.js"  # in a site
 
 
 class Picture(NamedTuple):
-    """A chart as an SVG element."""
+    """A chart of the page: how to read it, and whether it scrolls on a narrow screen."""
 
     kind: str
     folder: str
     name: str
+    note: str
     wide: bool
-    svg: Markup
+    spec: Spec
 
 
 class Section(NamedTuple):
@@ -54,21 +57,21 @@ class Section(NamedTuple):
     topics: str  # the link to its worst topic, empty where there is none
 
 
-def write_page(results: Sequence[Results], runs: Path, path: Path, charts: bool = True) -> int:
+def write_page(results: Sequence[Results], runs: Path, path: Path) -> int:
     """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes."""
-    content = page(results, runs, charts).encode()
+    content = page(results, runs).encode()
     write_bytes(path, content)
     return len(content)
 
 
-def page(results: Sequence[Results], runs: Path, charts: bool = True, site: str = "") -> str:
-    """Return the whole page of ``results``, which are at and below the folder ``runs``, with or without charts.
+def page(results: Sequence[Results], runs: Path, site: str = "") -> str:
+    """Return the whole page of ``results``, which are at and below the folder ``runs``.
 
     In a ``site`` of that title it is named after its collection, and leads back to the first page.
     """
     title = results[0].title if site else page_title(runs)
-    tables = overview(results, title, charts, site)
-    topics = embedded(results, max(LARGEST - len(tables.html), 0))
+    tables = overview(results, title, site)
+    topics = embedded(results, len(compose(title, [tables]).encode()))
     return compose(title, [topics, tables])
 
 
@@ -77,12 +80,13 @@ def page_title(runs: Path) -> str:
     return runs.resolve().name
 
 
-def overview(results: Sequence[Results], title: str, charts: bool = True, site: str = "") -> Part:
+def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     """Return the part with the tables and charts of ``results``, and the figures by topic."""
     sections = [_section(each, read_settings(each.path)) for each in results]
     # escaped
     data = Markup(_json([figures(section.results, section.settings) for section in sections]))  # noqa: S704
-    folders, pictures = [each.folder for each in results], list(_pictures(results) if charts else ())
+    folders, pictures = [each.folder for each in results], list(_pictures(results))
+    specs = {each.name: each.spec for each in pictures}
     by_folder = {
         folder: [each for each in pictures if each.folder == folder and each.kind != "radar"] for folder in folders
     }
@@ -94,6 +98,8 @@ def overview(results: Sequence[Results], title: str, charts: bool = True, site: 
         plots=by_folder,
         across=across,
         data=data,
+        headings=HEADINGS,
+        charts=pack(encode({"config": CONFIG, "specs": specs})) if specs else "",
         layout=layout,
         format_value=format_value,
         absent=ABSENT,
@@ -101,7 +107,18 @@ def overview(results: Sequence[Results], title: str, charts: bool = True, site: 
         scales=SCALES,
         place=page_link,
     )
-    return look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
+    drawing = (in_file(VEGA) if site else vega()) if specs else Library()
+    return look()._replace(html=Markup(html), library=drawing)  # noqa: S704 - made by a template that escapes
+
+
+def vega() -> Library:
+    """Return Vega's libraries for a page that carries them."""
+    return carried(vega_file())
+
+
+def vega_file() -> str:
+    """Return the text of Vega's libraries; ``page/vendor`` says where they are from."""
+    return page_file(PAGE / "vendor" / VEGA)
 
 
 def look(styles: Sequence[str] = STYLES, main: PurePosixPath = MAIN) -> Part:
@@ -110,10 +127,9 @@ def look(styles: Sequence[str] = STYLES, main: PurePosixPath = MAIN) -> Part:
 
 
 def _pictures(results: Sequence[Results]) -> Iterator[Picture]:
-    for index, plot in enumerate(plots(results)):
-        spec = plot.spec()
-        svg = element(draw(spec), plot.title, index)
-        yield Picture(plot.kind, plot.folder, plot.name, spec["width"] > WIDE, svg)
+    for plot in plots(results):
+        spec = {name: value for name, value in plot.spec().items() if name != "config"} | {"description": plot.title}
+        yield Picture(plot.kind, plot.folder, plot.name, plot.note, spec["width"] > WIDE, spec)
 
 
 def _section(results: Results, settings: Settings) -> Section:

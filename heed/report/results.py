@@ -22,7 +22,8 @@ class Results(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
     ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
-    be those of the runs beside them. ``lower_is_better`` is of the user's own measures.
+    be those of the runs beside them. ``lower_is_better`` is of the user's own measures; ``runs`` are those that this
+    process has in memory, by system and condition.
     """
 
     folder: str
@@ -36,6 +37,7 @@ class Results(NamedTuple):
     doubt: str = ""
     lower_is_better: Mapping[str, bool] = {}
     systems: Sequence[SystemEntry] = ()
+    runs: Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]] = {}
 
     @property
     def title(self) -> str:

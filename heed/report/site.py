@@ -12,7 +12,7 @@ from heed.progress import bar, brief, log
 from heed.report.answer import SCALES
 from heed.report.html import compose, template
 from heed.report.leaderboard import FIRST, leaderboard, page_names
-from heed.report.page import PAGE, look, page
+from heed.report.page import PAGE, VEGA, look, page, vega_file
 from heed.report.results import Results
 from heed.reuse import Note, read_note, write_note
 from heed.types import PAPERS
@@ -22,7 +22,7 @@ STYLES = ("shared/colours.css", "report.css", "site.css")
 
 
 def write_site(folders: Sequence[Results], site: Path, title: str) -> None:
-    """Write the site of ``folders`` to the folder ``site``: ``index.html``, written last, and a page for each.
+    """Write the site of ``folders`` to the folder ``site``: ``index.html``, written last, a page for each, ``vega.js``.
 
     Pages are put in place when all are made: a process that is killed before leaves the earlier site as it was, one
     that is killed in between leaves no first page. What another program wrote stays; :class:`DataError` where it has
@@ -32,7 +32,7 @@ def write_site(folders: Sequence[Results], site: Path, title: str) -> None:
     with locked(site):
         note = read_note(site / NOTE)
         earlier = dict(note.files) if note else {}
-        foreign = [name for name in (FIRST, *names) if name not in earlier and (site / name).exists()]
+        foreign = [name for name in (FIRST, VEGA, *names) if name not in earlier and (site / name).exists()]
         if foreign:
             raise DataError(f"{site}: {brief(foreign)} is not of an earlier site; choose another folder, or move it")
         staged = site / NOTE.parent / "pages"
@@ -40,8 +40,9 @@ def write_site(folders: Sequence[Results], site: Path, title: str) -> None:
             for results, name in bar(list(zip(folders, names, strict=True)), len(names), "pages", "pages"):
                 text = page([results._replace(folder=".")], results.path, site=title)
                 write_bytes(part / name, text.encode())
+            write_bytes(part / VEGA, vega_file().encode())
             write_bytes(part / FIRST, first_page(folders, names, title).encode())
-        _put_in_place(site, staged, [*names, FIRST], earlier)
+        _put_in_place(site, staged, [VEGA, *names, FIRST], earlier)
 
 
 def _put_in_place(site: Path, staged: Path, names: Sequence[str], earlier: dict[str, str]) -> None:

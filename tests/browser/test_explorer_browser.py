@@ -43,7 +43,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     half_judged(root)
     evaluated(load("infosearch-sample/audience"), root)
     path = root / "report.html"
-    write_page(read_tree(root / "runs"), root / "runs", path, charts=False)
+    write_page(read_tree(root / "runs"), root / "runs", path)
     return path
 
 

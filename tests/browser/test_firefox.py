@@ -21,7 +21,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
     (root / "profile").mkdir()
     sample(root, "fas")
     hostile(root)
-    write_page(read_tree(root / "runs"), root / "runs", root / "report.html", charts=False)
+    write_page(read_tree(root / "runs"), root / "runs", root / "report.html")
     with firefox(root / "profile") as browser:
         browser.open((root / "report.html").as_uri())
         yield browser

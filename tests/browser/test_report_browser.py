@@ -1,6 +1,7 @@
 """The page of a report in a real Chromium, opened as a file: tables, charts, two systems; with and without script."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from heed.report.page import page
 from heed.report.results import read_tree
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
 
@@ -106,9 +107,14 @@ def test_a_table_is_sorted_by_any_column_and_filtered_by_words(opened: "Page") -
 
 def test_the_page_runs_no_text_of_the_results(opened: "Page", report: Path) -> None:
     opened.goto(f"{report.as_uri()}#/{'bad <b>&%'.replace('%', '%25')}")
-    assert opened.locator("script").count() == 3
+    assert opened.locator("script").count() == 5
     assert NASTY in opened.inner_text('section[data-folder="bad <b>&%"] table')
     assert opened.locator("#overview b, #overview img").count() == 0
+    shift = opened.locator('section[data-folder="bad <b>&%"] figure').first
+    shift.scroll_into_view_if_needed()
+    shift.locator("a").first.focus()
+    assert opened.inner_text("#tip").split("\n")[:2] == [f"system: {NASTY}", f"topic: {HOSTILE}"]
+    assert NASTY[:20] + "…" + NASTY[len(NASTY) - 19 :] in shift.locator("text").all_text_contents()
     pair = "/".join(quote(part, safe="") for part in ("bad <b>&%", "systems", NASTY, NASTY))
     opened.goto(f"{report.as_uri()}#/{pair}")
     assert NASTY in opened.inner_text("#pair table >> nth=0") and HOSTILE in opened.inner_text(
@@ -119,14 +125,14 @@ def test_the_page_runs_no_text_of_the_results(opened: "Page", report: Path) -> N
     assert opened.is_visible("#overview")
 
 
-def test_without_script_tables_and_charts_are_there(chromium: "Browser", report: Path) -> None:
+def test_without_script_tables_are_there(chromium: "Browser", report: Path) -> None:
     with chromium.new_context(java_script_enabled=False) as context:
         tab = context.new_page()
         tab.goto(report.as_uri())
         assert tab.locator("#overview .all table").count() == 3 and tab.is_visible(".answers >> nth=0")
         tab.click("summary >> text=All measures >> nth=0")
         assert tab.is_visible(".all table >> nth=0")
-        assert tab.locator("figure svg a").first.is_visible()
+        assert "The charts need JavaScript; their figures are in the tables." in tab.inner_text("#overview")
         assert not tab.is_visible("#filters") and not tab.is_visible(".two >> nth=0")
 
 
@@ -194,15 +200,55 @@ def test_topics_parts_and_folders_where_two_systems_differ_are_listed_by_differe
     assert opened.url.endswith("#/fas")
 
 
+def drawn(tab: "Page", plot: str) -> "Locator":
+    """The SVG element of a chart, scrolled to: a chart is drawn when it comes near the window."""
+    figure = tab.locator(f'[data-plot="{plot}"]')
+    figure.scroll_into_view_if_needed()
+    figure.locator("svg a").first.wait_for()
+    return figure.locator("svg")
+
+
+def test_charts_are_drawn_when_they_come_near_in_the_colours_of_the_page(opened: "Page") -> None:
+    last = opened.locator('section[data-folder="fas"] figure').nth(6)
+    assert last.locator("svg").count() == 0
+    height = opened.evaluate("document.body.scrollHeight")
+    bar = drawn(opened, last.get_attribute("data-plot") or "").locator('a path[fill="#0072B2"]').first
+    assert abs(opened.evaluate("document.body.scrollHeight") - height) < 200  # their place was kept
+    assert bar.evaluate("each => getComputedStyle(each).fill") == "rgb(0, 114, 178)"
+    opened.emulate_media(color_scheme="dark")
+    assert bar.evaluate("each => getComputedStyle(each).fill") == "rgb(74, 168, 224)"
+    plane = drawn(opened, "fas.plane")
+    plane.locator("a").nth(1).hover()
+    system, effectiveness, following = opened.inner_text("#tip").split("\n")
+    assert system == "system: lsa"
+    figure = r"-?\d+\.\d \[-?\d+\.\d, -?\d+\.\d\]"
+    assert re.fullmatch(f"nDCG@20 of original, ×100: {figure}", effectiveness)
+    assert re.fullmatch(f"selectivity of original>changed, ×100: {figure}", following)
+    plane.locator("a").nth(1).click()
+    opened.wait_for_url("**#/fas/systems/lsa/*")
+
+
+def test_all_charts_are_on_paper(chromium: "Browser", report: Path) -> None:
+    with watched(chromium, report.as_uri(), report.as_uri()) as page:
+        page.locator("figure[style]").first.wait_for(state="attached")  # its specification is unpacked
+        page.pdf()
+        assert (
+            page.locator("details:not([open]) figure svg").count() == page.locator("details:not([open]) figure").count()
+        )
+        assert page.locator("figure svg").count() == page.locator("figure").count() > 6
+
+
 def test_marks_of_charts_are_links_for_the_pointer_and_for_keys(opened: "Page") -> None:
-    chart = opened.locator('[data-plot="fas.topics.p-MRR.bm25.original-changed"] svg')
+    chart = drawn(opened, "fas.topics.selectivity.bm25.original-changed")
     marks = chart.locator("a")
     names = [mark.get_attribute("href").split("/topic/")[1].split("?")[0] for mark in marks.all()]
     assert len(names) > 2 and names == sorted(names)
     assert [mark.get_attribute("tabindex") for mark in marks.all()] == ["0"] + ["-1"] * (len(names) - 1)
     marks.first.focus()
     opened.keyboard.press("ArrowRight")
-    assert opened.inner_text("#tip").startswith(f"topic {names[1]}: ")
+    system, topic, value = opened.inner_text("#tip").split("\n")
+    assert (system, topic) == ("system: bm25", f"topic: {names[1]}")
+    assert re.fullmatch(r"selectivity of original>changed, ×100: -?\d+\.\d", value)
     opened.keyboard.press("Enter")
     opened.wait_for_url(f"**#/fas/topic/{names[1]}?system=bm25")
     opened.wait_for_selector("#explorer main")
@@ -217,7 +263,7 @@ def test_a_dot_leads_to_its_document(opened: "Page") -> None:
         each["id"]: each["text"]
         for each in map(json.loads, (ROOT / "documents/neuclir-sample/fas.jsonl").read_text().splitlines())
     }
-    dot = opened.locator('[data-plot="fas.shift.polarity"] svg a').first
+    dot = drawn(opened, "fas.shift.polarity").locator("a").first
     dot.click(force=True)  # another dot may lie on it
     opened.wait_for_url("**#/fas/document/*?topic=*&system=polarity")
     docid = opened.url.split("/document/")[1].split("?")[0]

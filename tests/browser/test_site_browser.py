@@ -65,6 +65,23 @@ def test_the_first_page_fits_both_windows_and_axe_finds_nothing_serious(chromium
         assert box and name and name["x"] == pytest.approx(box["x"], abs=1)  # the name stays in sight
 
 
+def test_the_pages_share_one_file_of_vega_and_say_where_it_is_missing(chromium: "Browser", site: Path) -> None:
+    alone = site.with_name("alone.html")
+    alone.write_bytes((site / "neuclir-sample-fas.html").read_bytes())
+    assert (site / "vega.js").stat().st_size > 700_000
+    assert all(len(path.read_bytes()) < 700_000 for path in site.glob("*.html"))
+    missing = "The charts need vega.js, which belongs beside this page."
+    for path in (site / "neuclir-sample-fas.html", site / "tables-sample-eng.html"):
+        with watched(chromium, path.as_uri(), site.as_uri()) as page:
+            page.locator("figure").first.scroll_into_view_if_needed()
+            page.wait_for_selector("figure svg")
+            assert missing not in page.inner_text("#overview")
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(alone.as_uri())
+        assert missing in page.inner_text("#overview")
+
+
 def test_without_script_every_figure_is_there(chromium: "Browser", site: Path) -> None:
     with chromium.new_context(java_script_enabled=False) as context:
         page = context.new_page()

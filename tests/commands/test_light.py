@@ -11,7 +11,18 @@ from heed.extras import advice, require
 from pipelines import missing_package
 
 EXTRA = {"torch", "transformers", "sentence_transformers", "huggingface_hub", "peft", "safetensors", "sentencepiece"}
-EXTRA |= {"google.protobuf", "ir_datasets", "pandas", "pyarrow", "sklearn", "ray", "nltk", "rank_bm25", "mteb"}
+EXTRA |= {
+    "google.protobuf",
+    "ir_datasets",
+    "pandas",
+    "pyarrow",
+    "sklearn",
+    "ray",
+    "nltk",
+    "rank_bm25",
+    "mteb",
+    "vl_convert",
+}
 WITHOUT = f"""
 import sys
 sys.modules.update(dict.fromkeys({sorted(EXTRA)!r}))  # None: cannot be imported
@@ -37,6 +48,7 @@ def light(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.CompletedProc
         f"check {run}.original.run --topics {ROOT}/topics/neuclir-sample/fas.jsonl",
         f"pool {run}.original.run --out pool.jsonl --depth 5",
         "report runs --html",
+        "report runs --plots plots",
         "published followtable",
         "fetch",
         "annotate pool.jsonl --help",
@@ -68,13 +80,27 @@ def test_a_model_without_its_extra_is_refused_before_anything_is_built(
     assert "neuclir: 1\n" in light.stdout
 
 
+def test_charts_as_files_name_the_extra(light: "subprocess.CompletedProcess[str]") -> None:
+    assert "error: charts as files: the Python package vl_convert is not installed" in light.stderr
+    assert (
+        "extra 'plots': uv pip install -c constraints.txt -e '.[plots]'" in light.stderr
+        and "report: 1\n" in light.stdout
+    )
+
+
 def test_collections_of_ir_datasets_name_the_extra(light: "subprocess.CompletedProcess[str]") -> None:
     assert "ir_datasets is not installed" in light.stderr and "extra 'data'" in light.stderr
 
 
 @pytest.mark.parametrize(
     ("package", "extra"),
-    [("torch", "models"), ("sentence_transformers", "models"), ("ir_datasets", "data"), ("ray", "ray")],
+    [
+        ("torch", "models"),
+        ("sentence_transformers", "models"),
+        ("ir_datasets", "data"),
+        ("ray", "ray"),
+        ("vl_convert", "plots"),
+    ],
 )
 def test_a_missing_package_names_its_extra(package: str, extra: str) -> None:
     assert f"extra '{extra}'" in str(missing_package(ModuleNotFoundError("", name=f"{package}.part")))

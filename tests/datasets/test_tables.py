@@ -43,8 +43,8 @@ class Done(NamedTuple):
         return {(row["system"], row["condition"]): row["value"] for row in rows if row["measure"] == measure}
 
 
-def run(cwd: Path, results: str, *options: object, plots: bool = False) -> Done:
-    result = call(COMMAND, cwd, stranger(cwd / "home"), *options, plots=plots)
+def run(cwd: Path, results: str, *options: object) -> Done:
+    result = call(COMMAND, cwd, stranger(cwd / "home"), *options)
     assert result.returncode == 0, result.stderr
     return Done(cwd, cwd / "runs" / results, result.stdout, result.stderr)
 
@@ -52,7 +52,7 @@ def run(cwd: Path, results: str, *options: object, plots: bool = False) -> Done:
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """The command without any option, from an empty home without Java."""
-    return run(tmp_path_factory.mktemp("sample"), "tables-sample/eng", plots=True)
+    return run(tmp_path_factory.mktemp("sample"), "tables-sample/eng")
 
 
 def test_the_sample_has_rows_for_conditions_their_pair_and_kinds_of_instruction(sample: Done) -> None:

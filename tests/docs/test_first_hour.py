@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from conftest import ROOT, without_plots
+from conftest import ROOT
 from notebooks import executed, read_notebook, write_notebook
 
 NOTEBOOK = ROOT / "docs" / "tutorials" / "first-hour.ipynb"
 LARGEST = 150_000  # bytes
 
 
-def test_the_notebook_shows_what_its_cells_show(tmp_path: Path, undrawn: None) -> None:
+def test_the_notebook_shows_what_its_cells_show(tmp_path: Path) -> None:
     stored = read_notebook(NOTEBOOK)
     now = executed(stored, tmp_path)
     for before, after in zip(stored["cells"], now["cells"], strict=True):
@@ -41,5 +41,5 @@ def test_links_of_the_notebook_lead_somewhere() -> None:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as folder, without_plots():
+    with TemporaryDirectory() as folder:
         write_notebook(NOTEBOOK, executed(read_notebook(NOTEBOOK), Path(folder)))

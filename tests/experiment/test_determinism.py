@@ -50,7 +50,7 @@ def run(folder: Path, command: str, *arguments: str, python: str = "") -> None:
     """Run a command by a call or, where sets and hashes shall have another order, in a process of ``python``."""
     environment = stranger(folder)
     if not python:
-        result = call(command, folder, environment, *arguments, plots=True)  # as a process writes them
+        result = call(command, folder, environment, *arguments)  # as a process writes them
     else:
         del environment["OMP_NUM_THREADS"]  # torch has as many threads as cores, and one in this process
         line = [python, "-m", command, *arguments]

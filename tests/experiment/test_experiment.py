@@ -35,7 +35,6 @@ from heed import (
 )
 from heed.systems.settings import Machine
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
 
 
@@ -130,10 +129,8 @@ import sys
 import threading
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
-from conftest import without_plots
 from test_experiment import SETTINGS, run_bm25
-with without_plots():
-    run_bm25(Path(sys.argv[1]), *SETTINGS[int(sys.argv[2])])
+run_bm25(Path(sys.argv[1]), *SETTINGS[int(sys.argv[2])])
 """
 
 

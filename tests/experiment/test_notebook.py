@@ -25,7 +25,7 @@ class Backwards:
 
 
 @pytest.fixture(scope="module")
-def experiment(tmp_path_factory: pytest.TempPathFactory, undrawn: None) -> Iterator[Experiment]:
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Experiment]:
     folder = tmp_path_factory.mktemp("notebook")
     news = heed.load("neuclir-sample", lang="eng")
     with Experiment(news, indexes=folder / "indexes", out=folder / "runs") as experiment:
@@ -111,7 +111,9 @@ def test_without_pandas_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyP
 def test_the_plane_is_a_picture(tmp_path: Path) -> None:
     chart = Results("c", "eng", details(2, "s")).plane()
     assert repr(chart) == "Chart('c eng: nDCG@20 against selectivity')"
-    assert chart._repr_svg_().startswith("<svg") and "s1" in chart._repr_svg_()
+    shown = chart._repr_mimebundle_(include=None, exclude=None)
+    assert shown["image/svg+xml"].startswith("<svg") and "s1" in shown["image/svg+xml"]
+    assert shown["application/vnd.vegalite.v5+json"]["layer"] and shown["text/plain"] == repr(chart)
     chart.write(tmp_path / "plane.png")
     assert (tmp_path / "plane.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(UsageError, match=r"plane.gif: expected a name that ends in .svg, .png, .pdf"):

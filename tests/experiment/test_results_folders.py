@@ -9,8 +9,6 @@ from drinks import TEXTS, Words
 
 from heed import Collection, DataError, Experiment, load_files
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def evaluate(folder: Path, of: Collection, *systems: Words, conditions: Sequence[str] = ()) -> None:
     experiment = Experiment(of, indexes=folder / "indexes", out=folder / "runs", conditions=conditions)

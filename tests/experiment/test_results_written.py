@@ -39,7 +39,6 @@ from heed.report.topics.views import folder_view
 from heed.reranking.decompose import Decompose
 from heed.types import SubtopicGrades
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
 DRINKS = Path("runs/drinks/eng")
 

@@ -110,7 +110,6 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     return Experiment(load("neuclir-sample", lang="eng"))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_without_a_config_values_are_computed_anew_and_with_it_used_again(small: Experiment) -> None:
     calls: list[str] = []
 

@@ -213,5 +213,5 @@ def test_the_plane_is_against_selectivity_and_against_p_mrr_behind_a_fold(tmp_pa
         [dots] = [one for one in drawn[name].spec()["layer"] if one["mark"].get("size") == 70]
         assert [dot["y"] for dot in dots["data"]["values"]] == pytest.approx(upwards)
     text = page(found, tmp_path)
-    before, _, folded = text.partition("<summary>The same against p-MRR</summary>")
+    before, _, folded = text.partition("<summary>The same by p-MRR</summary>")
     assert 'data-plot="plane"' in before and 'data-plot="plane.p-MRR"' in folded.partition("</details>")[0]

@@ -3,22 +3,25 @@
 import base64
 import gzip
 import json
+import random
 import shutil
 from pathlib import Path
 
 import pytest
 from explored_results import evaluated, tables
+from markupsafe import Markup
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.errors import DataError
 from heed.measures.summary import cells
 from heed.report.bundle import script
 from heed.report.figures import figures
+from heed.report.html import Part
 from heed.report.manifest_reader import Settings
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
-from heed.report.topics.explorer import MAIN, embedded
+from heed.report.topics.explorer import MAIN, embedded, style
 from heed.report.topics.packing import packed
 from heed.report.topics.views import document_view, folder_view, title_of, topic_view
 
@@ -159,7 +162,7 @@ def test_counts_are_not_times_100_in_table_report_and_explorer(tmp_path: Path) -
     assert {column["measure"]: column["factor"] for column in figures(results, Settings([], {}))["columns"]} == factors
     counts = [row for row in results.rows if row["measure"] == "NumRet"]
     assert [f"{row['value']:.1f}" for row in counts] == [line[2] for line in cells(counts)[1:]]
-    assert ">1.0<" in page([results], folder, charts=False)
+    assert ">1.0<" in page([results], folder)
 
 
 def unpack(block: str) -> object:
@@ -168,7 +171,7 @@ def unpack(block: str) -> object:
 
 def test_a_packed_folder_is_the_views_and_the_same_every_time(explored: Explored) -> None:
     data, size, *left_out = packed(explored, 100_000)
-    assert left_out == [0, 0] and size == sum(map(len, (data["index"], *data["topics"], *data["documents"])))
+    assert left_out == [0, 0, 0] and size == sum(map(len, (data["index"], *data["topics"], *data["documents"])))
     assert packed(explored, 100_000).data == data
     index = unpack(data["index"])
     assert isinstance(index, dict)
@@ -192,7 +195,36 @@ def test_what_no_longer_fits_is_left_out_with_a_sentence(tmp_path: Path) -> None
     part = packed(explored, limit)
     assert whole.documents_left_out == part.topics_left_out == 0 < part.documents_left_out and part.size <= limit
     sentence = f"{part.documents_left_out} documents were left out. heed explore RUNS_DIR shows everything."
-    assert sentence in str(embedded(results, limit).html) and "left out" not in str(embedded(results).html)
+    own = len(style()) + len(script(MAIN))
+    assert sentence in str(embedded(results, limit=own + limit).html) and "left out" not in str(embedded(results).html)
+
+
+def test_long_documents_have_their_beginnings_where_not_all_fit(tmp_path: Path) -> None:
+    draw = random.Random(0)
+    words = ["".join(draw.choices("abcdefghij", k=6)) for _ in range(3000)]
+    text = {f"d{number}": " ".join(draw.choices(words, k=3000)) for number in range(1, 30)}
+    text["d30"] = "| a | b |\n| --- | --- |\n" + "".join(f"| {word} | 1 |\n" for word in words)
+    documents = [Document(docid, "Title", body, header="a b" if docid == "d30" else "") for docid, body in text.items()]
+    grades = {
+        condition: {"1": dict.fromkeys(text, 1) | {"d2": new}} for condition, new in (("original", 1), ("changed", 0))
+    }
+    topics = [Topic("1", "eng", "ships", {"original": "Ships.", "changed": "Ships alone."})]
+    judging = Judging(grades, ("nDCG@5",), (Pair("original", "changed", ("p-MRR",)),))
+    folder = evaluated(Collection("long", "eng", language("eng"), Documents(documents), topics, judging), tmp_path)
+    explored = Explored(*read_tree(folder))
+    whole = packed(explored, 10**6)
+    part = packed(explored, whole.size // 5)
+    assert (whole.documents_left_out, whole.documents_cut) == (0, 0) and part.size <= whole.size // 5
+    assert (part.topics_left_out, part.documents_left_out, part.documents_cut) == (0, 0, 30)
+    index = unpack(part.data["index"])
+    packed_documents = [document for block in part.data["documents"] for document in unpack(block)]  # type: ignore[attr-defined]
+    of = dict(zip(index["docids"], packed_documents, strict=True))  # type: ignore[index]
+    lengths = {len(document[0]) for docid, document in of.items() if docid != "d30"}
+    assert len(lengths) == 1 and 2_000 < lengths.pop() < 5_000  # a fifth of 21,000 bytes, less what topics need
+    assert all(text[docid].startswith(document[0]) and document[2:] == [1, 1] for docid, document in of.items())
+    assert of["d30"][0].endswith("| 1 |")  # whole rows
+    notes = str(embedded(read_tree(folder), limit=len(style()) + len(script(MAIN)) + whole.size // 5).html)
+    assert "of 30 long documents only the beginning is here. heed explore RUNS_DIR shows everything." in notes
 
 
 def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> None:
@@ -205,7 +237,7 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> N
     (moved / "topics.json").unlink()
     [note] = Explored(*read_tree(moved)).notes
     assert note.startswith("Topics and judgements are not noted in this folder: run the command that made them")
-    assert "explorer-data" not in page(read_tree(moved), moved, charts=False)
+    assert "explorer-data" not in page(read_tree(moved), moved)
     (moved / "topics.json").write_text('{"language": 1}')
     with pytest.raises(DataError, match=r"topics.json: Expected `str`, got `int` - at `\$.language`; run"):
         Explored(*read_tree(moved))
@@ -222,8 +254,8 @@ def test_other_documents_in_the_same_place_are_not_shown(tmp_path: Path) -> None
 def test_results_without_runs_have_no_topics_in_their_report(moved: Path) -> None:
     for run in moved.glob("*.run"):
         run.unlink()
-    assert embedded(read_tree(moved)) == ("", "", "")
-    assert "explorer-data" not in page(read_tree(moved), moved, charts=False)
+    assert embedded(read_tree(moved)) == Part(Markup(), "", "")
+    assert "explorer-data" not in page(read_tree(moved), moved)
 
 
 def test_all_modules_of_the_page_are_in_the_script_once() -> None:

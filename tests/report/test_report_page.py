@@ -1,6 +1,7 @@
 """The page of a report: every figure leads to its row, charts, nothing fetched, hostile names are text."""
 
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Heed
+from conftest import ROOT, Heed
 from report_folders import HOSTILE, hostile_results, row, three_topics, write_results
 
 from benchmarks.report import write_results as write_many
@@ -68,15 +69,29 @@ class Cells(HTMLParser):
             self._inside = None
 
 
+def charts_of(text: str) -> dict[str, Any]:
+    """The charts' specifications that a page carries, by name."""
+    [packed] = re.findall(r'id="charts">"([^"]+)"</script>', text)
+    specs: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))["specs"]
+    assert set(specs) == {html.unescape(name) for name in re.findall(r'data-plot="([^"]+)"', text)}
+    return specs
+
+
+def marks_of(spec: Any) -> list[dict[str, Any]]:
+    """What the marks of a chart say, with the places that they lead to."""
+    return [value for layer in spec["layer"] for value in layer["data"]["values"] if "says" in value]
+
+
 def assert_self_contained(text: str) -> None:
-    """One style and one script, which the policy names by their digests, and nothing that a browser would fetch."""
+    """One style and two scripts, which the policy names by their digests, and nothing that a browser would fetch."""
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1])  # type: ignore[index]
-    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy and "'self'" not in policy
     for kind in ("style", "script"):
-        [code] = re.findall(rf"<{kind}>(.*?)</{kind}>", text, re.DOTALL)
-        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-        assert f"{kind}-src 'sha256-{digest}';" in policy
-        text = text.replace(code, "")
+        codes = re.findall(rf"<{kind}>(.*?)</{kind}>", text, re.DOTALL)
+        named = {base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes}
+        assert set(re.findall(r"sha256-([^']+)'", re.search(rf"{kind}-src ([^;]+);", policy)[1])) == named  # type: ignore[index]
+        for code in codes:
+            text = text.replace(code, "")
     scripts = 0
     for tag, attributes in Cells(text).tags:
         if (tag, attributes.get("rel"), attributes.get("href")) == ("link", "icon", "data:,"):
@@ -87,7 +102,7 @@ def assert_self_contained(text: str) -> None:
             assert not name.startswith("on") and name != "style", (tag, name)
             if name in ("src", "href", "xlink:href", "srcset", "action"):
                 assert (value or "").startswith("#"), (tag, name, value)
-    assert scripts == 1
+    assert scripts == 2
     assert not re.search(r"url\((?!#)|@import", re.sub(r">[^<]*<", "><", text))
 
 
@@ -111,21 +126,57 @@ def test_the_page_holds_the_plots_and_is_self_contained(sample_page: str) -> Non
     assert_self_contained(sample_page)
     names = re.findall(r'data-plot="([^"]+)"', sample_page)
     shifts = [f"fas.shift.{system}" for system in SYSTEMS]
-    topics = [f"fas.topics.p-MRR.{system}.original-changed" for system in SYSTEMS]
-    assert names == ["fas.plane", "fas.plane.p-MRR", *shifts, *topics]
-    assert sample_page.count("<svg ") == len(names)
-    ids = re.findall(r'\sid="([^"]+)"', sample_page)
-    assert len(ids) == len(set(ids))
-    assert set(re.findall(r'(?:href="|url\()#([^"/)][^")]*)', sample_page)) <= set(ids)
+    deciding, behind = (
+        [f"fas.topics.{measure}.{system}.original-changed" for system in SYSTEMS]
+        for measure in ("selectivity", "p-MRR")
+    )
+    assert names == ["fas.plane", *shifts, *deciding, "fas.plane.p-MRR", *behind]
+    assert set(charts_of(sample_page)) == set(names)
 
 
 def test_the_bars_show_the_mean_of_the_summary_and_its_interval(sample: Path, sample_page: str) -> None:
+    specs = charts_of(sample_page)
+    details = json.loads((sample / "fas/per_topic.json").read_text())["rows"]
+    for one in (each for each in details if each["measure"] == "selectivity"):
+        low, high = interval(list(one["per_topic"].values()))
+        mean, low, high = (format_value("selectivity", value) for value in (one["value"], low, high))
+        spec = specs[f"fas.topics.selectivity.{one['system']}.original-changed"]
+        assert spec["title"]["subtitle"] == f"mean {mean}, 95% interval [{low}, {high}]"
+        qid, value = next(iter(sorted(one["per_topic"].items())))
+        bar = f"system: {one['system']}\ntopic: {qid}\nselectivity of original>changed, ×100: {100 * value:z.1f}"
+        assert marks_of(spec)[0]["says"] == bar
 
-    for one in json.loads((sample / "fas/per_topic.json").read_text())["rows"]:
-        if one["measure"] == "p-MRR":
-            low, high = interval(list(one["per_topic"].values()))
-            mean, low, high = (format_value("p-MRR", value) for value in (one["value"], low, high))
-            assert f">mean {mean}, 95% interval [{low}, {high}]</text>" in sample_page
+
+def test_vega_is_the_file_whose_digest_and_licences_are_beside_it() -> None:
+    vendor = ROOT / "heed/report/page/vendor"
+    text = (vendor / "vega.js").read_text("ascii")
+    readme = (vendor / "README.md").read_text("utf-8")
+    assert f"SHA-256: {hashlib.sha256(text.encode()).hexdigest()}\n" in readme
+    assert "</script" not in text and "<!--" not in text and len(text) < 900_000
+    locked = json.loads((ROOT / "locks/vega/package.json").read_text())
+    packages = json.loads((ROOT / "locks/vega/package-lock.json").read_text())["packages"]
+    assert all(package.get("integrity") for path, package in packages.items() if path)
+    for name, version in (locked["dependencies"] | locked["devDependencies"]).items():
+        assert f"{name} {version}" in readme and packages[f"node_modules/{name}"]["version"] == version
+    licences = (vendor / "LICENSES.txt").read_text("utf-8")
+    assert all(f"{name} {version}" in licences for name, version in locked["dependencies"].items())
+
+
+def test_the_plane_is_of_the_deciding_measure_of_two_systems_or_more_on_axes_that_magnify_nothing(
+    tmp_path: Path,
+) -> None:
+    def rows(system: str) -> list[dict[str, Any]]:
+        of_original = row(system, "original", "nDCG@10", 0.164)
+        return [of_original, *(row(system, "query>original", name, 0.032) for name in ("p-MRR", "selectivity", "IRS"))]
+
+    assert plots(read_tree(write_results(tmp_path / "one", rows("a")))) == []  # type: ignore[arg-type]
+    [plane] = plots(read_tree(write_results(tmp_path / "two", rows("a") + rows("b"))))
+    assert plane.title == "made zho: nDCG@10 against IRS" and "change" not in plane.note and "Grey" not in plane.note
+    x, y = (plane.spec()["layer"][-1]["encoding"][axis] for axis in "xy")
+    assert (x["title"], x["scale"]["domain"]) == ("nDCG@10 of original, ×100 (axis from 15, not 0)", [15, 25])
+    assert (y["title"], y["scale"]["domain"]) == ("IRS of query>original, ×100", [0, 10])
+    [published] = plots(read_tree(write_results(tmp_path / "wtr", rows("a"), "followtable", "WTR")))
+    assert "Grey: systems of papers" in published.note
 
 
 def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path: Path) -> None:
@@ -134,7 +185,7 @@ def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path:
         assert heed(COMMAND, sample, *options).returncode == 0
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert len(files) == 8
+    assert len(files) == 11
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
@@ -143,7 +194,7 @@ def test_the_page_is_in_the_runs_folder_by_default(heed: Heed, tmp_path: Path) -
     folder = write_results(tmp_path / "runs/made/zho", [row("a", "original", "AP", 0.5)])
     result = heed(COMMAND, "runs", "--html")
     assert result.returncode == 0, result.stderr
-    assert re.search(r"runs/report.html: 0\.0[1-9] MB, open it in a browser", result.stderr)
+    assert re.search(r"runs/report.html: 0\.0[1-9] MB, open it in a browser", result.stderr)  # without Vega
     text = (tmp_path / "runs/report.html").read_text(encoding="utf-8")
     assert 'data-source="made/zho/summary.json#rows[0]"' in text and "No per_topic.json here" in text
     assert heed(COMMAND, folder, "--html", "--quiet").stderr == ""
@@ -262,9 +313,10 @@ def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_pa
     one = row("a", "original>changed", "p-MRR", -0.0005, 2000)
     given = {"rows": [one | {"per_topic": values}], "shifts": []}
     found = read_tree(write_results(tmp_path, [one], per_topic=given))
-    text = page(found, tmp_path)
-    assert "the worst and the best 20 of 2,000 topics" in text
-    bars = [int(qid) for qid in re.findall(r'href="#/./topic/t(\d+)\?system=a"', text.split("<figure")[1])]
+    spec = charts_of(page(found, tmp_path))["topics.p-MRR.a.original-changed"]
+    assert "the worst and the best 20 of 2,000 topics" in spec["title"]["subtitle"]
+    links = [re.fullmatch(r"#/./topic/t(\d+)\?system=a", mark["to"]) for mark in marks_of(spec)]
+    bars = [int(link[1]) for link in links if link]
     assert bars == [*range(20), *range(1980, 2000)]
     [spec] = [plot.spec() for plot in plots(found) if plot.name.startswith("histogram")]
     counts = [int(count) for count in re.findall(r"topics: (\d+)", render(spec, "svg").decode())]
@@ -293,7 +345,7 @@ def test_rank_1_is_at_the_top_of_the_shifts(tmp_path: Path) -> None:
     drawn = render(spec, "svg").decode()
     heights = [
         float(re.search(rf"{name}[^>]*?translate\([\d.]+,([\d.]+)\)", drawn)[1])  # type: ignore[index]
-        for name in ("lifted, topic 1", "pushed, topic 1")
+        for name in ("ruled out: lifted", "ruled out: pushed")
     ]
     assert heights[0] < 60 < 200 < heights[1]
 
@@ -302,7 +354,8 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     text = page(read_tree(hostile_results(tmp_path / HOSTILE.replace("/", ""))), tmp_path)
     assert_self_contained(text)
     assert HOSTILE not in text
-    assert text.count("&lt;script&gt;") > 10
+    assert text.count("&lt;script&gt;") > 5
+    assert HOSTILE in marks_of(charts_of(text)[next(iter(charts_of(text)))])[0]["says"]
     assert {one["dir"] for tag, one in Cells(text).tags if tag == "td" and "dir" in one} == {"auto"}
 
 
@@ -312,7 +365,7 @@ def test_plots_are_files_of_either_format(heed: Heed, tmp_path: Path) -> None:
         result = heed(COMMAND, "runs", "--plots", f"to/{form}", "--plot-format", form)
         assert result.returncode == 0, result.stderr
         files = sorted((tmp_path / "to" / form).iterdir())
-        assert len(files) == 3 and all(path.suffix == f".{form}" for path in files)
+        assert len(files) == 2 and all(path.suffix == f".{form}" for path in files)
         assert all(path.read_bytes().startswith(start) for path in files)
 
 
@@ -323,10 +376,12 @@ def test_of_many_documents_the_chart_shows_some_from_end_to_end_and_says_so(tmp_
         for at in range(5000)
     ]
     found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
-    text = page(found, tmp_path)
-    assert "600 of 5,000 documents, evenly by distance moved" in text and "ruled out (5,000)" in text
-    links = re.findall(r'href="#/./document/(\d+)\?topic=1&amp;system=a"', text)
-    assert len(links) == len(set(links)) == 600 and {"0", "4999"} < set(links)
+    spec = charts_of(page(found, tmp_path))["shift.a"]
+    assert spec["title"]["subtitle"] == "600 of 5,000 documents, evenly by distance moved"
+    assert {mark["group"] for mark in marks_of(spec)} == {"ruled out (5,000)"}
+    links = [re.fullmatch(r"#/./document/(\d+)\?topic=1&system=a", mark["to"]) for mark in marks_of(spec)]
+    numbers = {link[1] for link in links if link}
+    assert len(links) == len(numbers) == 600 and {"0", "4999"} < numbers
 
 
 def test_of_many_systems_the_best_have_charts_and_all_are_in_the_table(tmp_path: Path) -> None:
@@ -340,12 +395,12 @@ def test_of_many_systems_the_best_have_charts_and_all_are_in_the_table(tmp_path:
     assert {plot.name for plot in plots(found, most=12) if plot.kind == "shift"} == {f"shift.{one}" for one in marks}
 
 
-def test_irs_has_bars_beside_p_mrr(tmp_path: Path) -> None:
+def test_bars_by_topic_are_of_the_deciding_measure(tmp_path: Path) -> None:
     pairs = [three_topics(system, measure) for system in ("a", "b") for measure in ("p-MRR", "IRS")]
     given = {"rows": [detail for _, detail in pairs], "shifts": []}
     found = read_tree(write_results(tmp_path, [one for one, _ in pairs], per_topic=given))
-    names = [f"topics.{measure}.{system}.query-original" for measure in ("p-MRR", "IRS") for system in ("a", "b")]
-    assert [plot.name for plot in plots(found)] == names
+    assert [plot.name for plot in plots(found)] == [f"topics.IRS.{system}.query-original" for system in ("a", "b")]
+    assert {plot.note.partition(";")[0] for plot in plots(found)} == {"Blue bars: the system followed the instruction"}
 
 
 def test_infosearch_has_a_radar_from_three_dimensions_on(tmp_path: Path) -> None:

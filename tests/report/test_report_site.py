@@ -124,14 +124,14 @@ def test_a_site_is_written_again_with_the_same_bytes_and_without_the_pages_of_fo
     site = tmp_path / "site"
     write_site(read_tree(tmp_path / "runs"), site, "Ours")
     files = site_files(site)
-    assert set(files) == {"index.html", "a.html", "b.html", "c.html", ".made/site.json"}
+    assert set(files) == {"index.html", "vega.js", "a.html", "b.html", "c.html", ".made/site.json"}
     assert b'<a href="index.html" dir="auto">' in files["a.html"]
     write_site(read_tree(tmp_path / "runs"), site, "Ours")
     assert site_files(site) == files
     (site / "CNAME").write_text("example.org")
     (site / "c.html").write_text("written by hand")
     write_site(read_tree(tmp_path / "runs/a"), site, "Ours")
-    assert set(site_files(site)) == {"index.html", "a.html", "c.html", "CNAME", ".made/site.json"}
+    assert set(site_files(site)) == {"index.html", "vega.js", "a.html", "c.html", "CNAME", ".made/site.json"}
 
 
 def test_files_that_are_not_of_an_earlier_site_are_never_replaced(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_site_that_was_stopped_is_the_earlier_one_or_has_no_first_page_and_is_
     (runs / "b/topics.json").unlink()
     (runs / "b/s.original.run").unlink()
     (site / "b.html").mkdir()
-    (site / ".made/site.json").write_text('{"files": {"a.html": "", "b.html": "", "index.html": ""}}')
+    (site / ".made/site.json").write_text('{"files": {"a.html": "", "b.html": "", "index.html": "", "vega.js": ""}}')
     with pytest.raises(IsADirectoryError):  # while pages are put in place
         write_site(read_tree(runs), site, "Ours")
     assert not (site / "index.html").exists()

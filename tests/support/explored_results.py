@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from conftest import without_plots, write_jsonl
+from conftest import write_jsonl
 
 from heed import Collection, Document, Documents, Experiment, Judging, Pair, Topic, language, load
 from heed.tables.documents import Tables
@@ -55,8 +55,7 @@ def evaluated(collection: Collection, root: Path) -> Path:
         experiment.add("stays", {pair.base: base, pair.new: stays}),
         experiment.add("obeys", {pair.base: base, pair.new: by_grade(judging.of(pair.new))}),
     ]
-    with without_plots():
-        experiment.evaluate(systems)
+    experiment.evaluate(systems)
     return experiment.folder
 
 

@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-FORMS = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
-
 Notebook = dict[str, Any]
 
 
@@ -51,8 +49,11 @@ def _run(source: str, names: dict[str, Any], number: int) -> list[dict[str, Any]
     return outputs + [{"data": _data(value), **shown} for value in values if value is not None]
 
 
-def _data(value: object) -> dict[str, list[str]]:
-    rich = {form: _lines(getattr(value, method)()) for form, method in FORMS.items() if hasattr(value, method)}
+def _data(value: Any) -> dict[str, list[str]]:
+    if hasattr(value, "_repr_mimebundle_"):
+        bundle = value._repr_mimebundle_(include=None, exclude=None)
+        return {form: _lines(shown) for form, shown in bundle.items() if isinstance(shown, str)}  # no specification
+    rich = {"text/html": _lines(value._repr_html_())} if hasattr(value, "_repr_html_") else {}
     return {**rich, "text/plain": _lines(repr(value))}
 
 

@@ -68,7 +68,7 @@ def test_an_encoder_compares_as_its_folder_says(tiny_encoder: Path) -> None:
 
 
 def test_models_alone_are_systems_of_an_experiment(
-    tiny_encoder: Path, tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     documents = [Document(f"d{number}", "", text) for number, text in enumerate(TEXTS)]

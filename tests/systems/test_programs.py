@@ -245,7 +245,6 @@ def topics_read() -> list[str]:
     return [f"{topic['qid']}.{topic['condition']}" for topic in topics]
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(write: Write) -> None:
     news = load("neuclir-sample", lang="eng")
     write("if qid == '05' and topic['condition'] == 'original' and not os.path.exists('go'): sys.exit('killed')")

@@ -7,29 +7,47 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
 from heed.published.standings import by_column, times_100
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Links, Series
 from heed.report.charts.rendering import Chart
-from heed.report.charts.scatter import Point
+from heed.report.charts.scatter import Point, Value, exact
 from heed.report.charts.vega_lite import Spec
 from heed.report.page_links import page_link
 from heed.report.results import Results
 
-BY_TOPIC = (P_MRR, "IRS")
-FOLLOWING = (SELECTIVITY, P_MRR)  # by which systems are chosen and placed: p-MRR alone is high for one that sinks all
-INSTRUCTED = (*FOLLOWING, "IRS", "NFR", "WISE", "SICR", "Robustness@10")
+# The first that results have decides: systems are chosen and placed by it. What do systems do that are high?
+FOLLOWING = {
+    "IRS": "relevant tables rise and excluded ones fall",
+    "WISE": "relevant documents rise with the instruction and fall with its reverse",
+    SELECTIVITY: "documents that are ruled out fall further than those that stay relevant",
+    P_MRR: "documents that are ruled out fall, as all do in a system that sinks everything",
+}
+INSTRUCTED = (*FOLLOWING, "NFR", "SICR", "Robustness@10")
 MOST = 8  # systems with charts of their own; more cannot be told apart
+HEADINGS = {  # by kind, in the page's order
+    "plane": "Effectiveness against instruction following",
+    "shift": "Rank shift of every judged document",
+    "topics": "Topic by topic",
+    "folded": "The same by p-MRR",
+    "radar": "InfoSearch by dimension",
+    "constraints": "FollowTable by type of constraint",
+}
 
 
 class Plot(NamedTuple):
-    """One panel: ``name`` for its file, ``kind`` and ``folder`` for its place in the page, ``title`` in words."""
+    """One panel: ``name`` for its file, ``kind`` and ``folder`` for its place in the page, ``title`` in words.
+
+    ``note`` says how to read panels of this kind.
+    """
 
     name: str
     kind: str
     folder: str
     title: str
+    note: str
     spec: Callable[[], Spec]
 
 
@@ -53,7 +71,7 @@ def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
 
 
 def best(results: Results, most: int) -> Best:
-    """Return the ``most`` best systems by selectivity, p-MRR, another measure of instructions, or the first at all."""
+    """Return the ``most`` best systems by the deciding measure, another one of instructions, or the first at all."""
     rows = results.rows
     measured = [row for row in rows if row["condition"] not in TYPES]
     instructed = [row for row in measured if row["measure"] in INSTRUCTED]
@@ -71,72 +89,104 @@ def best(results: Results, most: int) -> Best:
 
 
 def _of_folder(results: Results, most: int) -> Iterator[Plot]:
-    yield from _planes(results, most)
-    chosen = best(results, most).systems
-    by_system: dict[str, list[Shift]] = {system: [] for system in chosen}
-    for shift in results.shifts:
-        by_system.setdefault(shift["system"], []).append(shift)
-    lowest = max((max(shift["base"], shift["new"]) for shift in results.shifts), default=1)
-    for system in chosen:
-        if by_system[system]:
-            spec = partial(system_charts.shift, results.folder, system, by_system[system], lowest)
-            yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", spec)
-    for measure in BY_TOPIC:
-        details = [
-            detail
-            for detail in results.details
-            if detail["measure"] == measure and detail["per_topic"] and detail["condition"] not in TYPES
-        ]
-        highest = max((abs(value) for detail in details for value in detail["per_topic"].values()), default=0.0)
-        for detail in details:
-            system, instruction = detail["system"], detail["condition"]
-            if system in chosen:
-                title = f"{system}: {measure} by topic, {instruction}"
-                name = f"topics.{measure}.{system}.{instruction}"
-                spec = partial(system_charts.topics, results.folder, detail, highest)
-                yield Plot(name, "topics", results.folder, title, spec)
-                if len(detail["per_topic"]) > system_charts.MANY:
-                    spec = partial(system_charts.histogram, detail)
-                    yield Plot(f"histogram.{name}", "topics", results.folder, f"{title}: histogram", spec)
+    chosen = best(results, most)
+    yield from _planes(results, fewest=2)
+    yield from _shifts(results, chosen)
+    yield from _topics(results, chosen.systems, chosen.measure, "topics")
+    if chosen.measure == SELECTIVITY:  # of such changes papers have p-MRR
+        yield from _topics(results, chosen.systems, P_MRR, "folded")
     yield from _constraints(results)
 
 
+def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
+    by_system: dict[str, list[Shift]] = {}
+    for shift in results.shifts:
+        by_system.setdefault(shift["system"], []).append(shift)
+    lowest = max((max(shift["base"], shift["new"]) for shift in results.shifts), default=1)
+    note = (
+        f"Circles are documents that stay relevant under {chosen.condition.rpartition('>')[2]}: they should stay or "
+        "rise. Crosses are documents that are ruled out: they should be pushed down, below the line. "
+        "Rank 1 is at the top."
+    )
+    for system in chosen.systems:
+        if system in by_system:
+            spec = partial(system_charts.shift, results.folder, system, chosen.condition, by_system[system], lowest)
+            yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", note, spec)
+
+
+def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) -> Iterator[Plot]:
+    details = [
+        detail
+        for detail in results.details
+        if detail["measure"] == measure and detail["per_topic"] and detail["condition"] not in TYPES
+    ]
+    highest = max((abs(value) for detail in details for value in detail["per_topic"].values()), default=0.0)
+    for detail in details:
+        system, instruction = detail["system"], detail["condition"]
+        if measure in FOLLOWING and system in chosen:
+            note = (
+                f"Blue bars: the system followed {_change(instruction)}; orange bars: it went against it. "
+                "Dashed: the mean over topics; grey: its 95% bootstrap interval."
+            )
+            title = f"{system}: {measure} by topic, {instruction}"
+            name = f"topics.{measure}.{system}.{instruction}"
+            spec = partial(system_charts.topics, results.folder, detail, highest)
+            yield Plot(name, kind, results.folder, title, note, spec)
+            if len(detail["per_topic"]) > system_charts.MANY:
+                spec = partial(system_charts.histogram, detail)
+                yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
+
+
+def _change(pair: str) -> str:
+    return "the change of instruction" if pair.startswith("original>") else "the instruction"
+
+
 def plane(results: Results) -> Chart | None:
-    """Return the chart of all systems by effectiveness and selectivity, else p-MRR; None where neither was measured."""
-    plot = next(_planes(results, MOST), None)
+    """Return the chart of all systems by effectiveness and the deciding measure; None where nothing was compared."""
+    plot = next(_planes(results, fewest=1), None)
     return plot and Chart(plot.title, plot.spec())
 
 
-def _planes(results: Results, most: int) -> Iterator[Plot]:
-    """Yield effectiveness against selectivity, and against p-MRR; the second is of the kind that a page folds."""
-    kinds = iter((("plane", "plane"), ("plane.p-MRR", "folded")))
-    for following in FOLLOWING:
-        condition, measure, points = _points(results.rows, following)
-        if points:
-            columns = by_column(results.collection, results.subset)
-            axes = ("original", measure.lower()), (condition, following.lower())
-            x, y = (columns.get(axis, {}) for axis in axes)
-            others = [Point(name, times_100(x[name]), times_100(y[name])) for name in x if name in y]
-            titles = f"{measure} of original, ×100", f"{following} of {condition}, ×100"
-            named = best(results, min(most, MOST)).systems
-            spec = partial(scatter.scatter, results.folder, points, named, titles, others)
+def _planes(results: Results, fewest: int) -> Iterator[Plot]:
+    """Yield charts of at least ``fewest`` systems by effectiveness and the deciding measure; and p-MRR."""
+    chosen = best(results, MOST)
+    kinds = {chosen.measure: ("plane", "plane")} if chosen.measure in FOLLOWING else {}
+    if chosen.measure == SELECTIVITY:
+        kinds[P_MRR] = ("plane.p-MRR", "folded")
+    measure = next((row["measure"] for row in results.rows if row["condition"] == "original"), "")
+    for following, (name, kind) in kinds.items():
+        axes = ("original", measure), (chosen.condition, following)
+        points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
+        if points and len(points) + len(others) >= fewest:
+            titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
+            spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
+            note = (
+                f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
+                f"{FOLLOWING[following]}. Lines are 95% bootstrap intervals."
+            )
+            grey = " Grey: systems of papers; the pointer shows their names." if others else ""
             title = f"{results.title}: {measure} against {following}"
-            yield Plot(*next(kinds), results.folder, title, spec)
+            yield Plot(name, kind, results.folder, title, note + grey, spec)
 
 
-def _points(rows: Sequence[Row], following: str) -> tuple[str, str, list[Point]]:
-    """Return the first pair measured by ``following``, the first measure of ``original``, each system's two figures."""
-    paired = [row for row in rows if row["measure"] == following and row["condition"] not in TYPES]
-    condition = paired[0]["condition"] if paired else ""
-    upwards = {row["system"]: 100 * row["value"] for row in paired if row["condition"] == condition}
-    originals = [row for row in rows if row["condition"] == "original"]
-    measure = originals[0]["measure"] if originals else ""
-    points = [
-        Point(row["system"], 100 * row["value"], upwards[row["system"]])
-        for row in originals
-        if row["measure"] == measure and row["system"] in upwards
-    ]
-    return condition, measure, points
+def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tuple[str, str]) -> list[Point]:
+    """Return the systems with figures of both columns, condition and measure; the ``chosen`` ones with intervals."""
+    values: dict[str, dict[tuple[str, str], Value]] = {}
+    for row in results.rows:
+        values.setdefault(row["system"], {})[row["condition"], row["measure"]] = exact(100 * row["value"])
+    for detail in results.details:
+        column, by_topic = (detail["condition"], detail["measure"]), [*detail["per_topic"].values()]
+        if column in (x, y) and detail["system"] in chosen and by_topic:
+            low, high = interval(by_topic)
+            values[detail["system"]][column] = Value(100 * detail["value"], 100 * low, 100 * high)
+    return [Point(system, of_system[x], of_system[y]) for system, of_system in values.items() if {x, y} <= {*of_system}]
+
+
+def _published(results: Results, *axes: tuple[str, str]) -> list[Point]:
+    """Return the systems of papers that have figures of both columns, condition and measure."""
+    columns = by_column(results.collection, results.subset)
+    x, y = (columns.get((condition, measure.lower()), {}) for condition, measure in axes)
+    return [Point(name, exact(times_100(x[name])), exact(times_100(y[name]))) for name in x if name in y]
 
 
 def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
@@ -148,17 +198,19 @@ def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
         if len(set().union(*figures.values())) >= 3:
             title = f"{measure} {condition} by dimension"
             spec = partial(part_charts.radar, title, _few(measure, figures), _links(figures, folders))
-            yield Plot(f"radar.{measure}", "radar", parent, title, spec)
+            note = "Further out is better. The dashed ring is 0."
+            yield Plot(f"radar.{measure}", "radar", parent, title, note, spec)
 
 
 def _constraints(results: Results) -> Iterator[Plot]:
     """Yield a folder's figures by kind of constraint."""
     by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
+    note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
         links = _links(figures, dict.fromkeys(TYPES, results.folder))
         spec = partial(part_charts.grouped, title, _few(measure, figures), links)
-        yield Plot(f"constraints.{measure}", "constraints", results.folder, title, spec)
+        yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 
 def _series(cells: Iterator[tuple[Row, str, str]]) -> dict[tuple[str, str], Series]:

@@ -3,19 +3,37 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, short
+from heed.report.charts.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, says, short
 from heed.report.page_links import systems_link
 
 SIZE = (400, 300)  # pixels
 CUT = 0.5  # an axis does not begin at 0 where all values are above this share of the highest
+SPAN = 10  # of an axis, at least
+
+
+class Value(NamedTuple):
+    """A figure ×100 and the ends of its 95% interval: the figure itself where there is none."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """Return the figure, with its interval if it has one."""
+        return f"{self.mean:z.1f}" + (f" [{self.low:z.1f}, {self.high:z.1f}]" if self.low < self.high else "")
+
+
+def exact(mean: float) -> Value:
+    """Return a figure without an interval."""
+    return Value(mean, mean, mean)
 
 
 class Point(NamedTuple):
-    """A system's main measure, and its selectivity or p-MRR, ×100."""
+    """A system's main measure, and its measure of following the instruction."""
 
     system: str
-    x: float
-    y: float
+    x: Value
+    y: Value
 
 
 def scatter(
@@ -23,48 +41,50 @@ def scatter(
 ) -> Spec:
     """Return effectiveness to the right, following the instruction upwards, a point for each system.
 
-    ``titles`` are those of both axes. The ``named`` systems have a colour and shape of their own, and the
-    ``published`` ones are grey. A point leads to its system beside the best other one.
+    ``titles`` are those of both axes. The ``named`` systems have a colour and shape of their own and their intervals,
+    and the ``published`` ones are grey. A point leads to its system beside the best other one.
     """
     everyone = [*points, *published]
-    axes = {
-        "x": _axis("x", titles[0], [point.x for point in everyone]),
-        "y": _axis("y", titles[1], [point.y for point in everyone]),
-    }
-    says = {"description": {"field": "says"}}
-    channels = linked() if len(points) > 1 else says
+    x, y = _axis(titles[0], [point.x for point in everyone]), _axis(titles[1], [point.y for point in everyone])
+    axes = {"x": number("x", **x), "y": number("y", **y)}
+    theirs = [_dot("published system", point, titles) for point in published]
+    chosen, rest = (
+        [_dot("system", point, titles) | _link(point, folder, named) for point in points if is_named(point.system)]
+        for is_named in (named.__contains__, lambda system: system not in named)
+    )
+    colours, shapes = marks([point.system for point in points if point.system in named])
+    channels = linked() if len(points) > 1 else {"description": {"field": "says"}}
     style = {"type": "point", "filled": True, "opacity": 0.9}
-    chosen, rest = ([point for point in points if (point.system in named) == is_named] for is_named in (True, False))
-    colours, shapes = marks([point.system for point in chosen])
-    ours, others = ([_linked(point, folder, named) for point in group] for group in (chosen, rest))
+    interval = {"type": "rule", "opacity": 0.4}
     layers = [
-        *([level(0, opacity=0.5)] if axes["y"]["scale"]["domain"][0] <= 0 else []),
-        layer([_dot(point, "published: ") for point in published], style | {"size": 28, "color": GREY}, axes | says),
-        layer(others, style | {"size": 36, "color": BLUE}, axes | channels),
-        layer(ours, style | {"size": 70}, axes | colours | shapes | channels),
+        *([level(0, opacity=0.5)] if y["scale"]["domain"][0] <= 0 else []),
+        layer(theirs, style | {"size": 28, "color": GREY}, axes | {"description": {"field": "says"}}),
+        layer(rest, style | {"size": 36, "color": BLUE}, axes | channels),
+        layer(chosen, interval, axes | colours | {"x": number("left", **x), "x2": {"field": "right"}}),
+        layer(chosen, interval, axes | colours | {"y": number("low", **y), "y2": {"field": "high"}}),
+        layer(chosen, style | {"size": 70}, axes | colours | shapes | channels),
     ]
     return chart("Effectiveness and instruction following", "", SIZE, layers)
 
 
-def _dot(point: Point, before: str = "") -> Spec:
-    says = f"{before}{point.system}: {point.x:z.1f}, {point.y:z.1f}"
-    return {"x": point.x, "y": point.y, "name": short(point.system, 30), "says": says}
+def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
+    x, y = point.x, point.y
+    values = {"x": x.mean, "left": x.low, "right": x.high, "y": y.mean, "low": y.low, "high": y.high}
+    text = says((kind, point.system), *zip(titles, (str(x), str(y)), strict=True))
+    return values | {"name": short(point.system, 30)} | text
 
 
-def _linked(point: Point, folder: str, named: Sequence[str]) -> Spec:
+def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:
     rival = next((system for system in named if system != point.system), "")
-    return _dot(point) | {"to": systems_link(folder, point.system, rival) if rival else ""}
+    return {"to": systems_link(folder, point.system, rival) if rival else ""}
 
 
-def _axis(field: str, title: str, values: Sequence[float]) -> Spec:
+def _axis(title: str, values: Sequence[Value]) -> Spec:
     """Return an axis with 0 on it, unless that would leave most of it empty, which its title says."""
-    low, high = min(values), max(values)
-    room = 0.08 * (high - low or abs(high) or 1)
+    low, high = min(value.low for value in values), max(value.high for value in values)
+    room = 0.08 * (high - low)
+    start, end = min(low - room, 0) if low < 0 else 0, max(high + room, 0)
     if low > CUT * high > 0 and high - low < CUT * high:
         start = 5 * int((low - room) / 5)
         title = f"{title} (axis from {start}, not 0)" if start else title
-        domain = [start, high + room]
-    else:
-        reach = 0.08 * (max(high, 0) - min(low, 0) or 1)
-        domain = [min(low - reach, 0) if low < 0 else 0, max(high + reach, 0.1)]
-    return number(field, title, scale={"domain": domain, "nice": False, "zero": False})
+    return {"title": title, "scale": {"domain": [start, max(end, start + SPAN)], "nice": False, "zero": False}}

@@ -21,6 +21,7 @@ from heed.report.charts.vega_lite import (
     listed,
     note,
     number,
+    says,
     short,
 )
 from heed.report.page_links import document_link, topic_link
@@ -34,8 +35,9 @@ LABEL = 12  # pixels between the names of two topics
 GROUPS = {"compliant": "stay relevant", "violating": "ruled out"}  # of per_topic.json, in the words of the docs
 
 
-def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spec:
-    """Return rank before against rank after of judged documents, on axes that reach the rank ``lowest``."""
+def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: int) -> Spec:
+    """Return ranks of judged documents under both conditions of ``pair``, on axes that reach the rank ``lowest``."""
+    base, _, new = pair.partition(">")
     end = 2.4 * lowest  # leaves room for the two notes
     drawn = _spread(shifts)
     counts = Counter[str](each["group"] for each in shifts)
@@ -45,9 +47,13 @@ def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spe
             "x": each["base"],
             "y": each["new"],
             "group": labels[each["group"]],
-            "says": f"{each['docid']}, topic {each['qid']}, {GROUPS[each['group']]}: "
-            f"rank {each['base']} → {each['new']}",
             "to": document_link(folder, each["docid"], each["qid"], system),
+            **says(
+                ("system", system),
+                ("topic", each["qid"]),
+                (GROUPS[each["group"]], each["docid"]),
+                ("rank", f"{each['base']} → {each['new']}"),
+            ),
         }
         for each in drawn
     ]
@@ -55,8 +61,8 @@ def shift(folder: str, system: str, shifts: Sequence[Shift], lowest: int) -> Spe
     scale = {"type": "log", "domain": [0.7, end], "nice": False}
     axis = {"values": ticks, "format": "d"}
     axes = {
-        "x": number("x", "rank under the base instruction", scale=scale, axis=axis),
-        "y": number("y", "rank under the new instruction", scale=scale | {"reverse": True}, axis=axis),
+        "x": number("x", f"rank under {base}", scale=scale, axis=axis),
+        "y": number("y", f"rank under {new}", scale=scale | {"reverse": True}, axis=axis),
     }
     groups = {
         "color": listed("group", [*labels.values()], [BLUE, RED], columns=2),
@@ -91,7 +97,7 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
     Of more than ``MANY`` topics the worst and the best ``ENDS`` have bars, by value.
     """
     by_topic = {qid: 100 * value for qid, value in sorted(detail["per_topic"].items())}
-    low, high = interval(list(by_topic.values()))
+    low, high = (100 * bound for bound in interval([*detail["per_topic"].values()]))
     average = mean(by_topic)
     limit = 105 * (highest or 1)
     ranked = sorted(by_topic, key=lambda qid: by_topic[qid])
@@ -100,8 +106,8 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
         {
             "x": qid,
             "y": by_topic[qid],
-            "says": f"topic {qid}: {by_topic[qid]:z.1f}",
             "to": topic_link(folder, qid, detail["system"]),
+            **says(("system", detail["system"]), ("topic", qid), (_title(detail), f"{by_topic[qid]:z.1f}")),
         }
         for qid in shown
     ]
@@ -119,15 +125,16 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
         "color": {"condition": {"test": "datum.y > 0", "value": BLUE}, "value": RED},
     }
     interval_of_mean = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
+    around = f"{average:z.1f}, 95% interval [{low:z.1f}, {high:z.1f}]"
+    band = {"type": "rect", "color": TEXT, "opacity": 0.16, "description": f"mean: {around}"}
     layers = [
-        layer([{"low": low, "high": high}], {"type": "rect", "color": TEXT, "opacity": 0.16}, interval_of_mean),
+        layer([{"low": low, "high": high}], band, interval_of_mean),
         layer(values, {"type": "bar"}, bars | linked()),
         level(0),
         level(average, strokeDash=[5, 3], strokeWidth=1.5),
     ]
     left_out = f"; the worst and the best {ENDS} of {len(by_topic):,} topics" if len(by_topic) > MANY else ""
-    caption = f"mean {average:z.1f}, 95% interval [{low:z.1f}, {high:z.1f}]{left_out}"
-    return chart(short(detail["system"], 40), caption, (max(step * len(shown), 200), 210), layers)
+    return chart(short(detail["system"], 40), f"mean {around}{left_out}", (max(step * len(shown), 200), 210), layers)
 
 
 def histogram(detail: Detail) -> Spec:

@@ -64,6 +64,11 @@ def linked() -> Spec:
     return {"description": {"field": "says"}, "href": {"field": "to"}}
 
 
+def says(*values: tuple[str, str]) -> Spec:
+    """Return a mark's description: a line for each of the ``values``, behind its name."""
+    return {"says": "\n".join(f"{name}: {value}" for name, value in values)}
+
+
 def listed(field: str, values: Sequence[str], colours: Sequence[str], **legend: Any) -> Spec:
     """Return a channel of names with a colour, or a shape, for each."""
     scale = {"domain": list(values), "range": list(colours)}

@@ -1,8 +1,10 @@
-// Tables that are filtered, charts that are read with the pointer and with keys.
+// Tables that are filtered; charts, drawn by Vega when they come near the window, read with the pointer and with keys.
 
-import { byId, fill } from "./shared/dom.js";
+import { byId, fill, make } from "./shared/dom.js";
+import { unpacked } from "./shared/packed.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+const NEAR = "800px"; // below the window
 
 /** Return an element of a picture. */
 export function draw(tag, attributes = {}, ...children) {
@@ -43,6 +45,71 @@ function placeFilters(all) {
 
 // ---- charts
 
+/** Draw a chart into its figure once; its expressions are interpreted, as the page's policy allows no `eval`. */
+async function drawChart(figure, spec, config) {
+  if (figure.firstChild) return;
+  const place = make("div");
+  figure.append(place);
+  const parsed = vega.parse(vega.compile(spec, { config }).spec, null, { ast: true });
+  const view = new vega.View(parsed, { container: place, renderer: "svg", expr: vega.expressionInterpreter });
+  await view.runAsync();
+  view.finalize(); // nothing moves
+  const marks = [...place.querySelectorAll("[role='graphics-symbol']")].map(linked).filter(Boolean);
+  reachable(place, marks);
+  figure.style.minHeight = "";
+}
+
+/** Put a mark into a link to its place, as Vega itself would follow it on a click alone; null if it leads nowhere. */
+function linked(mark) {
+  const href = mark.__data__?.href;
+  if (!href?.startsWith("#/")) return null;
+  const link = draw("a", { href, "aria-label": mark.getAttribute("aria-label") });
+  for (const name of ["role", "aria-roledescription", "aria-label"]) mark.removeAttribute(name);
+  mark.replaceWith(link);
+  link.append(mark);
+  return link;
+}
+
+/** Make the marks of a chart one stop of the Tab key; arrows move between them. */
+function reachable(chart, marks) {
+  marks.forEach((mark, at) => mark.setAttribute("tabindex", at ? -1 : 0));
+  chart.addEventListener("keydown", (event) => {
+    const at = marks.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: marks.length - 1 };
+    const next = marks[to[event.key]];
+    if (at < 0 || !next) return;
+    event.preventDefault();
+    marks[at].setAttribute("tabindex", -1);
+    next.setAttribute("tabindex", 0);
+    next.focus();
+  });
+}
+
+async function drawAll(element) {
+  const figures = [...document.querySelectorAll("[data-plot]")];
+  if (typeof vega === "undefined") {
+    const missing = "The charts need vega.js, which belongs beside this page.";
+    figures[0].closest(".plots").before(make("p", { class: "note" }, missing));
+    return;
+  }
+  const { config, specs } = await unpacked(JSON.parse(element.textContent));
+  const drawFigure = (figure) => drawChart(figure, specs[figure.dataset.plot], config);
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
+        observer.unobserve(target);
+        drawFigure(target);
+      }
+    },
+    { rootMargin: NEAR },
+  );
+  for (const figure of figures) {
+    figure.style.minHeight = `${specs[figure.dataset.plot].height + 90}px`; // with title, axis and legend
+    observer.observe(figure);
+  }
+  addEventListener("beforeprint", () => figures.forEach(drawFigure));
+}
+
 /** Show what the mark or figure under the pointer, or with the focus, says of itself. */
 function tell(event) {
   const mark = event.target.closest?.("svg a, svg path");
@@ -64,23 +131,7 @@ function tell(event) {
   tip.style.top = `${top < 4 ? box.bottom + 8 : top}px`;
 }
 
-/** Make the marks of a chart one stop of the Tab key; arrows move between them. */
-function reachable(chart) {
-  const marks = [...chart.querySelectorAll("a")];
-  marks.forEach((mark, at) => mark.setAttribute("tabindex", at ? -1 : 0));
-  chart.addEventListener("keydown", (event) => {
-    const at = marks.indexOf(document.activeElement);
-    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: marks.length - 1 };
-    const next = marks[to[event.key]];
-    if (at < 0 || !next) return;
-    event.preventDefault();
-    marks[at].setAttribute("tabindex", -1);
-    next.setAttribute("tabindex", 0);
-    next.focus();
-  });
-}
-
-document.querySelectorAll("figure svg").forEach(reachable);
+if (byId("charts")) drawAll(byId("charts"));
 for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, tell);
 document.addEventListener("scroll", () => (byId("tip").hidden = true), { passive: true });
 byId("filters").hidden = false;

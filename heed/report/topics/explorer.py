@@ -17,7 +17,8 @@ from heed.report.results import Results
 from heed.report.topics.explored import Explored
 from heed.report.topics.packing import Packed, packed
 
-LIMIT = 20_000_000  # characters
+EACH = 50_000  # characters of a page for each topic,
+LEAST, MOST = 5_000_000, 20_000_000  # in this range
 PAGE = PurePosixPath("report/topics/page")
 MAIN = PAGE / "explorer.js"
 SHARED = PurePosixPath("report/page/shared")  # with the annotation page
@@ -30,17 +31,20 @@ ALONE = """
 """  # while the explorer shows something
 
 
-def embedded(results: Sequence[Results], limit: int = LIMIT) -> Part:
+def embedded(results: Sequence[Results], others: int = 0, limit: int = 0) -> Part:
     """Return the part of a page that shows topics and documents of ``results``; empty if no folder has runs.
 
-    It carries the first documents of every list and all judged ones, in at most ``limit`` characters; a sentence in it
-    says what was left out. Raises :class:`DataError` for a run or ``topics.json`` that Heed did not write.
+    It carries the first documents of every list and all judged ones. The page, of which ``others`` parts have so many
+    characters, has at most ``limit`` in all, by default what suits the number of topics; a sentence says what was left
+    out. Raises :class:`DataError` for a run or ``topics.json`` that Heed did not write.
     """
     explored = [folder for folder in map(Explored, results) if folder.runs and folder.topics]
     if not explored:
         return Part(Markup(), "", "")
     folders: list[Packed] = []
-    room = limit
+    topics = sum(len(folder.topics) for folder in explored)
+    limit = limit or min(max(LEAST, EACH * topics), MOST)
+    room = max(limit - others - len(style()) - len(script(MAIN)), 0)
     for left, folder in zip(range(len(explored), 0, -1), explored, strict=True):
         folders.append(packed(folder, room // left))
         room -= folders[-1].size
@@ -55,11 +59,12 @@ def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:
     documents = sum(folder.documents_left_out for folder in folders)
     parts = [f"the rankings of {number_of(topics, 'topic')}"] if topics else []
     parts += [f"the texts of {number_of(documents, 'document')}"] if documents else []
-    if parts:
-        yield (
-            f"This file carries at most {limit / 1e6:g} MB of topics and documents, so that {' and '.join(parts)} were "
-            "left out. heed explore RUNS_DIR shows everything."
-        )
+    sentences = [f"{' and '.join(parts)} were left out"] if parts else []
+    if cut := sum(folder.documents_cut for folder in folders):
+        sentences.append(f"of {number_of(cut, 'long document')} only the beginning is here")
+    if sentences:
+        text = ", and ".join(sentences)
+        yield f"This file has at most {limit / 1e6:g} MB: {text}. heed explore RUNS_DIR shows everything."
 
 
 @cache

@@ -10,11 +10,13 @@ condition, and by system and condition, in the index's order, 0 or ``[length, pl
 one among the topic's documents, ``ranks`` are those after the first ones and ``scores`` those of the first ones.
 A document is 0 if the collection does not have it, ``[text, 0]``, ``[text, 1]`` of a table in Markdown, which the page
 reads itself since that takes long for many, or ``["", table]``; one without a title of its own has a third item, 0.
+Where not all texts fit, long ones are cut to an equal share; these have a fourth item, 1.
 """
 
 import base64
 import gzip
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import chain, zip_longest
@@ -23,7 +25,7 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 from msgspec.json import encode
 
-from heed.formats.run_lists import RankedList, read_lists
+from heed.formats.run_lists import RankedList, lists_of, read_lists
 from heed.memory import batches
 from heed.report.topics.explored import Explored
 from heed.report.topics.views import (
@@ -43,25 +45,39 @@ from heed.types import Document, Topic
 TOGETHER = 1 << 16  # bytes of JSON that are packed as one
 LEVEL = 4  # 4% larger than level 6, in less time
 BATCH = 200  # documents read at once
+SAFE = 0.95  # of the room, since beginnings pack a little worse than whole texts
+LEAST = 400  # bytes of a text; where not even these fit, texts are left out
 PIPED = re.compile(r"^ *\|", re.MULTILINE)  # a row of a table in Markdown
 
 
 class Blocks(NamedTuple):
-    """Packed items: ``firsts`` has the number of each block's first item, ``items`` how many are in blocks."""
+    """Packed items: ``firsts`` has the number of each block's first item, ``items`` how many are in blocks.
+
+    They have ``size`` characters, and had ``unpacked`` bytes.
+    """
 
     firsts: list[int]
     packed: list[str]
     items: int
     size: int
+    unpacked: int
+
+
+class About(NamedTuple):
+    """What is known of a document that was packed."""
+
+    title: str
+    is_cut: bool = False
 
 
 class Packed(NamedTuple):
-    """A folder for the page: ``data`` is JSON-able; how many topics and documents' texts were left out."""
+    """A folder for the page: ``data`` is JSON-able; how many topics and texts were left out, how many texts cut."""
 
     data: dict[str, Any]
     size: int
     topics_left_out: int
     documents_left_out: int
+    documents_cut: int
 
 
 def packed(explored: Explored, limit: int) -> Packed:
@@ -72,16 +88,14 @@ def packed(explored: Explored, limit: int) -> Packed:
     docids = _by_importance(explored, lists, shown)
     number = {docid: index for index, docid in enumerate(docids)}
     about = {**folder_view(explored)}
-    titles: list[str] = []
     room = limit - len(pack(encode([about, docids])))
     topic_blocks = pack_blocks(
         (_topic(explored, topic, lists[topic.qid], shown[topic.qid], number) for topic in topics), room
     )
-    # titles are in the index, which is packed last: half of their length is enough for them
-    document_blocks = pack_blocks(_documents(explored, docids, titles), room - topic_blocks.size)
+    document_blocks, documents = _document_blocks(explored, docids, room - topic_blocks.size)
     index = about | {
         "docids": docids,
-        "titles": titles[: document_blocks.items],
+        "titles": [document.title for document in documents],
         "topicBlocks": topic_blocks.firsts,
         "topicCount": topic_blocks.items,
         "documentBlocks": document_blocks.firsts,
@@ -98,6 +112,7 @@ def packed(explored: Explored, limit: int) -> Packed:
         len(data["index"]) + topic_blocks.size + document_blocks.size,
         len(topics) - topic_blocks.items,
         len(docids) - document_blocks.items if explored.store else 0,
+        sum(document.is_cut for document in documents),
     )
 
 
@@ -112,7 +127,9 @@ def _lists(explored: Explored) -> dict[str, Lists]:
             topics_of[qid].append(topic)
             judged[qid] |= explored.judged(topic)
         for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
-            for qid, listed in read_lists(path, DEPTH, judged).items():
+            scores = explored.results.runs.get((system, condition))
+            lists = read_lists(path, DEPTH, judged) if scores is None else lists_of(scores, DEPTH, judged)
+            for qid, listed in lists.items():
                 for topic in topics_of.get(qid, ()):
                     by_topic[topic.qid][system, condition] = listed.only(DEPTH, explored.judged(topic))
     return {**by_topic}
@@ -156,8 +173,24 @@ def _list(listed: RankedList | None, index_of: Mapping[str, int]) -> object:
     ]
 
 
-def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iterator[bytes]:
-    """Yield the documents in order, and add their titles to ``titles``."""
+def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[Blocks, list[About]]:
+    """Return the documents in at most ``room`` characters with their titles, which are packed in the index.
+
+    Where not all fit, long texts are cut to a share that is the same for all.
+    """
+    documents: list[About] = []
+    blocks = pack_blocks(_documents(explored, docids, documents, sys.maxsize), room)
+    titles = len(pack(encode([document.title for document in documents])))
+    if blocks.size + titles > room or (explored.store and blocks.items < len(docids)):
+        room -= titles * len(docids) // (len(documents) or 1)
+        share = SAFE * room * blocks.unpacked / (blocks.size or 1) / len(docids)
+        documents = []
+        blocks = pack_blocks(_documents(explored, docids, documents, max(LEAST, int(share))), room)
+    return blocks, documents[: blocks.items]
+
+
+def _documents(explored: Explored, docids: list[str], about: list[About], most: int) -> Iterator[bytes]:
+    """Yield the documents in order, each text to ``most`` bytes, and add what is known of them to ``about``."""
     if explored.store is None:
         return
     for start in range(0, len(docids), BATCH):
@@ -165,22 +198,28 @@ def _documents(explored: Explored, docids: list[str], titles: list[str]) -> Iter
         stored = explored.store.find(batch)
         for docid in batch:
             if docid not in stored:  # judged, but not in the collection
-                titles.append("")
+                about.append(About(""))
                 yield b"0"
                 continue
             document = stored[docid]
-            titles.append(title_of(document))
-            untitled = [] if document.title or document.caption else [0]
-            yield encode([*_packed_document(document), *untitled])
+            form, is_cut = _packed_document(document, most)
+            about.append(About(title_of(document), is_cut))
+            titled = int(bool(document.title or document.caption))
+            yield encode([*form, titled, 1] if is_cut else form if titled else [*form, 0])
 
 
-def _packed_document(document: Document) -> list[object]:
-    if not document.is_table:
-        return [document.text, 0]
-    if PIPED.search(document.text) and not HTML_TABLE.search(document.text):
-        return [document.text, 1]
-    table = table_of(document)
-    return ["", table] if table else [document.text, 0]
+def _packed_document(document: Document, most: int) -> tuple[list[object], bool]:
+    """Return text and form of a document, cut to about ``most`` bytes, a table behind a row, and whether it was cut."""
+    text = document.text
+    is_piped = document.is_table and PIPED.search(text) and not HTML_TABLE.search(text)
+    if document.is_table and not is_piped and (table := table_of(document)):
+        size = len(encode(table["body"]))
+        body = table["body"][: 1 + len(table["body"]) * most // size] if size > most else table["body"]
+        return ["", table | {"body": body}], len(body) < len(table["body"])
+    beginning = text.encode()[:most].decode(errors="ignore") if len(text) > most // 4 else text
+    if is_piped and len(beginning) < len(text):
+        beginning = beginning[: beginning.rfind("\n")]
+    return [beginning, int(bool(is_piped))], len(beginning) < len(text)
 
 
 def pack(content: bytes) -> str:
@@ -192,12 +231,12 @@ def pack_blocks(items: Iterator[bytes], limit: int) -> Blocks:
     """Return the first of ``items``, each JSON, in as many whole blocks as have at most ``limit`` characters in all."""
     firsts: list[int] = []
     packed_blocks: list[str] = []
-    count = size = 0
+    count = size = unpacked = 0
     for group in batches(items, TOGETHER):
         block = pack(b"[" + b",".join(group) + b"]")
         if size + len(block) > limit:
             break
         firsts.append(count)
         packed_blocks.append(block)
-        count, size = count + len(group), size + len(block)
-    return Blocks(firsts, packed_blocks, count, size)
+        count, size, unpacked = count + len(group), size + len(block), unpacked + sum(map(len, group))
+    return Blocks(firsts, packed_blocks, count, size, unpacked)

@@ -189,9 +189,11 @@ def document_view(explored: Explored, docid: str) -> DocumentView:
 
 def title_of(document: Document) -> str:
     """Return a document's title, a table's caption, or else the first words of the text."""
+    if title := document.title or document.caption:
+        return title
     beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
     cut = beginning[:FIRST_WORDS]
-    return document.title or document.caption or (cut if cut == beginning else f"{cut}…")
+    return cut if cut == beginning else f"{cut}…"
 
 
 def table_of(document: Document) -> TableData | None:

@@ -29,7 +29,9 @@ export function documentParts(document, folder, topic, conditions) {
   const table = document.table ? tableRegion({ ...document.table, caption: "" }, mark, folder.language) : null;
   const title = make("h2", { class: "title" }, make("bdi", {}, ...mark(document.title || document.docid)));
   const standing = topic ? [ranksTable(topic, folder, document.docid, conditions)] : [];
-  return [facts, setLanguage(title, folder.language), ...(table ? [table] : texts(document, mark, folder.language)), ...standing];
+  const text = table ? [table] : texts(document, mark, folder.language);
+  const rest = document.isCut ? [make("p", { class: "empty" }, "The beginning; heed explore shows the whole document.")] : [];
+  return [facts, setLanguage(title, folder.language), ...text, ...rest, ...standing];
 }
 
 /** Return what to mark: of the query, and of the instruction's two sides what the query does not say, as polarity. */

@@ -1,8 +1,7 @@
 // The source of topics and documents that the file itself carries: heed/report/topics/packing.py has the form.
 
+import { unpacked } from "../../page/shared/packed.js";
 import { markdownTable } from "./grid.js";
-
-const FIRST = 1 << 15; // characters of base64 turned into bytes at once
 
 /** Return a source with folders(), folder(name), topic(folder, id) and document(folder, docid); null where none is. */
 export function packedSource(element) {
@@ -35,14 +34,6 @@ const once = (make) => {
   let made = null;
   return () => (made ??= make());
 };
-
-async function unpacked(text) {
-  const pieces = [];
-  for (let at = 0; at < text.length; at += FIRST)
-    pieces.push(Uint8Array.from(atob(text.slice(at, at + FIRST)), (character) => character.charCodeAt(0)));
-  const stream = new Blob(pieces).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
 
 /** Return item `number` of blocks whose first items are numbered `firsts`. */
 async function item(blocks, firsts, number) {
@@ -88,6 +79,7 @@ async function documentView({ index, documents, documentNumber }, docid) {
   const found = number < index.documentCount ? await item(documents, index.documentBlocks, number) : null;
   if (found === 0) throw new Error(`Document ${docid} is judged, but not in the collection.`);
   if (!found) throw new Error(`The text of document ${docid} is not in this file.`);
-  const [text, form, titled] = found; // form 1: in Markdown; a table: in another form
-  return { docid, title: titled === 0 ? "" : index.titles[number], text, table: form === 1 ? markdownTable(text) : form || null };
+  const [text, form, titled, isCut] = found; // form 1: in Markdown; a table: in another form
+  const table = form === 1 ? markdownTable(text) : form || null;
+  return { docid, title: titled === 0 ? "" : index.titles[number], text, table, isCut };
 }
