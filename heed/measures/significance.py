@@ -1,7 +1,8 @@
 """Bootstrap intervals of means and paired significance tests, all seeded."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ SEED = 0
 BLOCK = 1 << 20  # numbers drawn at once
 EXACT_UP_TO = 13  # topics for which all sign flips (2^13 = 8,192) are fewer than the resamples
 ALPHA = 0.05
+NEAR = 1e-12  # what rounding leaves of a difference
+METHOD = f"95% percentile bootstrap over topics, {RESAMPLES:,} resamples"
 
 
 class Interval(NamedTuple):
@@ -25,10 +28,26 @@ class Interval(NamedTuple):
 
 def interval(values: Sequence[float]) -> Interval:
     """Return the interval of the mean of ``values``, one a topic, over 10,000 resamples of topics."""
-    data = np.asarray(values, dtype=np.float64)
-    means = np.concatenate([data[picks].mean(axis=1) for picks in _draw(len(data), len(data))])
-    low, high = np.percentile(means, [100 * ALPHA / 2, 100 * (1 - ALPHA / 2)])
-    return Interval(float(low), float(high))
+    return intervals([values])[0]
+
+
+def intervals(samples: Sequence[Sequence[float]]) -> list[Interval]:
+    """Return the interval of the mean of each sample; those over as many topics share their resamples."""
+
+    def bounds(columns: Array) -> Array:
+        means = _product(_resamples(len(columns)), columns) / len(columns)
+        return np.percentile(means, [100 * ALPHA / 2, 100 * (1 - ALPHA / 2)], axis=0).T
+
+    return [Interval(float(low), float(high)) for low, high in _by_length(samples, bounds)]
+
+
+def p_values(test: str, samples: Sequence[Sequence[float]]) -> list[float]:
+    """Return for each sample of differences, one a topic, the two-sided p-value of the test that their mean is 0.
+
+    ``test`` is ``fisher``, ``wilcoxon`` or ``t``, the paired t-test as SciPy's ``ttest_rel`` has it: NaN for one topic.
+    Where no topic differs, p is 1. KeyError for another test.
+    """
+    return [float(p_value) for p_value in _by_length(samples, TESTS[test])]
 
 
 def fisher(first: PerTopic, second: PerTopic) -> float:
@@ -38,13 +57,78 @@ def fisher(first: PerTopic, second: PerTopic) -> float:
     is at least as far from 0. All flips up to 13 topics, else 10,000 random ones (the observed one
     counted in, so that p is never 0).
     """
-    differences = _differences(first, second)
-    count = len(differences)
+    return p_values("fisher", [differences(first, second)])[0]
+
+
+def wilcoxon(first: PerTopic, second: PerTopic) -> float:
+    """Return the two-sided p-value of the Wilcoxon signed-rank test (SciPy) on the topics that both have."""
+    return p_values("wilcoxon", [differences(first, second)])[0]
+
+
+def differences(first: PerTopic, second: PerTopic) -> list[float]:
+    """Return first − second for each topic that both have, in the order of their qids."""
+    return [first[qid] - second[qid] for qid in sorted(first.keys() & second.keys())]
+
+
+def _by_length(samples: Sequence[Sequence[float]], function: Callable[[Array], Array]) -> list[Any]:
+    """Return a result for each sample: ``function`` is given those of one length as the columns of a matrix."""
+    groups: dict[int, list[int]] = {}
+    for number, sample in enumerate(samples):
+        groups.setdefault(len(sample), []).append(number)
+    results = dict[int, Any]()
+    for numbers in groups.values():
+        columns = np.array([samples[number] for number in numbers], dtype=np.float64).T
+        results |= zip(numbers, function(columns), strict=True)
+    return [results[number] for number in range(len(samples))]
+
+
+def _fisher(columns: Array) -> Array:
+    sums, observed = _product(_flips(len(columns)), columns), columns.sum(axis=0)
+    return np.asarray(np.mean(np.abs(sums) >= np.abs(observed) - NEAR, axis=0))
+
+
+def _wilcoxon(columns: Array) -> Array:
+    from scipy.stats import wilcoxon as scipy_wilcoxon
+
+    return np.array([scipy_wilcoxon(column).pvalue if np.any(column) else 1.0 for column in columns.T])
+
+
+def _t(columns: Array) -> Array:
+    from scipy.special import stdtr  # scipy.stats takes twice as long to import
+
+    freedom = len(columns) - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = columns.std(axis=0, ddof=1) if freedom else np.full(columns.shape[1], np.nan)
+        values = 2 * stdtr(freedom, -np.abs(columns.mean(axis=0) / (spread / np.sqrt(len(columns)))))
+    return np.where(np.any(columns, axis=0), values, 1.0)
+
+
+TESTS: Mapping[str, Callable[[Array], Array]] = {"fisher": _fisher, "wilcoxon": _wilcoxon, "t": _t}
+
+
+@lru_cache(maxsize=8)
+def _resamples(count: int) -> NDArray[np.uint8]:
+    """Return how often each of ``count`` topics is drawn in each of the resamples, which are the rows."""
+    drawn = [picks + count * np.arange(len(picks))[:, None] for picks in _draw(count, count)]
+    counts = [np.bincount(picks.ravel(), minlength=picks.size).astype(np.uint8) for picks in drawn]
+    return np.concatenate(counts).reshape(RESAMPLES, count)
+
+
+@lru_cache(maxsize=8)
+def _flips(count: int) -> NDArray[np.int8]:
+    """Return signs for ``count`` topics: all there are of few, else random ones after the observed, which is 1s."""
     if count <= EXACT_UP_TO:
-        sums = (1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)) @ differences
-    else:
-        sums = np.concatenate([[differences.sum()], *((1 - 2 * flips) @ differences for flips in _draw(2, count))])
-    return float(np.mean(np.abs(sums) >= abs(differences.sum()) - 1e-12))
+        return (1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)).astype(np.int8)
+    drawn = [(1 - 2 * flips).astype(np.int8) for flips in _draw(2, count)]
+    return np.concatenate([np.ones((1, count), dtype=np.int8), *drawn])
+
+
+def _product(weights: NDArray[np.integer], columns: Array) -> Array:
+    """Return ``weights @ columns``; the weights become doubles a block at a time."""
+    rows = max(1, BLOCK // len(columns))
+    return np.concatenate(
+        [weights[start : start + rows].astype(float) @ columns for start in range(0, len(weights), rows)]
+    )
 
 
 def _draw(below: int, count: int) -> Iterator[NDArray[np.int64]]:
@@ -53,18 +137,6 @@ def _draw(below: int, count: int) -> Iterator[NDArray[np.int64]]:
     rows = max(1, BLOCK // count)
     for start in range(0, RESAMPLES, rows):
         yield generator.integers(below, size=(min(rows, RESAMPLES - start), count))
-
-
-def wilcoxon(first: PerTopic, second: PerTopic) -> float:
-    """Return the two-sided p-value of the Wilcoxon signed-rank test (SciPy) on the topics that both have."""
-    from scipy.stats import wilcoxon as scipy_wilcoxon
-
-    differences = _differences(first, second)
-    return float(scipy_wilcoxon(differences).pvalue) if np.any(differences) else 1.0
-
-
-def _differences(first: PerTopic, second: PerTopic) -> Array:
-    return np.array([first[qid] - second[qid] for qid in sorted(first.keys() & second.keys())])
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from heed.measures.three_runs import GOLD_RANK
 ABSENT = "-"
 CUTOFF = re.compile(r"@(\d+)")
 AS_IT_IS = re.compile(rf"({GOLD_RANK}|Num(Q|Rel|Ret|RelRet))\b")  # measures not printed ×100
+NO_MERIT = re.compile(r"Judged|Num(Q|Rel|Ret|RelRet)\b")
 LABELS = 2  # columns before the figures: system and condition
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
 IN_ONE = " in one only"  # the share of those that are in one of the two lists
@@ -64,7 +65,7 @@ class SystemEntry(TypedDict):
     """A system of the results: what it rescored, and how many replies of a model were no answers.
 
     ``first_stages`` are the systems whose runs were pooled to ``depth`` documents a topic, ``pool`` the digest of that
-    pool and ``documents`` its number of documents over all topics; None of a first stage, and where it is not known.
+    pool and ``documents`` its number of documents over all topics; None of a first stage, absent where not known.
     """
 
     system: Name
@@ -156,6 +157,11 @@ def own_directions(measures: Sequence[str | Measure]) -> dict[str, bool]:
 def is_share(measure: str) -> bool:
     """Return whether ``measure`` is a share of documents whose move is not seen, which is no merit of a system."""
     return measure.endswith((IN_NEITHER, IN_ONE))
+
+
+def is_merit(measure: str) -> bool:
+    """Return whether ``measure`` is a merit of a system: not a share of documents judged or seen, and not a count."""
+    return not (is_share(measure) or NO_MERIT.match(measure))
 
 
 def printed(rows: Sequence[Row], requested: Sequence[str] = (), depth: float = math.inf) -> list[Row]:

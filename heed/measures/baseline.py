@@ -1,0 +1,309 @@
+"""Compare the systems of a collection with one of them, the baseline: differences, intervals, tests."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+
+from heed.errors import UsageError
+from heed.extras import require
+from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.per_topic import PerTopic
+from heed.measures.registry import find
+from heed.measures.significance import ALPHA, METHOD, NEAR, differences, holm, intervals, p_values
+from heed.measures.summary import (
+    ABSENT,
+    ON_REQUEST,
+    Detail,
+    Row,
+    SystemEntry,
+    aligned,
+    factor,
+    format_value,
+    is_merit,
+    lower_is_better,
+)
+from heed.notebook import html_table
+from heed.progress import brief, number_of
+from heed.types import CONDITIONS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TESTS = {"fisher": "Fisher's randomization", "wilcoxon": "Wilcoxon's signed ranks", "t": "the paired t-test"}
+DECIDING = ("IRS", "WISE", SELECTIVITY, P_MRR)  # of a pair of conditions: the first that there is has a sentence
+UNKNOWN = ""  # the pool of a system whose entry does not say
+LEAST = 0.001  # p-values below it are printed so
+LABELS = 3  # columns of text: system, condition, measure
+
+
+class BaselineRow(TypedDict):
+    """A system's figure beside the baseline's, as ``compare --json`` has it; None for what does not apply.
+
+    ``value``, ``low`` and ``high`` are of all its topics, the rest is over the ``n`` topics that both have.
+    ``interval`` says how both intervals are made, ``test`` is ``fisher``, ``wilcoxon`` or ``t``. ``same_pool`` is
+    whether two rerankers are known to have rescored one pool.
+    """
+
+    system: str
+    condition: str
+    measure: str
+    value: float
+    low: float | None
+    high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    p: float | None
+    p_holm: float | None
+    n: int
+    better: int | None
+    equal: int | None
+    worse: int | None
+    same_pool: bool | None
+    test: str | None
+    interval: str | None
+
+
+class AgainstBaseline(NamedTuple):
+    """The systems against ``baseline``; ``chosen`` is whether it was chosen by its figures, after the fact.
+
+    ``print`` and a notebook show the measures that decide; ``rows`` has all.
+    """
+
+    baseline: str
+    chosen: bool
+    rows: list[BaselineRow]
+    sentences: list[str]
+    warnings: list[str]
+
+    @property
+    def title(self) -> str:
+        """What the table holds."""
+        return f"against {self.baseline}, values ×100; +/=/-: topics better, equal, worse"
+
+    @property
+    def notes(self) -> list[str]:
+        """The tests and the intervals of the table, then the sentences."""
+        tests = " or ".join(name for test, name in TESTS.items() if any(row["test"] == test for row in self.rows))
+        how = f"p: two-sided, by {tests}, Holm's correction over the systems of a measure and condition"
+        return [*([how] if tests else []), f"[ ]: {METHOD}", *self.sentences]
+
+    def __str__(self) -> str:
+        """Return table, notes and warnings as text."""
+        return "\n".join([self.title, aligned(self.cells(), LABELS), *self.notes, *self.warnings])
+
+    def _repr_html_(self) -> str:
+        lines = self.cells()
+        return html_table(self.title, lines, range(LABELS, len(lines[0])), [*self.notes, *self.warnings])
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a frame of all rows; :class:`UsageError` where pandas is not installed."""
+        require("pandas", "a data frame")
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=[*BaselineRow.__annotations__])
+
+    def cells(self, measures: Sequence[str] = ()) -> list[list[str]]:
+        """Return header and lines of the table: the measures that decide, or ``measures`` under all conditions."""
+        main = set(_main_measures(self.rows).items())
+        lines = [["system", "condition", "measure", "value", "difference", "p (Holm)", "+/=/-"]]
+        for row in self.rows:
+            condition, measure = row["condition"], row["measure"]
+            of_pair = ">" in condition and row["low"] is not None and measure not in ON_REQUEST
+            if measure in measures if measures else of_pair or (condition, measure) in main:
+                counts = [str(row[side]) for side in ("better", "equal", "worse") if row[side] is not None]
+                p_value = "" if row["p_holm"] is None else _p_text(row["p_holm"])
+                figures = [format_value(measure, row["value"]), _difference_text(row), p_value, "/".join(counts)]
+                lines.append([row["system"], condition, measure, *(figure or ABSENT for figure in figures)])
+        return lines
+
+
+def against_baseline(
+    details: Sequence[Detail],
+    systems: Sequence[SystemEntry],
+    baseline: str = "",
+    *,
+    test: str = "",
+    across_pools: bool = False,
+    directions: Mapping[str, bool] = {},
+) -> AgainstBaseline:
+    """Return every system's figures against those of the ``baseline``, tested over the topics that both have.
+
+    Without one it is the first stage with the best nDCG under ``original``, or else under ``query``. A ``test`` of
+    ``""`` is Fisher's randomization (Smucker, Allan and Carterette, CIKM 2007), for pairwise measures Wilcoxon's
+    signed ranks, as in mFollowIR; ``"t"`` is the paired t-test. p-values are corrected by Holm (1979) over the systems
+    that are tested by a measure under a condition. Shares of documents and counts, which are no merit of a system, have
+    values alone. A reranker is tested against any first stage, and against another reranker of the same pool, or else
+    if ``across_pools``. A system whose entry in ``systems`` lacks the ``pool`` may have rescored any. ``directions``
+    says of the user's own measures whether lower is better. Raises :class:`UsageError` for an unknown baseline or test,
+    and without details.
+    """
+    if test not in ("", "t"):
+        raise UsageError(f"test: found {test!r}, expected t, or none for Fisher's and Wilcoxon's tests")
+    names = list(dict.fromkeys(detail["system"] for detail in details))
+    if not names:
+        raise UsageError("baseline: nothing was measured; give judgements")
+    entries = {name: SystemEntry(system=name) for name in names} | {entry["system"]: entry for entry in systems}
+    chosen, sentences = not baseline, list[str]()
+    if chosen:
+        baseline, reason = _best_first_stage(details, entries)
+        sentences.append(reason)
+    elif baseline not in names:
+        close = get_close_matches(baseline, names, 1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
+    same_pools = {name: _same_pool(entries[name], entries[baseline]) for name in names if name != baseline}
+    untested = [name for name, same_pool in same_pools.items() if same_pool is False and not across_pools]
+    rows = [_row(detail, same_pools.get(detail["system"])) for detail in details]
+    merits = [
+        (row, detail["per_topic"])
+        for row, detail in zip(rows, details, strict=True)
+        if is_merit(row["measure"]) and detail["per_topic"]
+    ]
+    ordered = [[values[qid] for qid in sorted(values)] for _, values in merits]  # the bootstrap draws by position
+    for (row, _), (low, high) in zip(merits, intervals(ordered), strict=True):
+        row.update({"low": low, "high": high, "interval": METHOD})
+    compared = _differences(merits, baseline, directions)
+    groups: dict[tuple[str, str], list[BaselineRow]] = {}
+    for row, _ in compared:
+        if row["system"] not in untested:
+            declared = find(row["measure"])
+            row["test"] = test or (declared.test if declared else "fisher")
+            groups.setdefault((row["condition"], row["measure"]), []).append(row)
+    for kind in TESTS:
+        tested = [(row, sample) for row, sample in compared if row["test"] == kind]
+        for (row, _), p_value in zip(tested, p_values(kind, [sample for _, sample in tested]), strict=True):
+            row["p"] = None if math.isnan(p_value) else p_value
+    for group in groups.values():
+        corrected = holm({row["system"]: row["p"] for row in group if row["p"] is not None})
+        for row in group:
+            row["p_holm"] = corrected.get(row["system"])
+    main = _main_measures(rows)
+    for row, _ in compared:
+        if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]:
+            tested_with = len(groups[row["condition"], row["measure"]])
+            sentences.append(_sentence(row, baseline, tested_with, lower_is_better(row["measure"], directions)))
+    return AgainstBaseline(baseline, chosen, rows, sentences, [*_warnings(merits, compared, baseline, untested)])
+
+
+def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
+    """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
+    pools = [entry.get("pool", UNKNOWN) for entry in (first, second)]
+    of_other = (
+        first["system"] in (second.get("first_stages") or ()),
+        second["system"] in (first.get("first_stages") or ()),
+    )
+    return None if None in pools or any(of_other) else pools[0] == pools[1] != UNKNOWN
+
+
+def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
+    """Return the first stage with the best headline figure, and a sentence that says why it is the baseline.
+
+    Where no system is known to be a first stage, it is one whose pool is not known, else any.
+    """
+    main = _main_measures(details)
+    condition = next((name for name in ("original", "query") if name in main), next(iter(main), ""))
+    column = [each for each in details if (each["condition"], each["measure"]) == (condition, main.get(condition))]
+    pools = {name: entry.get("pool", UNKNOWN) for name, entry in entries.items()}
+    ranks = {None: 2, UNKNOWN: 1}
+    best = max(column or details, key=lambda each: (ranks.get(pools[each["system"]], 0), each["value"]))
+    kind = "first stage" if pools[best["system"]] is None else "system"
+    where = f"{best['measure']}{_under(best['condition'])}"
+    why = f"the {kind} with the best {where}; it was chosen after the fact: name a baseline to choose another"
+    return best["system"], f"{best['system']} is the baseline, {why}"
+
+
+def _row(detail: Detail, same_pool: bool | None) -> BaselineRow:
+    """Return a row that has its value alone."""
+    empty = dict.fromkeys(BaselineRow.__annotations__)
+    named = {key: detail[key] for key in ("system", "condition", "measure", "value", "n")}
+    return cast(BaselineRow, empty | named | {"same_pool": same_pool})
+
+
+def _differences(
+    merits: Sequence[tuple[BaselineRow, PerTopic]], baseline: str, directions: Mapping[str, bool]
+) -> list[tuple[BaselineRow, list[float]]]:
+    """Fill in the differences of the systems to the ``baseline``, and return their rows with those of each topic."""
+    base = {(row["condition"], row["measure"]): values for row, values in merits if row["system"] == baseline}
+    others = [(row, values) for row, values in merits if row["system"] != baseline]
+    pairs = [(row, differences(values, base.get((row["condition"], row["measure"]), {}))) for row, values in others]
+    compared = [(row, sample) for row, sample in pairs if sample]
+    for (row, sample), (low, high) in zip(compared, intervals([sample for _, sample in compared]), strict=True):
+        sign = -1 if lower_is_better(row["measure"], directions) else 1
+        better, worse = (sum(side * sign * each > NEAR for each in sample) for side in (1, -1))
+        row.update({"difference": math.fsum(sample) / len(sample), "difference_low": low, "difference_high": high})
+        row.update({"n": len(sample), "better": better, "equal": len(sample) - better - worse, "worse": worse})
+    return compared
+
+
+def _warnings(
+    merits: Sequence[tuple[BaselineRow, PerTopic]],
+    compared: Sequence[tuple[BaselineRow, Sequence[float]]],
+    baseline: str,
+    untested: Sequence[str],
+) -> Iterator[str]:
+    """Yield what is not tested, and what is compared over fewer topics than a system has."""
+    if untested:
+        yield (
+            f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
+            "known; --across-pools (across_pools=True) tests all the same"
+        )
+    counts = {(row["system"], row["condition"], row["measure"]): len(values) for row, values in merits}
+    fewer = [
+        f"{row['system']}, {row['measure']}{_under(row['condition'])} ({len(sample)} of {most})"
+        for row, sample in compared
+        for most in [max(counts[system, row["condition"], row["measure"]] for system in (row["system"], baseline))]
+        if len(sample) < most
+    ]
+    if fewer:
+        yield f"differences are over the topics that both systems have, here not all: {brief(fewer)}"
+
+
+def _main_measures(rows: Sequence[Row | BaselineRow]) -> dict[str, str]:
+    """Return the measure of each condition and pair that has sentences: an nDCG, one that decides, else the first."""
+    by_condition: dict[str, list[str]] = {}
+    for row in rows:
+        if is_merit(row["measure"]) and (row["condition"] in ("", *CONDITIONS) or ">" in row["condition"]):
+            by_condition.setdefault(row["condition"], []).append(row["measure"])
+    return {condition: min(names, key=_preference) for condition, names in by_condition.items()}
+
+
+def _preference(measure: str) -> int:
+    return 0 if measure.startswith("nDCG") else DECIDING.index(measure) if measure in DECIDING else len(DECIDING)
+
+
+def _sentence(row: BaselineRow, baseline: str, tested: int, is_lower_better: bool) -> str:
+    """Return a sentence that says whether a system is better than the baseline; ``tested`` counts Holm's systems."""
+    difference, low, high = (row[key] or 0.0 for key in ("difference", "difference_low", "difference_high"))
+    p_value, condition = row["p_holm"] or 0.0, row["condition"]
+    side = "better" if (difference > 0) != is_lower_better else "worse"
+    verdict = f"{'does' if '>' in condition else 'ranks'} {side} than"
+    if p_value >= ALPHA:
+        verdict = "does not differ significantly from"
+    figures = f"{row['measure']} {_difference_text(row)}, p {_p_text(p_value)}"
+    holms = f" (Holm over {tested} systems)" if tested > 1 else ""
+    equal = f", {row['equal']} equal" if row["equal"] else ""
+    counts = f"{number_of(row['better'] or 0, 'topic')} better{equal}, {row['worse']} worse"
+    excludes = not low <= 0 <= high
+    disagree = f"; p and interval disagree: the interval {'excludes' if excludes else 'includes'} 0"
+    doubt = disagree if excludes != (p_value < ALPHA) else ""
+    return f"{row['system']} {verdict} {baseline}{_under(condition)}: {figures}{holms}, {counts}{doubt}"
+
+
+def _under(condition: str) -> str:
+    """Return the words for a condition, or for a pair of conditions."""
+    return f" {'over' if '>' in condition else 'under'} {condition}" if condition else ""
+
+
+def _p_text(p_value: float) -> str:
+    return f"{p_value:.3f}" if p_value >= LEAST else f"<{LEAST}"
+
+
+def _difference_text(row: BaselineRow) -> str:
+    """Return a difference with its interval as the tables print them; empty where there is none."""
+    figures = row["difference"], row["difference_low"], row["difference_high"]
+    if None in figures:
+        return ""
+    difference, low, high = (f"{factor(row['measure']) * (figure or 0):z.1f}" for figure in figures)
+    return f"{'' if difference.startswith('-') else '+'}{difference} [{low}, {high}]"
