@@ -18,8 +18,8 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns, digests_of
 from heed.files import digest, read_bytes, write_json
 from heed.measures import Measure
-from heed.measures.evaluate import Judging, Runs, evaluate, shifts
-from heed.measures.summary import Detail, Shift, own_directions
+from heed.measures.evaluate import Judging, Runs, against_query, evaluate, shifts
+from heed.measures.summary import AgainstQuery, Detail, Shift, own_directions
 from heed.progress import log, timed, warn
 from heed.reuse import RESULTS, Note, Recipe, program, read_note, rebuild_reason, write_note
 from heed.types import subtopics_of
@@ -141,20 +141,22 @@ def _measured(scope: Scope, systems: Sequence[SystemRuns]) -> Results:
     collection, folder = scope.collection, scope.folder
     write_topics_file(folder, collection, scope.index_folder / "documents", scope.documents)
     runs = {(system.name, condition): run for system in systems for condition, run in system.contents().items()}
-    results, moved = _evaluated(scope, runs)
+    results, moved, against = _evaluated(scope, runs)
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):
-            write_page(read_tree(folder, results.as_folder(folder, moved)), folder, folder / "report.html")
+            measured = results.as_folder(folder, moved)._replace(against_query=against)
+            write_page(read_tree(folder, measured), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
     return results
 
 
-def _evaluated(scope: Scope, runs: Runs) -> tuple[Results, list[Shift]]:
+def _evaluated(scope: Scope, runs: Runs) -> tuple[Results, list[Shift], list[AgainstQuery]]:
     topics = scope.collection.topics
     with timed("measures"):
         moved = shifts(runs, scope.judging, topics)
         details = evaluate(runs, scope.judging, topics, scope.size)
-        write_json(scope.folder / "per_topic.json", {"rows": details, "shifts": moved})
-        return scope.results(details), moved
+        against = against_query(runs, scope.judging, topics, details)
+        write_json(scope.folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against})
+        return scope.results(details), moved, against

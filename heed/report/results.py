@@ -10,7 +10,7 @@ from msgspec.json import decode
 
 from heed.errors import DataError, HeedError, fail
 from heed.files import digest, read_bytes
-from heed.measures.summary import Detail, Label, Row, Shift, SystemEntry
+from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry
 from heed.progress import brief, log
 from heed.reuse import RESULTS, read_note
 
@@ -36,6 +36,7 @@ class Results(NamedTuple):
     doubt: str = ""
     lower_is_better: Mapping[str, bool] = {}
     systems: Sequence[SystemEntry] = ()
+    against_query: Sequence[AgainstQuery] = ()
 
     @property
     def title(self) -> str:
@@ -59,6 +60,7 @@ class _Summary(Struct):
 class _PerTopic(Struct):
     rows: list[Detail]
     shifts: list[Shift]
+    against_query: list[AgainstQuery] = []
 
 
 def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
@@ -143,6 +145,7 @@ def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
         folder,
         lower_is_better=summary.lower_is_better,
         systems=summary.systems,
+        against_query=topics.against_query,
     )
 
 
