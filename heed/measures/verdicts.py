@@ -8,29 +8,33 @@ from heed.measures.significance import ALPHA, Interval, interval
 from heed.measures.summary import AgainstQuery, Detail
 
 FEWEST = 5  # topics that decide anything
-Kind = Literal["follows", "against", "unclear", "ignores"]
+Kind = Literal["follows", "against", "unclear", "ignores", ""]
 
 
 class Verdict(NamedTuple):
-    """A measure's mean over topics with its interval, and what they say of the system."""
+    """A measure's mean over topics with its interval, and what they say of the system: "" of no measure of following.
+
+    A system follows the instruction where the interval is above 0, and goes against it where that is below 0; it
+    ignores it where nothing moved in any topic.
+    """
 
     value: float
     interval: Interval
     kind: Kind
 
 
-def verdicts(details: Sequence[Detail], pair: str, measures: Sequence[str]) -> dict[str, dict[str, Verdict]]:
-    """Return by system the verdict of each of ``measures`` on the ``pair`` of conditions, ``original>changed``.
+def verdicts(details: Sequence[Detail], pair: str, measures: Collection[str]) -> dict[str, dict[str, Verdict]]:
+    """Return by system the verdict of each of ``measures`` on a ``pair`` of conditions, such as ``original>changed``.
 
-    A system follows the instruction where the interval is above 0, and goes against it where that is below 0; it
-    ignores it where nothing moved in any topic. Measures whose 0 is no effect alone have one, over five topics or more.
+    Only what is over five topics or more decides anything.
     """
     found: dict[str, dict[str, Verdict]] = {}
-    for measure in filter(is_compared_with_zero, measures):
+    for measure in measures:
         for each in details:
             if (each["condition"], each["measure"]) == (pair, measure) and len(each["per_topic"]) >= FEWEST:
                 between = interval([*each["per_topic"].values()])
-                found.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, _kind(between))
+                kind: Kind = _kind(between) if is_compared_with_zero(measure) else ""
+                found.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, kind)
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.power import POWER, Power, power_of
-from heed.measures.significance import ALPHA, Interval, interval
+from heed.measures.significance import ALPHA, Interval
 from heed.measures.summary import AgainstQuery, Detail, factor, format_value
 from heed.measures.verdicts import FEWEST, Kind, Verdict, verdicts, worse_than_query
 from heed.report.charts.part_charts import TYPES
@@ -69,22 +69,21 @@ def answer(results: Results, further: Sequence[str] = ()) -> Answer | None:
     values = {
         row["system"]: row["value"] for row in results.rows if (row["condition"], row["measure"]) == (pair, deciding)
     }
-    details = [each for each in results.details if each["condition"] == pair and each["measure"] in names]
+    details = [each for each in results.details if (each["condition"], each["measure"]) == (pair, deciding)]
+    of_system = verdicts(results.details, pair, names)
     intervals = {
-        (each["system"], pair, each["measure"]): interval([*each["per_topic"].values()])
-        for each in details
-        if len(each["per_topic"]) >= FEWEST
+        (system, pair, measure): each.interval for system, of in of_system.items() for measure, each in of.items()
     }
     systems = dict.fromkeys(row["system"] for row in results.rows)
     ordered = sorted(systems, key=lambda system: values.get(system, float("-inf")), reverse=True)
-    of_system = verdicts(details, pair, measures)
-    of_deciding = [each for each in details if each["measure"] == deciding]
-    following = _Following(
-        pair, {each: of_system[each] for each in ordered if each in of_system}, results.against_query
-    )
+    following = {
+        system: {name: each for name, each in of_system.get(system, {}).items() if name in measures and each.kind}
+        for system in ordered
+    }
     shown = [column for column in columns if column in had]
-    sentence = following.sentence(_least(deciding, _powers(of_deciding)))
-    can_show = _shown_by_topics(deciding, of_deciding)
+    words = _Following(pair, {system: of for system, of in following.items() if of}, results.against_query)
+    sentence = words.sentence(_least(deciding, _powers(details)))
+    can_show = _shown_by_topics(deciding, details)
     return Answer(pair, deciding, shown, ordered, indices, intervals, sentence, can_show)
 
 
