@@ -1,55 +1,83 @@
-"""Compare runs of the same queries with other instructions: two runs, three, or all systems of a folder."""
+"""Compare the systems of a results folder with a baseline; or runs, with a baseline or under two instructions."""
 
 import argparse
+import csv
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
 from heed.formats.pairs import pair, renamed, select, stem
 from heed.formats.run_warnings import warn_of_tags
 from heed.formats.user_files import read_judgements
-from heed.measures import PerTopic, mean
+from heed.measures import PerTopic
 from heed.measures.absence import Absence, absent
+from heed.measures.baseline import LABELS, BaselineRow, against_baseline
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
 from heed.measures.inputs import Inputs, paired
 from heed.measures.own_measures import as_measures
 from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.registry import help_text
 from heed.measures.significance import ALPHA
-from heed.measures.summary import ABSENT, aligned, factor, format_value
-from heed.measures.system_comparison import Comparison, Systems, compare_systems
-from heed.progress import gathering, timed, warn
+from heed.measures.summary import ABSENT, Detail, SystemEntry, aligned, factor, format_value, own_directions
+from heed.measures.system_comparison import measure_folder, measure_runs
+from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
-from pipelines.command import main_of
+from pipelines.command import main_of, refuse
 from pipelines.options.data import encoding_option, run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
+if TYPE_CHECKING:
+    from heed.report.results import Results
+
 EXAMPLES = (
+    "runs/neuclir-sample/zho --baseline bm25",
+    "mine.run other.run --qrels qrels.txt --measure ndcg_cut_10 --baseline bm25.run",
+    "mine.run --qrels qrels.txt --measure map --measure P_5",
     "mine.original.run mine.changed.run --qrels original.qrels --new-qrels changed.qrels",
-    "mine.original.run mine.changed.run --qrels original.qrels --new-qrels changed.qrels --per-topic --json mine.json",
-    "--runs runs/neuclir-sample/zho --qrels qrels/neuclir-sample/original.qrels \\\n"
-    "               --new-qrels qrels/neuclir-sample/changed.qrels --holm",
     "mine.query.run mine.original.run mine.reversed.run --qrels query.qrels --new-qrels original.qrels",
 )
+FORMATS = ("text", "markdown", "latex", "csv")
 CAN_SHOW = "can show"
 ABSENCES: dict[Absence, str] = {"in_neither": "in neither list", "in_one_only": "in one list only"}
-PAIRS_ONLY = ("qrel_diff", "traps", "pairs", "subset", "per_topic")  # options not for --runs
+OF_PAIRS = ("qrel_diff", "traps", "pairs", "difference")
+OF_SYSTEMS = ("across_pools", "test", "format")
+OF_JUDGEMENTS = ("corpus_size", "variant", "lang", "encoding", "topic_ids")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed compare``."""
-    parser = command_parser("compare", "BASE NEW [REVERSED] | --runs DIR", __doc__, EXAMPLES)
+    parser = command_parser("compare", "DIR | RUN… --baseline RUN | RUN | BASE NEW [REVERSED]", __doc__, EXAMPLES)
     parser.add_argument(
-        "run", nargs="*", type=Path, metavar="RUN", help="TREC run, rank_llm's JSON, MTEB's predictions"
+        "run",
+        nargs="*",
+        type=Path,
+        metavar="DIR|RUN",
+        help="a results folder; or runs: TREC's, rank_llm's JSON, MTEB's predictions",
     )
-    parser.add_argument("--runs", type=Path, metavar="DIR", help="compare all systems of this results folder")
-    parser.add_argument("--qrels", type=Path, metavar="PATH", help="judgements for the base condition")
+    parser.add_argument("--runs", type=Path, metavar="DIR", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--baseline",
+        metavar="NAME",
+        help="system of the folder, or run, to compare the others with (default of a folder: the best first stage)",
+    )
+    parser.add_argument(
+        "--across-pools", action="store_true", help="test rerankers too that rescored another pool than the baseline"
+    )
+    parser.add_argument(
+        "--test",
+        choices=("t",),
+        help="t: paired t-test, as in PyTerrier and ranx (default: Fisher's randomization, of pairs Wilcoxon's test)",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="form of the table against a baseline (default text)")
+    parser.add_argument(
+        "--qrels", type=Path, metavar="PATH", help="judgements, of the base condition (default of a folder: its own)"
+    )
     parser.add_argument("--lang", metavar="LANG", help="use judgements whose column 2 names this language")
     parser.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
     parser.add_argument(
@@ -67,15 +95,14 @@ def parser() -> argparse.ArgumentParser:
         "--measure",
         action="append",
         metavar="NAME",
-        help=f"measure: {help_text()}; repeatable (default nDCG@20, Judged@20, AP)",
+        help=f"measure: {help_text()}; repeatable (default nDCG@20, Judged@20, AP; of a folder its own)",
     )
     parser.add_argument(
         "--variant",
         choices=("paper", "released"),
-        default="paper",
-        help="formulas of the papers, or of the released code",
+        help="formulas of the papers (default), or of the released code",
     )
-    parser.add_argument("--holm", action="store_true", help="with --runs, correct p-values for several systems")
+    parser.add_argument("--holm", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--difference",
         type=float,
@@ -89,33 +116,142 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    fail(_contradictions(options), UsageError)
-    run_comparison = _compare_systems if options.runs else _compare_runs
-    with gathering([]) as warnings:
-        comparison = run_comparison(options)
-    if options.json:
-        write_json(options.json, comparison | {"warnings": warnings})
-
-
-def _contradictions(options: argparse.Namespace) -> list[str]:
-    """Return a problem for each option that would be ignored, or that another one needs."""
+    if options.holm:
+        raise UsageError("--holm: p-values are always corrected by Holm's method; leave it out")
     if options.difference is not None and not 0 < options.difference < inf:
-        return [f"--difference: found {options.difference:g}, expected a number above 0"]
-    pair_options = [f"--{name.replace('_', '-')}" for name in PAIRS_ONLY if getattr(options, name)]
-    if options.runs and (pair_options or options.run):
-        names = ", ".join([*(["RUN"] if options.run else []), *pair_options])
-        return [f"{names}: not used with --runs, which compares all systems of a folder; leave one out"]
+        raise UsageError(f"--difference: found {options.difference:g}, expected a number above 0")
     if options.runs:
-        needs = "--runs needs --qrels and --new-qrels, the judgements for the base and for the new condition"
-        return [] if options.qrels and options.new_qrels else [needs]
-    problems = ["--holm: corrects p-values of several systems; give --runs"] if options.holm else []
-    if len(options.run) not in (2, 3):
-        problems.append(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or --runs DIR")
-    return problems
+        warn(f"--runs will go; write heed compare {options.runs}")
+        options.run.append(options.runs)
+    folders = [path for path in options.run if path.is_dir()]
+    if folders and len(options.run) > 1:
+        raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")
+    pair = options.new_qrels or options.qrel_diff or len(options.run) > 1
+    way = _compare_folder if folders else _compare_runs if pair and not options.baseline else _measure_runs
+    with gathering([]) as warnings:
+        compared = way(options)
+    if options.json:
+        write_json(options.json, compared | {"warnings": warnings})
+
+
+def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
+    """Print the systems of a results folder against a baseline, and return them as JSON has them."""
+    folder, measures = options.run[0], as_measures(options.measure or ())
+    refuse(options, [*OF_PAIRS, "subset", "per_topic"], "the systems of a folder are compared with a baseline")
+    if options.qrels and options.new_qrels:
+        judgements, size = _judgements(options), options.corpus_size
+        details = measure_folder(folder, *judgements, measures or MEASURES, size, options.variant or "paper")
+        systems = _results(folder).systems if (folder / "summary.json").exists() else _wholes(details)
+        return _print_systems(options, str(folder), details, systems, own_directions(measures))
+    if options.qrels or options.new_qrels:
+        raise UsageError("give both --qrels and --new-qrels, for two conditions, or none: the folder has figures")
+    refuse(options, OF_JUDGEMENTS, "the folder's own figures are compared, or others by --qrels and --new-qrels")
+    results = _results(folder)
+    names = dict.fromkeys(row["measure"] for row in results.rows)
+    missing = [
+        f"measure {name}: expected one of {folder}: {', '.join(names)}" for name in measures if str(name) not in names
+    ]
+    fail(missing, UsageError)
+    for warning in results.warnings:
+        warn(warning)
+    return _print_systems(options, results.title, results.details, results.systems, results.lower_is_better)
+
+
+def _results(folder: Path) -> "Results":
+    """Return the results of a folder; :class:`UsageError` where there are several below it."""
+    from heed.report.results import read_tree
+
+    found = read_tree(folder)
+    results = [each for each in found if each.folder == "."] or found
+    if len(results) > 1:
+        raise UsageError(
+            f"{folder}: has several results below it; give one: {brief([str(each.path) for each in found])}"
+        )
+    return results[0]
+
+
+def _wholes(details: Sequence[Detail]) -> list[SystemEntry]:
+    """Return systems of which nothing but runs is known: they are compared as wholes, as first stages are."""
+    names = dict.fromkeys(detail["system"] for detail in details)
+    return [SystemEntry(system=name, first_stages=None, pool=None) for name in names]
+
+
+def _print_systems(
+    options: argparse.Namespace,
+    title: str,
+    details: Sequence[Detail],
+    systems: Sequence[SystemEntry],
+    directions: Mapping[str, bool],
+) -> dict[str, Any]:
+    """Print the systems against the baseline, and return them as JSON has them."""
+    compared = against_baseline(
+        details,
+        systems,
+        options.baseline or "",
+        test=options.test or "",
+        across_pools=options.across_pools,
+        directions=directions,
+    )
+    for warning in compared.warnings:
+        warn(warning)
+    measures = [*map(str, as_measures(options.measure or ()))]
+    if options.format == "csv":
+        writer = csv.DictWriter(sys.stdout, BaselineRow.__annotations__, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for row in compared.rows if not measures or row["measure"] in measures)
+    else:
+        from heed.report.tables import formatted
+
+        form = options.format or "text"
+        print(formatted(form, f"{title}: {compared.title}", compared.cells(measures), LABELS), end="")
+        if form == "text":
+            print("\n".join([*filter(None, map(_rescored, systems)), *compared.notes]))
+    return {"baseline": compared.baseline, "rows": compared.rows, "sentences": compared.sentences}
+
+
+def _rescored(entry: SystemEntry) -> str:
+    """Return a sentence that says what a reranker rescored; empty for others."""
+    pooled, depth = ", ".join(entry.get("first_stages") or ()), entry.get("depth")
+    return (
+        f"{entry['system']}: rescored {pooled} to depth {depth}, {entry.get('documents')} documents" if pooled else ""
+    )
+
+
+def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
+    """Print runs under one condition, against the baseline or one alone, and return them as JSON has them."""
+    from heed.formats.run_formats import read_any_run
+
+    refuse(options, [*OF_PAIRS, "new_qrels", "corpus_size", "variant"], "runs of one condition are measured")
+    paths = dict.fromkeys([*([Path(options.baseline)] if options.baseline else []), *options.run])
+    if not paths or not options.qrels:
+        raise UsageError("expected a results folder, or RUN… with --qrels, or BASE NEW [REVERSED]")
+    measures = as_measures(options.measure or MEASURES)
+    encoding = options.encoding or options.lang or ""
+    several = len({path.name for path in paths}) < len(paths)
+    with timed("runs") as work:
+        runs = {str(path) if several else path.name: read_any_run(path, options.subset, encoding) for path in paths}
+        work.did(len(runs), "runs")
+    with timed("measures"):
+        details = measure_runs(runs, _judgements(options)[0], measures)
+    if options.baseline:
+        refuse(options, ["per_topic"], "values by topic are of one run, or of a pair")
+        options.baseline = next(iter(runs))
+        return _print_systems(options, str(options.qrels), details, _wholes(details), own_directions(measures))
+    refuse(options, OF_SYSTEMS, "name a --baseline")
+    values = {detail["measure"]: detail["per_topic"] for detail in details}
+    by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
+    print(f"{options.run[0]}: values ×100")
+    print(aligned([line[:4] for line in _measure_lines(by_measure, {})], left=1))
+    if options.per_topic:
+        print(f"\n{_topic_table(values)}")
+    return {"measures": by_measure, "per_topic": values}
 
 
 def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     """Print the measures of two runs or three, and return them as JSON has them."""
+    refuse(options, OF_SYSTEMS, "name a --baseline to compare systems")
+    if len(options.run) not in (2, 3):
+        raise UsageError(f"{len(options.run)} runs given; expected BASE NEW [REVERSED], or RUN… --baseline RUN")
     measures = as_measures(options.measure or MEASURES)
     with timed("runs") as work:
         inputs = _inputs(options)
@@ -132,8 +268,8 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     compared = {measure: power_of(values[measure]) for measure in filter(is_compared_with_zero, values)}
     powers = {measure: power for measure, power in compared.items() if power}
     print(f"{' → '.join(map(str, options.run))}: {len(inputs.query_of)} pairs, values ×100")
-    print(_measure_table(by_measure, powers))
-    _print_powers(options, "mean that n topics tell from 0", powers)
+    print(aligned(_measure_lines(by_measure, powers), left=1))
+    _print_powers(options, powers)
     if options.per_topic:
         print(f"\n{_topic_table(values)}")
     return {"measures": by_measure, "per_topic": values, "power": powers} | _counts(inputs.not_judged)
@@ -143,11 +279,13 @@ def _counts(not_judged: Mapping[str, Set[str]]) -> dict[str, dict[str, int]]:
     return {"not_judged": {qid: len(docids) for qid, docids in not_judged.items()}} if not_judged else {}
 
 
-def _print_powers(options: argparse.Namespace, shown: str, by_measure: Mapping[str, Power]) -> None:
+def _print_powers(options: argparse.Namespace, by_measure: Mapping[str, Power]) -> None:
     """Say what "can show" means, and add to ``by_measure`` and print how many topics show the ``--difference``."""
     if not by_measure:
         return
-    print(f"{CAN_SHOW}: the least {shown} (power {POWER}, two-sided paired t-test at {ALPHA:.0%})")
+    print(
+        f"{CAN_SHOW}: the least mean that n topics tell from 0 (power {POWER}, two-sided paired t-test at {ALPHA:.0%})"
+    )
     if options.difference:
         for measure, power in by_measure.items():
             power["topics"] = topics_needed(options.difference / factor(measure), power["sd"])
@@ -173,7 +311,7 @@ def _inputs(options: argparse.Namespace) -> Inputs:
         changed=_listed(options.qrel_diff, pairs),
         traps=_listed(options.traps, pairs),
         corpus_size=options.corpus_size,
-        variant=options.variant,
+        variant=options.variant or "paper",
     )
 
 
@@ -218,7 +356,7 @@ def _warn_of_missing_judgements(options: argparse.Namespace) -> None:
         warn(f"no {measures} judgements for both runs; give {' and '.join(missing)}")
 
 
-def _measure_table(by_measure: Mapping[str, Statistics], powers: Mapping[str, Power]) -> str:
+def _measure_lines(by_measure: Mapping[str, Statistics], powers: Mapping[str, Power]) -> list[list[str]]:
     rows = [["measure", "mean", "95% interval", "n", CAN_SHOW, "up", "equal", "down", "in neither", "in one only"]]
     for measure, values in by_measure.items():
         mean, low, high = (format_value(measure, value) for value in (values["mean"], values["low"], values["high"]))
@@ -228,7 +366,7 @@ def _measure_table(by_measure: Mapping[str, Statistics], powers: Mapping[str, Po
         absent = [f"{share:.0%}" if share is not None else "" for share in map(values.get, ABSENCES)]
         shown = format_value(measure, powers[measure]["difference"]) if measure in powers else ""
         rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), shown, *shares, *absent])
-    return aligned(rows, left=1)
+    return rows
 
 
 def _topic_table(values: dict[str, PerTopic]) -> str:
@@ -237,79 +375,6 @@ def _topic_table(values: dict[str, PerTopic]) -> str:
         cells = (f"{per_topic[qid]:.4f}" if qid in per_topic else ABSENT for per_topic in values.values())
         rows.append([qid, *cells])
     return aligned(rows, left=1)
-
-
-def _compare_systems(options: argparse.Namespace) -> dict[str, Any]:
-    """Print the measures of all systems of a folder, and return them as JSON has them."""
-    qrels, new_qrels = _judgements(options)
-    compared = compare_systems(
-        options.runs,
-        qrels,
-        new_qrels,
-        as_measures(options.measure or MEASURES),
-        options.corpus_size,
-        options.variant,
-        correct=options.holm,
-    )
-    conditions = " → ".join(compared.conditions)
-    print(f"{options.runs}: {conditions}, values ×100; **best**, _not significantly below it (p > {ALPHA})_")
-    with_power = {name: each.power() for name, each in compared.measures.items() if not name.startswith("Judged")}
-    powers = {measure: power for measure, power in with_power.items() if power}
-    print(_system_table(compared, powers))
-    _print_powers(options, "difference between two systems that these topics show", powers)
-    _print_unseen(compared)
-    _warn_of_missing(compared)
-    if not options.json:
-        return {}  # intervals take seconds
-    per_topic = {measure: comparison.per_topic for measure, comparison in compared.measures.items()}
-    by_measure = {measure: comparison.statistics() for measure, comparison in compared.measures.items()}
-    return {"measures": by_measure, "per_topic": per_topic, "power": powers} | _counts(compared.not_judged)
-
-
-def _system_table(compared: Systems, powers: Mapping[str, Power]) -> str:
-    comparisons = compared.measures
-    rows = [["system", *comparisons, "n"]]
-    for system in dict.fromkeys(system for comparison in comparisons.values() for system in comparison.per_topic):
-        values = [_marked(measure, comparison, system) for measure, comparison in comparisons.items()]
-        counts = {len(each.per_topic[system]) for each in comparisons.values() if system in each.per_topic}
-        rows.append([system, *values, _span(counts)])
-    if powers:
-        shown = [format_value(name, powers[name]["difference"]) if name in powers else "" for name in comparisons]
-        rows.append([CAN_SHOW, *shown, _span({power["n"] for power in powers.values()})])
-    return aligned(rows, left=1)
-
-
-def _span(counts: Set[int]) -> str:
-    return "–".join(map(str, sorted({min(counts), max(counts)})))
-
-
-def _marked(measure: str, comparison: Comparison, system: str) -> str:
-    """Return a system's mean: in ** the best, in _ those not significantly below it."""
-    if system not in comparison.means:
-        return ABSENT
-    text = format_value(measure, comparison.means[system])
-    if measure.startswith("Judged"):  # no merit of a system
-        return text
-    if system == comparison.best:
-        return f"**{text}**"
-    return f"_{text}_" if comparison.p_values.get(system, 0) > ALPHA else text
-
-
-def _print_unseen(compared: Systems) -> None:
-    """Print, for the measures that depend on it, the shares of their documents that are not in all lists."""
-    for measure, comparison in compared.measures.items():
-        for kind, lists in ABSENCES.items():
-            shares = [f"{system} {mean(of[kind]):.0%}" for system, of in comparison.absent.items() if kind in of]
-            if shares:
-                print(f"{measure}, documents {lists}: {', '.join(shares)}")
-
-
-def _warn_of_missing(compared: Systems) -> None:
-    for measure, comparison in compared.measures.items():
-        counts = {system: len(comparison.per_topic[system]) for system in comparison.missing}
-        missing = [f"{system} ({count} of {count + comparison.missing[system]})" for system, count in counts.items()]
-        if missing:
-            warn(f"{measure}: not marked, since topics are missing: {', '.join(missing)}")
 
 
 main = main_of(parser, _run)

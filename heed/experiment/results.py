@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError
 from heed.experiment.runs import data_frame
+from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.pairwise import P_MRR
-from heed.measures.summary import ABSENT, LABELS, Detail, Row, Shift, cells, printed, rows_of, summary_of, table
+from heed.measures.summary import (
+    ABSENT,
+    LABELS,
+    Detail,
+    Row,
+    Shift,
+    SystemEntry,
+    cells,
+    printed,
+    rows_of,
+    summary_of,
+    table,
+)
 from heed.notebook import html_table
 from heed.progress import brief
 
@@ -34,6 +47,7 @@ class Results:
     warnings: Sequence[str] = ()
     lower_is_better: Mapping[str, bool] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
+    systems: Sequence[SystemEntry] = ()
 
     def __repr__(self) -> str:
         """Return collection and systems; ``print`` shows the measures."""
@@ -94,6 +108,17 @@ class Results:
         """
         return data_frame(self.rows, ["system", "condition", "measure", "value", "n"])
 
+    def compare(self, baseline: str = "", test: str = "", across_pools: bool = False) -> AgainstBaseline:
+        """Return all systems against the ``baseline``: differences with intervals, p-values, a sentence each.
+
+        ``print`` and notebooks show it, and it has ``to_pandas()``; :func:`heed.measures.baseline.against_baseline`
+        has the arguments and the errors.
+        """
+        directions = self.lower_is_better
+        return against_baseline(
+            self.details, self.systems, baseline, test=test, across_pools=across_pools, directions=directions
+        )
+
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
@@ -113,7 +138,7 @@ class Results:
 
         rows, details, warnings = self.rows, [*self.details], [*self.warnings]
         about = (".", self.collection, self.subset, rows, details, [*shifts], warnings, path)
-        return FolderResults(*about, lower_is_better=self.lower_is_better)
+        return FolderResults(*about, lower_is_better=self.lower_is_better, systems=self.systems)
 
 
 def _figure(cell: str) -> float:

@@ -86,7 +86,7 @@ class AgainstBaseline(NamedTuple):
     def notes(self) -> list[str]:
         """The tests and the intervals of the table, then the sentences."""
         tests = " or ".join(name for test, name in TESTS.items() if any(row["test"] == test for row in self.rows))
-        how = f"p: two-sided, by {tests}, Holm's correction over the systems of a measure and condition"
+        how = f"p: two-sided, by {tests}, corrected by Holm over systems"
         return [*([how] if tests else []), f"[ ]: {METHOD}", *self.sentences]
 
     def __str__(self) -> str:
@@ -107,15 +107,18 @@ class AgainstBaseline(NamedTuple):
     def cells(self, measures: Sequence[str] = ()) -> list[list[str]]:
         """Return header and lines of the table: the measures that decide, or ``measures`` under all conditions."""
         main = set(_main_measures(self.rows).items())
-        lines = [["system", "condition", "measure", "value", "difference", "p (Holm)", "+/=/-"]]
+        shown: dict[tuple[str, str], list[BaselineRow]] = {}
         for row in self.rows:
-            condition, measure = row["condition"], row["measure"]
-            of_pair = ">" in condition and row["low"] is not None and measure not in ON_REQUEST
-            if measure in measures if measures else of_pair or (condition, measure) in main:
-                counts = [str(row[side]) for side in ("better", "equal", "worse") if row[side] is not None]
-                p_value = "" if row["p_holm"] is None else _p_text(row["p_holm"])
-                figures = [format_value(measure, row["value"]), _difference_text(row), p_value, "/".join(counts)]
-                lines.append([row["system"], condition, measure, *(figure or ABSENT for figure in figures)])
+            column = condition, measure = row["condition"], row["measure"]
+            of_pair = ">" in condition and is_merit(measure) and measure not in ON_REQUEST
+            if measure in measures if measures else of_pair or column in main:
+                shown.setdefault(column, []).append(row)
+        lines = [["system", "condition", "measure", "value", "difference", "p (Holm)", "+/=/-"]]
+        for row in (row for rows in shown.values() for row in rows):
+            counts = [str(row[side]) for side in ("better", "equal", "worse") if row[side] is not None]
+            p_value = "" if row["p_holm"] is None else _p_text(row["p_holm"])
+            figures = [format_value(row["measure"], row["value"]), _difference_text(row), p_value, "/".join(counts)]
+            lines.append([row["system"], row["condition"], row["measure"], *(figure or ABSENT for figure in figures)])
         return lines
 
 

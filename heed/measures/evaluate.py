@@ -115,18 +115,18 @@ def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size:
             {str(name): values[str(name)] for name in judging.measures if str(name) in values},
             f"{system}, {condition}: ",
         )
-        details += _details(system, condition, values)
+        details += details_of(system, condition, values)
     for condition in dict.fromkeys(condition for _, condition in runs):
         warn_of_same_runs({f"{system}.{name}": run for (system, name), run in runs.items() if name == condition})
     warn_of_single_precision({".".join(key): (run, judging.of(key[1])) for key, run in runs.items()})
     for pair in judging.pairs:
         for system in dict.fromkeys(system for system, _ in runs):
             values = _of_pair(system, runs, judging, pair, topics, corpus_size)
-            details += _details(system, f"{pair.base}>{pair.new}", values)
+            details += details_of(system, f"{pair.base}>{pair.new}", values)
     details += list(_by_type(details, judging, topics))
     for (system, condition), run in runs.items():
         for lang, values in _by_language(run, judging, condition, under(topics, condition)):
-            details += _details(system, f"{condition} {lang}", values)
+            details += details_of(system, f"{condition} {lang}", values)
     return details
 
 
@@ -226,10 +226,10 @@ def _by_type(details: Iterable[Detail], judging: Judging, topics: Sequence[Topic
     for kind in judging.types:
         for detail in instructed:
             values = {qid: value for qid, value in detail["per_topic"].items() if type_of.get(qid) == kind}
-            yield from _details(detail["system"], kind, {detail["measure"]: values})
+            yield from details_of(detail["system"], kind, {detail["measure"]: values})
 
 
-def _details(system: str, condition: str, by_measure: Mapping[str, PerTopic]) -> Iterator[Detail]:
+def details_of(system: str, condition: str, by_measure: Mapping[str, PerTopic]) -> Iterator[Detail]:
     """Yield the figures of one run or pair, without measures that have no topics."""
     for measure, values in by_measure.items():
         if values:

@@ -41,6 +41,19 @@ def provided(name: Name) -> tuple[Any, Any]:
     return installed, measure
 
 
+def from_trec_eval(name: str) -> str:
+    """Return ir_measures' name for one of trec_eval's: AP for ``map``, P@5 for ``P_5``; any other name as it is."""
+    if "_" not in name and not name.islower():
+        return name
+    import ir_measures
+
+    try:
+        [measure] = ir_measures.parse_trec_measure(name)
+    except ValueError:  # it is none of trec_eval's, or stands for several
+        return name
+    return str(measure)
+
+
 def knows(name: str) -> bool:
     """Return whether ir_measures has a measure of this name, cutoff aside."""
     import ir_measures

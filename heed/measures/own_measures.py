@@ -11,7 +11,7 @@ from typing import Any
 from heed.errors import UsageError
 from heed.extras import OBJECT, named_object
 from heed.measures.definition import Measure
-from heed.measures.ir_measures_programs import knows
+from heed.measures.ir_measures_programs import from_trec_eval, knows
 from heed.measures.per_topic import PerTopic
 from heed.measures.registry import find
 
@@ -35,10 +35,11 @@ def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> 
 def as_measure(measure: AnyMeasure) -> str | Measure:
     """Return a measure that is given in one of three ways: by name, as an object, or as ``package.module:function``.
 
-    A plain function is called by its own name. Raises :class:`UsageError` as :func:`measure` does.
+    A name may be trec_eval's, as ``ndcg_cut_10``: the measure has ir_measures', nDCG@10. A plain function is called by
+    its own name. Raises :class:`UsageError` as :func:`measure` does.
     """
     if isinstance(measure, str):
-        return as_measure(named_object(measure)) if OBJECT.fullmatch(measure) else measure
+        return as_measure(named_object(measure)) if OBJECT.fullmatch(measure) else from_trec_eval(measure)
     if isinstance(measure, Measure):
         return measure
     if not callable(measure) or isinstance(measure, type):

@@ -47,7 +47,7 @@ def help_text() -> str:
         if measure.by_name
         for example in (measure.examples or (measure.name,))[:1]
     )
-    return f"a name of ir_measures, such as nDCG@10, {names}, or package.module:function, one of your own"
+    return f"a name of ir_measures or trec_eval, such as nDCG@10 and P_5, {names}, or package.module:function, yours"
 
 
 def table(kinds: Sequence[str]) -> str:

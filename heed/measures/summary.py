@@ -20,7 +20,8 @@ LABELS = 2  # columns before the figures: system and condition
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
 IN_ONE = " in one only"  # the share of those that are in one of the two lists
 ON_REQUEST = (KEPT, f"{P_MRR}{IN_ONE}")  # in all files, printed where they are asked for by name
-ROLES = (" base", " new", " reversed", " change")  # after a measure of one of the runs that are compared
+CHANGE = " change"  # of a measure from the base run to the new one
+ROLES = (" base", " new", " reversed", CHANGE)  # after a measure of one of the runs that are compared
 COLUMNS = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, P_MRR, KEPT, SELECTIVITY)  # others after these
 
 # What a results file may hold. A number beyond 1e9 is a mistake, and so are NaN and infinity; control characters and

@@ -1,85 +1,52 @@
-"""Compare all systems of a results folder by each measure, with tests of significance."""
+"""Measure several systems by judgements that are given: the runs of a results folder, or single runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from heed.errors import DataError
+from heed.errors import DataError, UsageError
 from heed.formats.pairs import pair
 from heed.formats.run_warnings import warn_of_tags
+from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import read_given_run
-from heed.measures.absence import Absence, absent
-from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
-from heed.measures.comparison_warnings import warn_of_same_runs
+from heed.measures.absence import absent
+from heed.measures.comparison import MEASURES, compare, warn_of_comparison
+from heed.measures.comparison_warnings import (
+    warn_of_foreign_ids,
+    warn_of_no_values,
+    warn_of_same_runs,
+    warn_of_single_precision,
+)
 from heed.measures.definition import Measure
+from heed.measures.evaluate import details_of
 from heed.measures.inputs import paired
-from heed.measures.per_topic import PerTopic, Variant, mean
-from heed.measures.power import Power, power_of
-from heed.measures.registry import find
-from heed.measures.significance import fisher, holm, wilcoxon
-from heed.measures.summary import lower_is_better, own_directions
+from heed.measures.per_topic import Variant
+from heed.measures.registry import is_of_pair
+from heed.measures.single_run import ROBUSTNESS
+from heed.measures.standard import standard
+from heed.measures.summary import CHANGE, ROLES, Detail
+from heed.progress import brief, warn
 from heed.types import Qrels, Run
 
 # FollowIR and mFollowIR; InfoSearch; FollowTable
 CONDITIONS = (("original", "changed"), ("query", "original", "reversed"), ("query", "original"))
 
 
-class Comparison(NamedTuple):
-    """All systems by one measure.
-
-    ``per_topic`` and ``means`` by system; ``best`` has the best mean among the systems that have a value for the most
-    topics, and ``p_values`` are those of the others among them; ``missing`` says of every other system how many topics
-    it lacks. ``absent`` are the shares of documents not seen, by system and kind, of the measures that depend on it.
-    """
-
-    per_topic: dict[str, PerTopic]
-    means: dict[str, float]
-    best: str
-    p_values: dict[str, float]
-    missing: dict[str, int]
-    absent: Mapping[str, Mapping[Absence, PerTopic]] = {}
-
-    def statistics(self) -> dict[str, Statistics]:
-        """Return mean, interval and shares of each system."""
-        return {system: statistics(values, self.absent.get(system)) for system, values in self.per_topic.items()}
-
-    def power(self) -> Power | None:
-        """Return the power to tell two systems apart, by the systems that lack no topic; None for one system."""
-        complete = [values for system, values in self.per_topic.items() if system not in self.missing]
-        return power_of(*complete) if len(complete) > 1 else None
-
-
-class Systems(NamedTuple):
-    """What :func:`compare_systems` returns: ``conditions`` are those compared, ``measures`` the results by measure.
-
-    ``not_judged`` are the documents, by qid, that :attr:`~heed.measures.inputs.Inputs.not_judged` has for some system.
-    """
-
-    conditions: tuple[str, ...]
-    measures: dict[str, Comparison]
-    not_judged: Mapping[str, set[str]]
-
-
-def compare_systems(
+def measure_folder(
     folder: Path,
     qrels: Qrels,
     new_qrels: Qrels,
     measures: Sequence[str | Measure] = MEASURES,
     corpus_size: int = 0,
     variant: Variant = "paper",
-    correct: bool = False,
-) -> Systems:
-    """Return a comparison of all systems that have runs of two conditions in ``folder``, by measure.
+) -> list[Detail]:
+    """Return the measures of all systems that have runs of two conditions in ``folder``, by condition and by pair.
 
-    ``qrels`` and ``new_qrels`` are the judgements for the base and for the new condition;
-    ``corpus_size``, the number of documents searched, is needed for IRS; ``correct`` asks for
-    Holm's correction of p-values. Raises :class:`DataError` for a folder without such runs.
+    ``qrels`` and ``new_qrels`` are the judgements for the base and for the new condition; ``corpus_size``, the number
+    of documents searched, is needed for IRS. Raises :class:`DataError` for a folder without such runs.
     """
     conditions, runs = find_runs(folder)
-    by_measure: dict[str, dict[str, PerTopic]] = {}
-    not_seen: dict[str, dict[str, dict[Absence, PerTopic]]] = {}
-    digests, not_judged = dict[str, int](), dict[str, set[str]]()
+    details, digests = list[Detail](), dict[str, int]()
     for system, paths in runs.items():
         warn_of_tags(paths)
         several = [read_given_run(path) for path in paths]
@@ -88,21 +55,43 @@ def compare_systems(
         inputs = paired(base, new, pair(base.keys(), new.keys(), None, (qrels, new_qrels)), qrels, new_qrels)
         third = reverse[0] if reverse else None
         inputs = replace(inputs, reverse=third, corpus_size=corpus_size, variant=variant)
-        not_judged |= inputs.not_judged
         values = compare(inputs, measures)
         warn_of_comparison(inputs, values, f"{system}: ")
-        for measure, per_topic in values.items():
-            if not measure.endswith(" change"):
-                by_measure.setdefault(measure, {})[system] = per_topic
         for measure, shares in absent(inputs, values).items():
-            not_seen.setdefault(measure, {})[system] = shares
+            values |= {f"{measure} {kind.replace('_', ' ')}": per_topic for kind, per_topic in shares.items()}
+        of_run = dict(zip(ROLES, conditions, strict=False))
+        for name, per_topic in values.items():
+            role = next((role for role in ROLES if name.endswith(role)), "")
+            condition = conditions[1] if name == ROBUSTNESS else of_run.get(role, ">".join(conditions[:2]))
+            if role != CHANGE:
+                details += details_of(system, condition, {name.removesuffix(role): per_topic})
     warn_of_same_runs(digests)
-    directions = own_directions(measures)
-    compared = {
-        measure: compare_by(measure, per_topic, correct, directions)._replace(absent=not_seen.get(measure, {}))
-        for measure, per_topic in by_measure.items()
-    }
-    return Systems(conditions, compared, not_judged)
+    return details
+
+
+def measure_runs(runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[str | Measure]) -> list[Detail]:
+    """Return the measures of single runs, which are by the names of their systems, under no condition.
+
+    Warns of judged topics that a run lacks, which count 0. Raises :class:`DataError` for a run of which no topic is
+    judged, and :class:`UsageError` for a measure of two runs.
+    """
+    for measure in filter(is_of_pair, measures):
+        raise UsageError(f"measure {measure}: compares two conditions; give BASE and NEW with --qrels and --new-qrels")
+    details = list[Detail]()
+    for system, run in runs.items():
+        lacking = sorted(qrels.keys() - run.keys())
+        if len(lacking) == len(qrels):
+            raise DataError(f"{system}: none of its topics ({brief([*run])}) is judged{number_hint(run, qrels)}")
+        if lacking:
+            said = f"judged topics are not in {system} and count 0 in its means: {brief(lacking)}"
+            warn(f"{len(lacking)} {said}{number_hint(lacking, run)}")
+        values = standard(run, qrels, measures)
+        warn_of_no_values(values, f"{system}: ")
+        details += details_of(system, "", values)
+    warn_of_foreign_ids(runs, [qrels])
+    warn_of_same_runs(runs)
+    warn_of_single_precision({system: (run, qrels) for system, run in runs.items()})
+    return details
 
 
 def _digest(runs: Sequence[Run]) -> int:
@@ -128,26 +117,3 @@ def find_runs(folder: Path) -> tuple[tuple[str, ...], dict[str, list[Path]]]:
     raise DataError(
         f"{folder}: no <system>.original.run with its <system>.changed.run or <system>.query.run; give a results folder"
     )
-
-
-def compare_by(
-    measure: str, per_topic: Mapping[str, PerTopic], correct: bool, directions: Mapping[str, bool] | None = None
-) -> Comparison:
-    """Return the comparison of systems by ``measure``, whose values are ``per_topic`` by system.
-
-    Of NFR, mean gold ranks and flip rates the lowest is the best, of most others the highest; ``directions`` says it
-    of the user's own measures.
-    """
-    means = {system: mean(values) for system, values in per_topic.items()}
-    most = max(map(len, per_topic.values()))
-    missing = {system: most - len(values) for system, values in per_topic.items() if len(values) < most}
-    sign = -1 if lower_is_better(measure, directions) else 1
-    best = max((sign * means[system], system) for system in means if system not in missing)[1]
-    declared = find(measure)
-    test = wilcoxon if declared and declared.test == "wilcoxon" else fisher
-    p_values = {
-        system: test(per_topic[best], values)
-        for system, values in per_topic.items()
-        if system != best and system not in missing
-    }
-    return Comparison(dict(per_topic), means, best, holm(p_values) if correct else p_values, missing)

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Sequence
 
-from heed.measures.summary import ABSENT, LABELS, cells, table
+from heed.measures.summary import LABELS, aligned, cells
 from heed.report.results import Results
 
 MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
@@ -30,8 +30,16 @@ def tables(folders: Sequence[Results], form: str) -> str:
     """
     if form == "csv":
         return _csv(folders)
+    return "\n".join(formatted(form, _heading(results), cells(results.rows)) for results in folders)
+
+
+def formatted(form: str, heading: str, rows: Sequence[Sequence[str]], labels: int = LABELS) -> str:
+    """Return ``rows``, the header first, as a table in ``text``, ``markdown`` or ``latex`` under a heading.
+
+    The first ``labels`` columns are words, the others figures. KeyError for another ``form``.
+    """
     write = {"text": _text, "markdown": _markdown, "latex": _latex}[form]
-    return "\n".join(write(results) for results in folders)
+    return write(heading, rows, labels)
 
 
 def _heading(results: Results) -> str:
@@ -41,26 +49,26 @@ def _heading(results: Results) -> str:
     return f"{results.title}{folder}: values ×100"
 
 
-def _text(results: Results) -> str:
-    return f"{table(results.rows, _heading(results))}\n"
+def _text(heading: str, rows: Sequence[Sequence[str]], labels: int) -> str:
+    return f"{heading}\n{aligned(rows, labels)}\n"
 
 
-def _markdown(results: Results) -> str:
-    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in cells(results.rows)]
-    rule = ["---" if column < LABELS else "---:" for column in range(len(header))]
+def _markdown(heading: str, rows: Sequence[Sequence[str]], labels: int) -> str:
+    header, *lines = [[cell.translate(MARKDOWN) for cell in line] for line in rows]
+    rule = ["---" if column < labels else "---:" for column in range(len(header))]
     body = "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines))
-    return f"**{_heading(results).translate(MARKDOWN)}**\n\n{body}\n"
+    return f"**{heading.translate(MARKDOWN)}**\n\n{body}\n"
 
 
-def _latex(results: Results) -> str:
-    header, *lines = [[latex(cell, column) for column, cell in enumerate(line)] for line in cells(results.rows)]
+def _latex(heading: str, rows: Sequence[Sequence[str]], labels: int) -> str:
+    header, *lines = [[latex(cell, column) for column, cell in enumerate(line)] for line in rows]
     body = [f"{' & '.join(line)} \\\\" for line in lines]
     parts = [
         r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}",
         r"\begin{table}",
         r"\centering",
-        f"\\caption{{{latex(_heading(results))}}}",
-        f"\\begin{{tabular}}{{{'l' * LABELS}{'r' * (len(header) - LABELS)}}}",
+        f"\\caption{{{latex(heading)}}}",
+        f"\\begin{{tabular}}{{{'l' * labels}{'r' * (len(header) - labels)}}}",
         r"\toprule",
         f"{' & '.join(header)} \\\\",
         r"\midrule",
@@ -73,10 +81,10 @@ def _latex(results: Results) -> str:
 
 
 def latex(text: str, column: int = 0) -> str:
-    """Return ``text`` with LaTeX's special characters escaped, and a minus sign before a negative figure."""
-    if column >= LABELS and text.startswith("-") and text != ABSENT:
-        return f"$-${text[1:]}"
+    """Return ``text`` with LaTeX's special characters escaped, and minus signs before the numbers of a figure."""
     escaped = text.translate(LATEX).replace("×", r"$\times$")
+    if column >= LABELS:
+        return re.sub(r"(?<!\w)-(?=\d)", "$-$", escaped)
     return re.sub("-(?=-)", "-{}", escaped)  # no dash out of two hyphens
 
 
