@@ -66,7 +66,7 @@ def measure_folder(
             if role != CHANGE:
                 details += details_of(system, condition, {name.removesuffix(role): per_topic})
     warn_of_same_runs(digests)
-    return details
+    return sorted(details, key=lambda detail: ">" in detail["condition"])
 
 
 def measure_runs(runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[str | Measure]) -> list[Detail]:

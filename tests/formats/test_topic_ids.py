@@ -129,8 +129,8 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     assert "1 pairs" in done.stdout, done.stderr
     for name, condition in ((base, "original"), (new, "changed")):
         (tmp_path / name).rename(tmp_path / f"mine.{condition}.run")
-    done = heed(COMPARE, "--runs", ".", *judged, "--topic-ids", "number")
-    assert done.returncode == 0 and done.stdout.splitlines()[2].split()[-1] == "3", done.stdout
+    done = heed(COMPARE, ".", *judged, "--topic-ids", "number", "--json", "c.json")
+    assert {row["n"] for row in json.loads((tmp_path / "c.json").read_text())["rows"]} == {3}, done.stderr
 
 
 def test_pool_rerank_annotate_and_check_name_ids_of_one_number(

@@ -1,6 +1,5 @@
 """``python -m pipelines.compare``: all systems of a folder, and the command as a user runs it."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -9,26 +8,7 @@ from conftest import Heed, write_jsonl
 from mteb_predictions import RUN, mteb_file
 
 from heed.formats.trec_files import read_qrels, write_run
-from heed.measures.system_comparison import compare_by, compare_systems
-
-
-def test_the_best_system_and_those_like_it() -> None:
-    values = {
-        "best": {str(n): 0.9 for n in range(20)},
-        "like": {str(n): 0.9 + (0.01 if n % 2 else -0.011) for n in range(20)},
-        "worse": {str(n): 0.5 for n in range(20)},
-    }
-    for measure in ("p-MRR", "AP"):
-        comparison = compare_by(measure, values, correct=True)
-        assert comparison.best == "best" and comparison.missing == {}
-        assert comparison.p_values.keys() == {"like", "worse"}
-        assert comparison.p_values["like"] > 0.05 > comparison.p_values["worse"]
-
-
-@pytest.mark.parametrize("measure", ["NFR", "FlipRate@20", "mean gold rank"])
-def test_of_measures_of_failures_the_lowest_is_best(measure: str) -> None:
-    values = {"often": {"1": 0.75, "2": 0.5}, "seldom": {"1": 0.25, "2": 0.5}}
-    assert compare_by(measure, values, correct=False).best == "seldom"
+from heed.measures.system_comparison import measure_folder
 
 
 @pytest.fixture
@@ -47,15 +27,15 @@ def test_systems_of_a_folder_are_compared_as_data(files: Path) -> None:
             (files / f"{system}.{condition}.run").write_bytes((files / f"{run}.run").read_bytes())
     write_run(files / "few.original.run", {"1": order("x", "y")}, "few")
     write_run(files / "few.changed.run", {"1": order("y", "x")}, "few")
-    result = compare_systems(files, *(read_qrels(files / name) for name in "qn"), measures=["AP"])
-    assert result.conditions == ("original", "changed")
-    assert result.measures.keys() == {"p-MRR", "p-MRR kept", "selectivity", "AP base", "AP new"}
-    p_mrr = result.measures["p-MRR"]
-    assert p_mrr.per_topic["few"] == {"1": 0.5}
-    assert p_mrr.means == {"few": 0.5, "good": pytest.approx(1 / 3), "same": 0.0}
-    assert (p_mrr.best, p_mrr.missing) == ("good", {"few": 1})
-    assert p_mrr.p_values == {"same": pytest.approx(1.0)}
-    assert result.measures["AP new"].per_topic["few"] == {"1": 1.0, "2": 0.0}  # judged, and not in its run
+    details = measure_folder(files, *(read_qrels(files / name) for name in "qn"), measures=["AP"])
+    values = {(each["system"], each["condition"], each["measure"]): each["per_topic"] for each in details}
+    assert {key[1:] for key in values if " in " not in key[2]} == {
+        *(("original", "AP"), ("changed", "AP")),
+        *(("original>changed", name) for name in ("p-MRR", "p-MRR kept", "selectivity")),
+    }
+    assert values["few", "original>changed", "p-MRR"] == {"1": 0.5}
+    assert values["good", "original>changed", "p-MRR"] == {"1": pytest.approx(2 / 3), "2": 0.0}
+    assert values["few", "changed", "AP"] == {"1": 1.0, "2": 0.0}  # judged, and not in its run
 
 
 @pytest.mark.golden(program="ir-measures 0.4.3", compared="means over topics that a run lacks", systems=())
@@ -143,22 +123,23 @@ def test_several_instructions_of_a_query_are_paired_and_give_robustness(files: P
     assert found["measures"]["p-MRR"]["n"] == 2
 
 
-def test_the_lowest_rank_is_best_and_a_system_that_lacks_topics_is_not_marked(tmp_path: Path, heed: Heed) -> None:
+def test_systems_of_three_conditions_by_given_judgements(tmp_path: Path, heed: Heed) -> None:
     """Gold rank 1 is better than 3; ``few`` has but one of the two topics, at its best."""
-    orders = {"good": "gxy", "bad": "xyg", "few": "gxy"}
-    for system, docids in orders.items():
+    for system, docids in {"good": "gxy", "bad": "xyg", "few": "gxy"}.items():
         run = dict.fromkeys("1" if system == "few" else "12", order(*docids))
         for condition in ("query", "original", "reversed"):
             write_run(tmp_path / f"runs/{system}.{condition}.run", run, system)
     write_qrels(tmp_path / "q", q1="g1", q2="g1")
-    _, result = compared(heed, tmp_path, "--runs", "runs", "--qrels", "q", "--new-qrels", "q")
-    names, *lines = (re.split(r"  +", line.strip()) for line in result.stdout.splitlines()[1:5])
-    rows = {cells[0]: dict(zip(names, cells, strict=True)) for cells in lines}
-    rank = "mean gold rank new"
-    assert [rows[system][rank].strip("_") for system in orders] == ["**1.0**", "3.0", "1.0"]
-    assert [rows[system]["n"] for system in orders] == ["2", "2", "1–2"]  # 0 of topic 2 counts in nDCG
-    assert not any("*" in cell for cell in rows["few"].values())
-    assert f"{rank}: not marked, since topics are missing: few (1 of 2)" in result.stderr
+    judged = ("--qrels", "q", "--new-qrels", "q", "--baseline", "good")
+    found, result = compared(heed, tmp_path, "runs", *judged, "--measure", "RR")
+    rows = {(row["system"], row["condition"], row["measure"]): row for row in found["rows"]}
+    rank = {system: rows[system, "reversed", "mean gold rank"] for system in ("good", "bad", "few")}
+    assert [row["value"] for row in rank.values()] == [1.0, 3.0, 1.0]
+    assert (rank["bad"]["difference"], rank["bad"]["worse"], rank["bad"]["n"]) == (2.0, 2, 2)
+    assert (rank["few"]["equal"], rank["few"]["n"]) == (1, 1)
+    assert rows["few", "original", "RR"]["n"] == 2  # 0 of topic 2 counts
+    assert "few, mean gold rank under query (1 of 2)" in result.stderr
+    assert {row["same_pool"] for row in found["rows"]} == {None}  # nothing is known but runs
 
 
 def test_judgements_of_several_languages_are_logged_and_one_can_be_taken(tmp_path: Path, heed: Heed) -> None:
@@ -177,13 +158,15 @@ def test_systems_of_a_folder_of_queries_and_instructions(tmp_path: Path, heed: H
     write_run(tmp_path / "runs/one.original.run", {"3_0": order("b", "a"), "3_1": order("a", "b")}, "one")
     write_qrels(tmp_path / "q", q3="a1 b1")
     write_qrels(tmp_path / "i", q3_0="a0 b1", q3_1="a0 b1")
-    judged = ("--qrels", "q", "--new-qrels", "i", "--corpus-size", 4)
-    found, result = compared(heed, tmp_path, "--runs", "runs", *judged)
-    assert "query → original" in result.stdout
-    assert found["per_topic"]["p-MRR"]["one"] == {"3_0": 0.5, "3_1": 0.0}  # a, ruled out: from rank 1 to 2, or kept
+    qrels, new_qrels = (read_qrels(tmp_path / name) for name in "qi")
+    details = measure_folder(tmp_path / "runs", qrels, new_qrels, corpus_size=4)
+    values = {each["measure"]: each["per_topic"] for each in details if each["condition"] == "query>original"}
+    assert values["p-MRR"] == {"3_0": 0.5, "3_1": 0.0}  # a, ruled out: from rank 1 to 2, or kept
     # w(1) = 1, w(2) = .63, w(4) = .43: gain (1 − .63) − (.63 − 1) of the ideal (1 − .63) − (.43 − 1)
     irs = (2 * (1 - 0.63093)) / ((1 - 0.63093) + (1 - 0.43068))
-    assert found["per_topic"]["IRS"]["one"]["3_0"] == pytest.approx(irs, abs=1e-4)
+    assert values["IRS"]["3_0"] == pytest.approx(irs, abs=1e-4)
+    [robust] = [each for each in details if each["measure"] == "Robustness@10"]
+    assert robust["condition"] == "original"
 
 
 def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path, heed: Heed) -> None:
@@ -201,11 +184,11 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("base.run",), "1 runs given; expected BASE NEW [REVERSED]"),
+        (("base.run", "--new-qrels", "n"), "1 runs given; expected BASE NEW [REVERSED]"),
         (("base.run", "absent.run"), "absent.run: no such file"),
         (("base.run", "new.run"), "nothing can be measured: give --qrels"),
-        (("--runs", "."), "--runs needs --qrels and --new-qrels"),
-        (("--runs", ".", "--qrels", "q", "--new-qrels", "n"), "no <system>.original.run"),
+        ((".",), "no summary.json"),
+        ((".", "--qrels", "q", "--new-qrels", "n"), "no <system>.original.run"),
         (("base.run", "bad.run", "--qrels", "q"), "bad.run, line 2: 5 columns, expected 6"),
         (
             ("base.run", "new.run", "--qrels", "q", "--new-qrels", "n", "--corpus-size", "1"),
@@ -213,10 +196,7 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
         ),
         (("base.run", "new.run", "--qrels", "q", "--measure", "nDGC@5"), "measure 'nDGC@5': unknown"),
         (("base.run", "new.run", "--qrel-diff", "q"), "q, line 1: not JSON"),
-        (("base.run", "--runs", ".", "--pairs", "p", "--per-topic"), "RUN, --pairs, --per-topic: not used with --runs"),
-        (("--runs", ".", "--traps", "t"), "--traps: not used with --runs"),
         (("base.run", "new.run", "--difference", "0"), "--difference: found 0, expected a number above 0"),
-        (("base.run", "new.run", "--holm"), "--holm: corrects p-values of several systems; give --runs"),
     ],
 )
 def test_problems_are_reported_in_one_line(files: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:

@@ -13,10 +13,12 @@ import heed as library
 from heed import Experiment, Judging, ModelError, Topic, UsageError, load
 from heed.formats.trec_files import write_run
 from heed.measures import Measure
+from heed.measures.baseline import against_baseline
 from heed.measures.evaluate import evaluate
 from heed.measures.own_measures import as_measure
 from heed.measures.registry import BUILT_IN, help_text, table
-from heed.measures.system_comparison import compare_systems
+from heed.measures.summary import own_directions
+from heed.measures.system_comparison import measure_folder
 from heed.report.page import page
 from heed.report.results import read_tree
 
@@ -83,8 +85,10 @@ def test_the_lowest_is_best_where_the_measure_says_so(tmp_path: Path) -> None:
     for system, changed in {"calm": "abc", "wild": "cba"}.items():
         write_run(tmp_path / f"{system}.original.run", {"1": order(*"abc")}, "t")
         write_run(tmp_path / f"{system}.changed.run", {"1": order(*changed)}, "t")
-    compared = compare_systems(tmp_path, *judgements, measures=[moved])
-    assert (compared.measures["Moved"].means, compared.measures["Moved"].best) == ({"calm": 0.0, "wild": 1.0}, "calm")
+    details = measure_folder(tmp_path, *judgements, measures=[moved])
+    compared = against_baseline(details, [], "calm", across_pools=True, directions=own_directions([moved]))
+    rows_of_it = {row["system"]: row for row in compared.rows if row["measure"] == "Moved"}
+    assert (rows_of_it["calm"]["value"], rows_of_it["wild"]["value"], rows_of_it["wild"]["worse"]) == (0.0, 1.0, 1)
     values = {"calm": 0.125, "wild": 0.875}
     rows = [
         {"system": system, "condition": "original>changed", "measure": measure, "value": value, "n": 1}

@@ -1,6 +1,5 @@
 """What a number of topics can show: by R, by statsmodels, by hand, and where it is printed."""
 
-import shutil
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
@@ -107,16 +106,3 @@ def test_compare_says_what_the_topics_can_show(files: Path, heed: Heed) -> None:
     assert list(found) == ["measures", "per_topic", "power", "warnings"]
     assert found["power"].keys() == {"p-MRR", "selectivity"}  # of the others no topic differs
     assert found["power"]["p-MRR"]["difference"] == pytest.approx(least)
-
-
-def test_compare_says_what_difference_of_two_systems_the_topics_can_show(files: Path, heed: Heed) -> None:
-    (files / "runs").mkdir()
-    for system in ("one", "other"):
-        shutil.copy(files / "base.run", files / f"runs/{system}.original.run")
-        (files / f"{system}.run").rename(files / f"runs/{system}.changed.run")
-    found, result = compared(heed, files, "--runs", "runs", *JUDGED)
-    sd = sqrt(variance(one - other for one, other in zip(FALLEN, reversed(FALLEN), strict=True)))
-    [line] = [line for line in result.stdout.splitlines() if line.startswith("can show  ")]
-    shown = f"{100 * smallest_difference(5, sd):.1f}"
-    assert line.split() == ["can", "show", shown, shown, "5"]  # p-MRR, selectivity; n
-    assert found["power"]["p-MRR"]["sd"] == pytest.approx(sd)
