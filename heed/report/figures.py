@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heed.measures.baseline import AgainstBaseline, BaselineRow, against_baseline
-from heed.measures.summary import Detail, factor, lower_is_better
+from heed.measures.summary import Detail, factor, is_merit, lower_is_better
 from heed.published.standings import by_column, times_100
 from heed.report.charts.part_charts import TYPES
 from heed.report.manifest_reader import Settings
@@ -17,12 +17,16 @@ DIFFERENCE = ("difference", "difference_low", "difference_high", "p", "p_holm", 
 
 
 def comparisons(results: Results) -> dict[str, AgainstBaseline]:
-    """Return the comparison with each system as the baseline, that chosen for the page first; empty without topics."""
-    if not any(detail["per_topic"] for detail in results.details):
+    """Return the comparison with each system as the baseline, that chosen for the page first; empty without topics.
+
+    Parts of topics or judgements have none: so many tests would show something by chance.
+    """
+    details = [each for each in results.details if not _is_part(each["condition"]) and is_merit(each["measure"])]
+    if not any(detail["per_topic"] for detail in details):
         return {}
-    given = results.details, results.systems
+    given = details, results.systems
     first = against_baseline(*given, directions=results.lower_is_better)
-    names = dict.fromkeys(detail["system"] for detail in results.details)
+    names = dict.fromkeys(detail["system"] for detail in details)
     others = [name for name in names if name != first.baseline] if len(names) <= MOST else []
     return {first.baseline: first} | {
         name: against_baseline(*given, name, directions=results.lower_is_better) for name in others
@@ -60,7 +64,7 @@ def figures(results: Results, settings: Settings, compared: Mapping[str, Against
             "lower": lower_is_better(measure, results.lower_is_better),
             "factor": factor(measure),
             "means": [by_system.get(system) for system in systems],
-            "part": condition in TYPES or " " in condition,
+            "part": _is_part(condition),
             "published": sorted(
                 (name, times_100(figure)) for name, figure in published.get((condition, measure.lower()), {}).items()
             ),
@@ -78,6 +82,10 @@ def figures(results: Results, settings: Settings, compared: Mapping[str, Against
         "columns": columns,
         "settings": {system: settings.systems[system] for system in systems if system in settings.systems},
     }
+
+
+def _is_part(condition: str) -> bool:
+    return condition in TYPES or " " in condition
 
 
 def _compared(rows: Mapping[str, Sequence[BaselineRow | None]], systems: Sequence[str]) -> dict[str, Any]:

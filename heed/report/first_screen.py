@@ -24,7 +24,7 @@ LEAST = 0.001  # p-values below it are printed so
 FOLLOWED = {  # what a measure of following shows to the right of 0
     SELECTIVITY: "ruled out falls further →",
     P_MRR: "ruled out falls →",
-    "IRS": "relevant up, ruled out down →",
+    "IRS": "relevant up, ruled out down",
     "WISE": "instruction followed →",
 }
 ORDER = ("original", "changed", "query", "reversed")  # of conditions to choose from

@@ -9,7 +9,7 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.summary import format_value, layout
 from heed.published.paper_tables import Figure
 from heed.published.standings import by_column, digits, times_100
-from heed.report.answer import VERDICTS, Answer, answer
+from heed.report.answer import Answer, answer
 from heed.report.manifest_reader import read_manifest
 from heed.report.page import best_rows
 from heed.report.page_links import page_link
@@ -134,7 +134,7 @@ def _of_first_measure(results: Results) -> Answer:
     }
     columns = list(dict.fromkeys((condition, measure) for _, condition, _ in indices))
     systems = list(dict.fromkeys(row["system"] for row in results.rows))
-    return Answer(*columns[0], columns, systems, indices, {}, {kind: [] for kind in VERDICTS}, "")
+    return Answer(*columns[0], columns, systems, indices, {}, "", "")
 
 
 def _ours(results: Results, answered: Answer, links: dict[str, str]) -> list[Line]:
