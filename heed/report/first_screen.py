@@ -154,8 +154,9 @@ class _Column(NamedTuple):
             return f"{claim}."
         rival = others[0] if best == [baseline] else best[0]
         rows = compared.rows if compared else []
-        row = next(row for row in rows if (row["condition"], row["measure"], row["system"]) == (*self.column, rival))
-        if row["difference"] is None:
+        named_so = (*self.column, rival)
+        row = next((row for row in rows if (row["condition"], row["measure"], row["system"]) == named_so), None)
+        if row is None or row["difference"] is None:
             return f"{claim}."
         figures = signed(measure, row["difference"]), _sure(row)
         if best == [baseline]:

@@ -93,6 +93,9 @@ function tableOf(label, heads, rows) {
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
 }
 
+/** Return a text with a place to break the line after each >. */
+const broken = (text) => text.split(/(?<=>)/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
+
 function measures(data, label, columns, names) {
   const [first, second] = names.map((name) => data.systems.indexOf(name));
   const rows = columns.map((column) => {
@@ -106,7 +109,7 @@ function measures(data, label, columns, names) {
     return make(
       "tr",
       {},
-      make("td", { class: "name", dir: "auto" }, column.measure, make("small", {}, column.condition)),
+      make("td", { class: "name", dir: "auto" }, column.measure, make("small", {}, ...broken(column.condition))),
       ...values.map((text, at) => make("td", {}, strong(text, at === best))),
       make("td", {}, signed(apart, column.factor)),
       make("td", { "data-value": p }, p === null ? "-" : strong(pText(p), p < SIGNIFICANT)),

@@ -43,7 +43,7 @@ function show() {
   if (two) {
     drawPair(data, place.names);
     scrollTo(0, 0);
-    pair.querySelector("h2").focus({ preventScroll: true });
+    pair.querySelector(":scope > h2").focus({ preventScroll: true });
   } else if (back) {
     scrollTo(0, returnTo.top);
     returnTo.focus?.focus({ preventScroll: true });
