@@ -107,7 +107,7 @@ def _compared(rows: Mapping[str, Sequence[BaselineRow | None]], systems: Sequenc
 
 def _short(value: float | None) -> float | None:
     """Return a value with the digits that a page can show."""
-    return None if value is None else round(value, 6)
+    return None if value is None else round(value, 8)
 
 
 def _by_topic(details: Mapping[str, Detail], systems: Sequence[str], index_of: Mapping[str, int]) -> dict[str, Any]:
