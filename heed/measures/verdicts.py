@@ -28,14 +28,14 @@ def verdicts(details: Sequence[Detail], pair: str, measures: Collection[str]) ->
 
     Only what is over five topics or more decides anything.
     """
-    found: dict[str, dict[str, Verdict]] = {}
+    by_system: dict[str, dict[str, Verdict]] = {}
     for measure in measures:
         for each in details:
             if (each["condition"], each["measure"]) == (pair, measure) and len(each["per_topic"]) >= FEWEST:
                 between = interval([*each["per_topic"].values()])
                 kind: Kind = _kind(between) if is_compared_with_zero(measure) else ""
-                found.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, kind)
-    return found
+                by_system.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, kind)
+    return by_system
 
 
 def _kind(between: Interval) -> Kind:

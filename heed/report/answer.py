@@ -87,6 +87,26 @@ def answer(results: Results, further: Sequence[str] = ()) -> Answer | None:
     return Answer(pair, deciding, shown, ordered, indices, intervals, sentence, can_show)
 
 
+class _Group(NamedTuple):
+    """Systems that a sentence names together: the verdicts of their measures are the same.
+
+    ``worse`` is the condition under whose instruction they rank worse than by the query alone; it may be empty.
+    """
+
+    worse: str
+    measures: dict[Kind, list[str]]
+    systems: list[str]
+
+    @property
+    def order(self) -> int:
+        """Its place in the sentence: first those that follow by all measures, last those unclear by all."""
+        if self.worse:
+            return 1
+        if len(self.measures) > 1:
+            return 2 if "follows" in self.measures else 3
+        return {"follows": 0, "against": 3, "ignores": 4, "unclear": LAST}[next(iter(self.measures))]
+
+
 class _Following(NamedTuple):
     """The verdicts on systems by measure, the best system first, and their rankings beside those of the query alone."""
 
@@ -97,54 +117,48 @@ class _Following(NamedTuple):
     def sentence(self, least: str) -> str:
         """Return which systems follow the instruction and which do not; ``least`` is what so many topics can show."""
         worse = worse_than_query(self.against, [*self.pair.split(">"), "reversed"])
-        groups: dict[str, tuple[str, dict[Kind, list[str]], list[str]]] = {}
+        groups: dict[str, _Group] = {}
         for system, by_measure in self.verdicts.items():
             condition = worse[system]["condition"] if system in worse else ""
-            by_kind: dict[Kind, list[str]] = {}
-            for measure, each in by_measure.items():
-                by_kind.setdefault(each.kind, []).append(measure)
-            groups.setdefault(f"{condition} {not condition and by_kind}", (condition, by_kind, []))[2].append(system)
-        what, clauses = self._instruction(self.pair.rpartition(">")[2]), list[str]()
-        placed = sorted(groups.values(), key=_place)
-        if placed and _place(placed[-1]) == LAST and not any("follows" in by_kind for _, by_kind, _ in placed):
-            subject = (
-                "No system clearly follows"
-                if len(self.verdicts) > 1
-                else f"{named([*self.verdicts])} does not clearly follow"
-            )
-            clauses.append(f"{subject} {what}{least}")
-            placed.pop()
-        for condition, by_kind, systems in placed:
-            known = "it" if clauses else what
-            clauses.append(self._worse(condition, systems) if condition else self._said(by_kind, systems, known))
+            measures: dict[Kind, list[str]] = {}
+            for measure, verdict in by_measure.items():
+                measures.setdefault(verdict.kind, []).append(measure)
+            groups.setdefault(condition or f"{measures}", _Group(condition, measures, [])).systems.append(system)
+        instruction, clauses = self._instruction(self.pair.rpartition(">")[2]), list[str]()
+        ordered = sorted(groups.values(), key=lambda group: group.order)
+        if ordered and ordered[-1].order == LAST and not any("follows" in group.measures for group in ordered):
+            alone = f"{named([*self.verdicts])} does not clearly follow"
+            subject = alone if len(self.verdicts) == 1 else "No system clearly follows"
+            clauses.append(f"{subject} {instruction}{least}")
+            ordered.pop()
+        for group in ordered:
+            clauses.append((self._worse if group.worse else self._by_measures)(group, "it" if clauses else instruction))
         return f"{'; '.join(clauses)}." if clauses else ""
 
-    def _worse(self, condition: str, systems: Sequence[str]) -> str:
-        """Return that systems rank worse under an instruction than without it, with their rankings and measures."""
-        verb = "ranks" if len(systems) == 1 else "rank"
-        figures = [
-            self._ranking(condition, systems),
-            *(self._values(name, systems) for name in self._measures(systems)),
-        ]
-        what = self._instruction(condition)
-        return f"{named(systems)} {verb} worse with {what} than with the query alone ({'; '.join(figures)})"
+    def _worse(self, group: _Group, _: str) -> str:
+        """Return the clause of systems that rank worse with an instruction, with their rankings and measures."""
+        systems, verb = group.systems, "ranks" if len(group.systems) == 1 else "rank"
+        values = (self._values(measure, systems) for measure in self._measures(systems))
+        figures = "; ".join([self._ranking(group.worse, systems), *values])
+        return (
+            f"{named(systems)} {verb} worse with {self._instruction(group.worse)} than with the query alone ({figures})"
+        )
 
-    def _said(self, by_kind: Mapping[Kind, Sequence[str]], systems: Sequence[str], what: str) -> str:
-        """Return what the measures say of systems, each for itself where they differ."""
-        if [*by_kind] == ["unclear"]:
-            return f"{named(systems)} {VERBS['unclear'][len(systems) > 1].format(what)}"
-        if len(by_kind) == 1:
-            [kind] = by_kind
-            figures = [self._values(name, systems) for name in self._measures(systems)]
-            if kind == "follows" and self.pair.startswith("query>"):
-                figures.append(self._ranking(self.pair.rpartition(">")[2], systems))
-            verb = VERBS[kind][len(systems) > 1].format(what)
-            return f"{named(systems)} {verb} ({'; '.join(filter(None, figures))})"
-        clauses = list[str]()
-        for kind in sorted(by_kind, key=[*VERBS].index):
-            verb = VERBS[kind][len(systems) > 1].format("it" if clauses else what)
-            figures = [self._values(name, systems, len(systems) == 1) for name in by_kind[kind]]
-            clauses.append(f"{verb if kind != 'unclear' else 'not clearly'} by {' and '.join(figures)}")
+    def _by_measures(self, group: _Group, instruction: str) -> str:
+        """Return the clause of systems with the verdicts of their measures, each for itself where they differ."""
+        systems, clauses = group.systems, list[str]()
+        alike, several = len(group.measures) == 1, len(group.systems) > 1
+        for kind in sorted(group.measures, key=[*VERBS].index):
+            verb = VERBS[kind][several].format("it" if clauses else instruction)
+            values = [self._values(measure, systems, not (several or alike)) for measure in group.measures[kind]]
+            if not alike:
+                clauses.append(f"{'not clearly' if kind == 'unclear' else verb} by {' and '.join(values)}")
+            elif kind == "unclear":
+                clauses.append(verb)
+            else:
+                with_query = kind == "follows" and self.pair.startswith("query>")
+                ranking = self._ranking(self.pair.rpartition(">")[2], systems) if with_query else ""
+                clauses.append(f"{verb} ({'; '.join(filter(None, [*values, ranking]))})")
         return f"{named(systems)} {', but '.join(clauses)}"
 
     def _measures(self, systems: Sequence[str]) -> list[str]:
@@ -153,31 +167,21 @@ class _Following(NamedTuple):
 
     def _values(self, measure: str, systems: Sequence[str], with_interval: bool = False) -> str:
         """Return the values of systems by a measure, ``IRS +30.6, +3.2``, or of one with its interval."""
-        found = [self.verdicts[system][measure] for system in systems]
-        between = f" [{', '.join(signed(measure, bound) for bound in found[0].interval)}]" if with_interval else ""
-        return f"{measure} {named([signed(measure, each.value) for each in found])}{between}"
+        verdicts = [self.verdicts[system][measure] for system in systems]
+        between = f" [{', '.join(signed(measure, bound) for bound in verdicts[0].interval)}]" if with_interval else ""
+        return f"{measure} {named([signed(measure, verdict.value) for verdict in verdicts])}{between}"
 
     def _ranking(self, condition: str, systems: Sequence[str]) -> str:
         """Return the nDCG of systems under an instruction and without it; empty where the query alone was not run."""
         rows = {each["system"]: each for each in self.against if each["condition"] == condition}
-        found = [rows[system] for system in systems if system in rows]
-        with_it, without = ([format_value(each["measure"], each[side]) for each in found] for side in SIDES)
-        return f"{found[0]['measure']} {named(with_it)}, query alone {named(without)}" if found else ""
+        of_systems = [rows[system] for system in systems if system in rows]
+        with_it, without = ([format_value(row["measure"], row[side]) for row in of_systems] for side in SIDES)
+        return f"{of_systems[0]['measure']} {named(with_it)}, query alone {named(without)}" if of_systems else ""
 
     def _instruction(self, condition: str) -> str:
         """Return an instruction as a sentence names it."""
         only = self.pair.startswith("query>") and condition == "original"
         return "the instruction" if only else f"the {condition} instruction"
-
-
-def _place(group: tuple[str, Mapping[Kind, Sequence[str]], Sequence[str]]) -> int:
-    """Return the place of systems in the sentence: first those that follow by all measures."""
-    condition, by_kind, _ = group
-    if condition:
-        return 1
-    if len(by_kind) > 1:
-        return 2 if "follows" in by_kind else 3
-    return {"follows": 0, "against": 3, "ignores": 4, "unclear": LAST}[next(iter(by_kind))]
 
 
 def named(texts: Sequence[str]) -> str:
@@ -196,7 +200,7 @@ def signed(measure: str, value: float) -> str:
 
 
 def _powers(details: Sequence[Detail]) -> list[Power]:
-    """Return what the topics of each system can show against 0."""
+    """Return the power of each system's topics to tell a mean from 0."""
     values = [each["per_topic"] for each in details if len(each["per_topic"]) >= FEWEST]
     return [power for power in map(power_of, values) if power]
 
@@ -206,9 +210,10 @@ def _least(measure: str, powers: Sequence[Power]) -> str:
     if not powers:
         return ""
     least = min(powers, key=lambda power: power["difference"])
-    points = f"{factor(measure) * least['difference']:.0f}"
+    points = factor(measure) * least["difference"]
+    short = f"{points:.0f}" if points >= 10 else f"{points:.1f}"
     article = "an" if measure[0] in "AEIO" else "a"
-    return f": with {least['n']} topics only {article} {measure} of {points} points or more would show"
+    return f": with {least['n']} topics only {article} {measure} of {short} points or more would show"
 
 
 def _shown_by_topics(measure: str, details: Sequence[Detail]) -> str:

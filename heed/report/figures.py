@@ -24,12 +24,12 @@ def comparisons(results: Results) -> dict[str, AgainstBaseline]:
     details = [each for each in results.details if not _is_part(each["condition"]) and is_merit(each["measure"])]
     if not any(detail["per_topic"] for detail in details):
         return {}
-    given = details, results.systems
-    first = against_baseline(*given, directions=results.lower_is_better)
+    measured = details, results.systems
+    first = against_baseline(*measured, directions=results.lower_is_better)
     names = dict.fromkeys(detail["system"] for detail in details)
     others = [name for name in names if name != first.baseline] if len(names) <= MOST else []
     return {first.baseline: first} | {
-        name: against_baseline(*given, name, directions=results.lower_is_better) for name in others
+        name: against_baseline(*measured, name, directions=results.lower_is_better) for name in others
     }
 
 

@@ -60,7 +60,7 @@ def first_screen(
     columns = list(dict.fromkeys((row["condition"], row["measure"]) for row in results.rows))
     systems = list(dict.fromkeys(row["system"] for row in results.rows))
     pair = answered.pair if answered else ""
-    choices = sorted(filter(_is_chosen, columns), key=_place) or columns[:1]
+    choices = sorted(filter(_is_chosen, columns), key=_order) or columns[:1]
     baselines = [*compared] or [""]
     best = _Column(results, choices[0], pair).ranked
     headlines = [
@@ -88,11 +88,11 @@ def _is_chosen(column: tuple[str, str]) -> bool:
     return (condition in CONDITIONS or ">" in condition) and is_merit(measure) and measure not in ON_REQUEST
 
 
-def _place(column: tuple[str, str]) -> tuple[bool, int, bool]:
+def _order(column: tuple[str, str]) -> tuple[bool, int, bool]:
     """Return the place of a column among those to choose from: first the nDCG of ``original``, last those of a pair."""
     condition, measure = column
-    place = ORDER.index(condition) if condition in ORDER else len(ORDER)
-    return ">" in condition, place, not measure.startswith("nDCG")
+    later = ORDER.index(condition) if condition in ORDER else len(ORDER)
+    return ">" in condition, later, not measure.startswith("nDCG")
 
 
 def _choice(
@@ -191,7 +191,7 @@ def p_text(p_value: float) -> str:
 
 
 def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> str:
-    """Return what a system is in a few words; where rerankers rescored several pools, also what this one rescored."""
+    """Return a few words for the kind of a system; where rerankers rescored several pools, also for its own."""
     known = dict(settings.systems.get(system, ()))
     parts = {part for name in known for part in name.replace("[", ".").split(".")}
     words = [text for name, text in KINDS.items() if name in parts][:1]

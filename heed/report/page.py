@@ -127,10 +127,10 @@ def _section(results: Results, settings: Settings) -> Section:
     screen = first_screen(results, answered, settings, compared)
     two = [screen.baseline, screen.best] if screen.best else best(results, 2).systems
     pair = systems_link(results.folder, *two) if len(two) > 1 else ""
-    given = figures(results, settings, compared) | {"first": screen.data}
+    data = figures(results, settings, compared) | {"first": screen.data}
     has_topics = any(detail["per_topic"] for detail in results.details)
     topics = page_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
-    return Section(results, answered, settings, best_rows(results), charted, screen, given, pair, topics)
+    return Section(results, answered, settings, best_rows(results), charted, screen, data, pair, topics)
 
 
 def best_rows(results: Results) -> set[int]:

@@ -296,3 +296,22 @@ def test_of_two_systems_printed_alike_neither_is_bold(chromium: "Browser", tmp_p
         opened.goto(f"{path.as_uri()}#/./systems/x/y")
         assert cells(opened, "Measures") == [["AP\na>b", "89.0", "89.0", "0.0", "-", "-", "-", "-"]]
         assert opened.locator("#pair strong").count() == 0
+
+
+def test_published_systems_are_grey_rows_that_are_shown_where_few_or_on_request(
+    chromium: "Browser", tmp_path: Path
+) -> None:
+    rows = [row("ours", "query", "nDCG@10", 0.5), row("ours", "original", "nDCG@10", 0.8)]
+    rows += [row("ours", "query>original", "IRS", 0.2), row("ours", "query>original", "p-MRR", 0.3)]
+    path = tmp_path / "report.html"
+    folder = write_results(tmp_path / "runs", rows, "followtable", "WTR")
+    path.write_text(page(read_tree(folder), folder), encoding="utf-8")
+    with watched(chromium, path.as_uri(), path.as_uri()) as opened:
+        assert opened.locator(".theirs").count() == 0
+        opened.check(".foot input")
+        assert opened.locator(".theirs").count() == 15
+        # FollowTable, Table 4, WTR: by nDCG@10 under the instruction Promptriever is next to ours
+        shown = [text.split() for text in opened.locator(".row:not(.heads):not(.axes)").all_inner_texts()[:2]]
+        assert shown[0][0] == "ours" and shown[1] == [
+            *("Promptriever", "(7B)", "published", "82.3", "76.4", "+23.7", "+10.6")
+        ]

@@ -367,6 +367,31 @@ def test_the_headline_says_which_system_is_best_and_whether_that_is_sure(tmp_pat
     )
 
 
+def screen_data(text: str) -> dict[str, Any]:
+    """Return what the page's script knows of the first screen of its one folder."""
+    [data] = json.loads(re.search(r'id="figures">(.*?)</script>', text)[1])  # type: ignore[index]
+    return {"columns": data["columns"], **data["first"]}
+
+
+def test_what_rerankers_rescored_is_said_where_their_pools_differ(tmp_path: Path) -> None:
+    for pool, words in (("1", ["", ""]), ("2", ["rescored 300 documents of bm25"] * 2)):
+        systems = {"bm25": [0.25] * 8, "one": [0.5] * 8, "other": [0.25] * 8}
+        headline(tmp_path, systems, {"bm25": NONE, "one": POOL, "other": POOL | {"pool": pool}})
+        data = screen_data(page(read_tree(tmp_path), tmp_path))
+        assert data["words"] == ["", *words]
+        # Holm's p: with the baseline one the other is tested in the same pool alone
+        [column] = data["columns"]
+        assert (column["against"]["1"][2][4] is None) == (pool == "2") and column["against"]["0"][2][4] is not None
+
+
+def test_every_system_can_be_the_baseline_up_to_twenty(tmp_path: Path) -> None:
+    for number in (20, 21):
+        systems = {f"s{index:02}": [0.25, 0.5] * 4 for index in range(number)}
+        headline(tmp_path, systems, dict.fromkeys(systems, NONE))
+        data = screen_data(page(read_tree(tmp_path), tmp_path))
+        assert len(data["baselines"]) == len(data["headlines"][0]) == (number if number == 20 else 1)
+
+
 def test_a_table_has_a_scroll_of_its_own_from_sixty_lines_on(tmp_path: Path) -> None:
     for systems, tall in ((60, 0), (61, 1)):
         rows = [row(f"s{index}", "original", "AP", 0.5) for index in range(systems)]
