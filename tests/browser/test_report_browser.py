@@ -307,9 +307,9 @@ def test_published_systems_are_grey_rows_that_are_shown_where_few_or_on_request(
     folder = write_results(tmp_path / "runs", rows, "followtable", "WTR")
     path.write_text(page(read_tree(folder), folder), encoding="utf-8")
     with watched(chromium, path.as_uri(), path.as_uri()) as opened:
-        assert opened.locator(".theirs").count() == 0
+        assert opened.locator(".row.theirs").count() == 0
         opened.check(".foot input")
-        assert opened.locator(".theirs").count() == 15
+        assert opened.locator(".row.theirs").count() == 15
         # FollowTable, Table 4, WTR: by nDCG@10 under the instruction Promptriever is next to ours
         shown = [text.split() for text in opened.locator(".row:not(.heads):not(.axes)").all_inner_texts()[:2]]
         assert shown[0][0] == "ours" and shown[1] == [
