@@ -82,6 +82,7 @@ harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing 
 	$(BIN)/python -m hardening.fuzz --seconds 30
 	$(BIN)/python -m hardening.models --seconds 45
 	$(BIN)/python -m hardening.peers --cases 200
+	$(BIN)/python -m hardening.baselines --cases 20
 
 faults: .venv/.tools ## kills, full disks, damaged files: each command must end with the same bytes
 	$(BIN)/python -m hardening.faults

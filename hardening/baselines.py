@@ -3,8 +3,9 @@
 A case is a baseline and one to four systems over 2 to 40 topics, some of which a system lacks; a system may be the
 baseline once more. Heed's differences, topics better and worse, p-values and their correction by Holm are compared with
 PyTerrier's ``Experiment(baseline=…, correction="holm", test=…)``, which is given SciPy's ``permutation_test``,
-``wilcoxon`` and ``ttest_rel``. Exact permutations are counted up to 13 topics; beyond, two draws of 10,000 may differ by
-five standard deviations. Where SciPy has no p-value since no topic differs, Heed's is 1. Exit status 1 if anything
+``wilcoxon`` and ``ttest_rel``. Of up to 13 topics both count all permutations; of more, two draws of 10,000 may differ
+by five standard deviations. A topic whose values differ by rounding alone is equal, and better or worse by
+PyTerrier. Where SciPy has no p-value since no topic differs, Heed's is 1. Exit status 1 if anything
 differs; ``--case N`` runs one case alone.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from heed.measures.baseline import against_baseline
+from heed.measures.significance import differences
 from heed.measures.summary import Detail, SystemEntry
 from heed.measures.system_comparison import measure_runs
 from heed.types import Qrels, Run
@@ -102,9 +104,10 @@ def heeds(details: list[Detail], test: str) -> dict[tuple[str, str], dict[str, A
 def differing(runs: dict[str, Run], qrels: Qrels) -> Iterator[str]:
     """Yield what differs in a case."""
     details = measure_runs(runs, qrels, [*MEASURES])
+    by_topic = {(each["system"], each["measure"]): each["per_topic"] for each in details}
     for test, peer in (("fisher", permutations), ("wilcoxon", "wilcoxon"), ("t", "t")):
         theirs, ours = pyterriers(runs, qrels, peer), heeds(details, test)
-        undefined = {measure for (_, measure), their in theirs.items() if isnan(their["p"]) and _ != "s0"}
+        undefined = {column for (name, column), their in theirs.items() if isnan(their["p"]) and name != "s0"}
         for (system, measure), their in theirs.items():
             row = ours[system, measure]
             if system == "s0":
@@ -116,6 +119,12 @@ def differing(runs: dict[str, Run], qrels: Qrels) -> Iterator[str]:
                     del wanted["p_holm"]
             for key, value in wanted.items():
                 slack = NEAR
+                if key in ("better", "worse"):
+                    sizes = [
+                        abs(difference)
+                        for difference in differences(by_topic[system, measure], by_topic["s0", measure])
+                    ]
+                    slack += sum(0 < size < NEAR for size in sizes)
                 if test == "fisher" and key.startswith("p") and len(qrels) > EXACT_UP_TO:
                     slack = 5 * sqrt(2 / 4 / DRAWN) if key == "p" else 5 * len(runs) * sqrt(2 / 4 / DRAWN)
                 if row[key] is None or not abs(row[key] - value) <= slack:

@@ -25,7 +25,7 @@ COMMANDS = {
     "rerank": "rescore one run or pool by one reranker under one condition",
     "check": "check runs as NIST does, correct them, and make the package that a track asks for",
     "judgements": "turn results of annotation tools into qrels: Label Studio, doccano, Relevation, CSV, Excel",
-    "compare": "compare two or three runs, or all systems of a folder: p-MRR, selectivity, IRS, NFR, WISE, SICR",
+    "compare": "compare the systems of a folder with a baseline, or runs of two conditions; measure one run",
     "report": "write tables and plots of results: text, Markdown, LaTeX, CSV, one HTML page",
     "explore": "read topics, rankings and documents in the browser, and try changed instructions",
     "models": "list the models: what each needs, what is missing here, and the text that it reads",

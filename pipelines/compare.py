@@ -120,15 +120,16 @@ def _run(options: argparse.Namespace) -> None:
         raise UsageError("--holm: p-values are always corrected by Holm's method; leave it out")
     if options.difference is not None and not 0 < options.difference < inf:
         raise UsageError(f"--difference: found {options.difference:g}, expected a number above 0")
-    if options.runs:
-        warn(f"--runs will go; write heed compare {options.runs}")
-        options.run.append(options.runs)
-    folders = [path for path in options.run if path.is_dir()]
-    if folders and len(options.run) > 1:
-        raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")
-    pair = options.new_qrels or options.qrel_diff or len(options.run) > 1
-    way = _compare_folder if folders else _compare_runs if pair and not options.baseline else _measure_runs
+    fail([f"{path}: no such file or folder" for path in options.run if not path.exists()], UsageError)
     with gathering([]) as warnings:
+        if options.runs:
+            warn(f"--runs will go; write heed compare {options.runs}")
+            options.run.append(options.runs)
+        folders = [path for path in options.run if path.is_dir()]
+        if folders and len(options.run) > 1:
+            raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")
+        pair = options.new_qrels or options.qrel_diff or len(options.run) > 1
+        way = _compare_folder if folders else _compare_runs if pair and not options.baseline else _measure_runs
         compared = way(options)
     if options.json:
         write_json(options.json, compared | {"warnings": warnings})
@@ -161,12 +162,10 @@ def _results(folder: Path) -> "Results":
     """Return the results of a folder; :class:`UsageError` where there are several below it."""
     from heed.report.results import read_tree
 
-    found = read_tree(folder)
-    results = [each for each in found if each.folder == "."] or found
+    folders = read_tree(folder)
+    results = [each for each in folders if each.folder == "."] or folders
     if len(results) > 1:
-        raise UsageError(
-            f"{folder}: has several results below it; give one: {brief([str(each.path) for each in found])}"
-        )
+        raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
     return results[0]
 
 
@@ -205,16 +204,11 @@ def _print_systems(
         form = options.format or "text"
         print(formatted(form, f"{title}: {compared.title}", compared.cells(measures), LABELS), end="")
         if form == "text":
-            print("\n".join([*filter(None, map(_rescored, systems)), *compared.notes]))
+            for entry in systems:
+                if pooled := ", ".join(entry.get("first_stages") or ()):
+                    print(f"{entry['system']}: rescored {pooled} to depth {entry.get('depth')}")
+            print("\n".join(compared.notes))
     return {"baseline": compared.baseline, "rows": compared.rows, "sentences": compared.sentences}
-
-
-def _rescored(entry: SystemEntry) -> str:
-    """Return a sentence that says what a reranker rescored; empty for others."""
-    pooled, depth = ", ".join(entry.get("first_stages") or ()), entry.get("depth")
-    return (
-        f"{entry['system']}: rescored {pooled} to depth {depth}, {entry.get('documents')} documents" if pooled else ""
-    )
 
 
 def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
@@ -222,6 +216,7 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
     from heed.formats.run_formats import read_any_run
 
     refuse(options, [*OF_PAIRS, "new_qrels", "corpus_size", "variant"], "runs of one condition are measured")
+    refuse(options, ["per_topic", "across_pools"] if options.baseline else OF_SYSTEMS, "a --baseline compares runs")
     paths = dict.fromkeys([*([Path(options.baseline)] if options.baseline else []), *options.run])
     if not paths or not options.qrels:
         raise UsageError("expected a results folder, or RUN… with --qrels, or BASE NEW [REVERSED]")
@@ -234,10 +229,8 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
     with timed("measures"):
         details = measure_runs(runs, _judgements(options)[0], measures)
     if options.baseline:
-        refuse(options, ["per_topic"], "values by topic are of one run, or of a pair")
         options.baseline = next(iter(runs))
         return _print_systems(options, str(options.qrels), details, _wholes(details), own_directions(measures))
-    refuse(options, OF_SYSTEMS, "name a --baseline")
     values = {detail["measure"]: detail["per_topic"] for detail in details}
     by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
     print(f"{options.run[0]}: values ×100")

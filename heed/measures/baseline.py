@@ -146,7 +146,7 @@ def against_baseline(
         raise UsageError(f"test: found {test!r}, expected t, or none for Fisher's and Wilcoxon's tests")
     names = list(dict.fromkeys(detail["system"] for detail in details))
     if not names:
-        raise UsageError("baseline: nothing was measured; give judgements")
+        raise UsageError("baseline: no values by topic to compare; give judgements, and run the command again")
     entries = {name: SystemEntry(system=name) for name in names} | {entry["system"]: entry for entry in systems}
     chosen, sentences = not baseline, list[str]()
     if chosen:
@@ -185,19 +185,23 @@ def against_baseline(
     main = _main_measures(rows)
     for row, _ in compared:
         if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]:
-            tested_with = len(groups[row["condition"], row["measure"]])
+            tested_with = sum(each["p"] is not None for each in groups[row["condition"], row["measure"]])
             sentences.append(_sentence(row, baseline, tested_with, lower_is_better(row["measure"], directions)))
     return AgainstBaseline(baseline, chosen, rows, sentences, [*_warnings(merits, compared, baseline, untested)])
 
 
+def _pool(entry: SystemEntry) -> str | None:
+    """Return the digest of the pool that a system rescored: None of a first stage, ``UNKNOWN`` where not known."""
+    is_first_stage = "pool" in entry and not (entry["pool"] or entry.get("first_stages"))
+    return None if is_first_stage else entry.get("pool") or UNKNOWN
+
+
 def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
     """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
-    pools = [entry.get("pool", UNKNOWN) for entry in (first, second)]
-    of_other = (
-        first["system"] in (second.get("first_stages") or ()),
-        second["system"] in (first.get("first_stages") or ()),
-    )
-    return None if None in pools or any(of_other) else pools[0] == pools[1] != UNKNOWN
+    if any(one["system"] in (other.get("first_stages") or ()) for one, other in ((first, second), (second, first))):
+        return None
+    pools = _pool(first), _pool(second)
+    return None if None in pools else pools[0] == pools[1] != UNKNOWN
 
 
 def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
@@ -208,7 +212,7 @@ def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEnt
     main = _main_measures(details)
     condition = next((name for name in ("original", "query") if name in main), next(iter(main), ""))
     column = [each for each in details if (each["condition"], each["measure"]) == (condition, main.get(condition))]
-    pools = {name: entry.get("pool", UNKNOWN) for name, entry in entries.items()}
+    pools = {name: _pool(entry) for name, entry in entries.items()}
     ranks = {None: 2, UNKNOWN: 1}
     best = max(column or details, key=lambda each: (ranks.get(pools[each["system"]], 0), each["value"]))
     kind = "first stage" if pools[best["system"]] is None else "system"
@@ -252,6 +256,9 @@ def _warnings(
             f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
             "known; --across-pools (across_pools=True) tests all the same"
         )
+    had = {row["condition"] for row, _ in merits if row["system"] == baseline}
+    if lacking := [*dict.fromkeys(row["condition"] for row, _ in merits if row["condition"] not in had)]:
+        yield f"{baseline} has no figures under {brief(lacking)}: nothing is compared there"
     counts = {(row["system"], row["condition"], row["measure"]): len(values) for row, values in merits}
     fewer = [
         f"{row['system']}, {row['measure']}{_under(row['condition'])} ({len(sample)} of {most})"

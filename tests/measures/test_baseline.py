@@ -35,7 +35,7 @@ def row_of(compared: AgainstBaseline, system: str, measure: str = "nDCG@20") -> 
     return row
 
 
-@pytest.mark.golden(program="SciPy 1.17.1", compared="p-values of differences to a baseline", systems=())
+@pytest.mark.golden(program="scipy 1.17.1", compared="p-values of differences to a baseline", systems=())
 @pytest.mark.parametrize("topics", [6, 12, 60])
 def test_p_values_are_those_of_scipy(topics: int) -> None:
     from scipy.stats import permutation_test, ttest_rel, wilcoxon
@@ -105,6 +105,7 @@ def test_two_rerankers_are_tested_over_one_pool_or_on_request() -> None:
         {"system": "same", "first_stages": ["bm25"], "pool": "p"},
         {"system": "other", "first_stages": ["lsa"], "pool": "q"},
         {"system": "old"},
+        {"system": "half", "first_stages": ["lsa"], "pool": None},
     ]
     details = [detail(entry["system"], [place / 10] * 9) for place, entry in enumerate(entries)]
 
@@ -113,14 +114,18 @@ def test_two_rerankers_are_tested_over_one_pool_or_on_request() -> None:
         return {row["system"]: (row["same_pool"], row["p"] is not None) for row in found.rows}
 
     tested = {"bm25": (None, True), "lsa": (None, True), "base": (None, False), "same": (True, True)}
-    assert same_pools("base") == tested | {"other": (False, False), "old": (False, False)}
-    assert same_pools("base", across_pools=True) == tested | {"other": (False, True), "old": (False, True)}
+    assert same_pools("base") == tested | {"other": (False, False), "old": (False, False), "half": (False, False)}
+    assert same_pools("base", across_pools=True) == tested | {
+        "other": (False, True),
+        "old": (False, True),
+        "half": (False, True),
+    }
     assert set(same_pools("bm25").values()) == {(None, True), (None, False)}  # it is a first stage
     found = against_baseline(details, entries, "base")
     assert row_of(found, "other")["difference"] == pytest.approx(0.2)  # it stands beside them, untested
     [warning] = found.warnings
-    assert warning.startswith("other, old: not tested against base") and "--across-pools" in warning
-    assert not any(sentence.startswith(("other", "old")) for sentence in found.sentences)
+    assert warning.startswith("other, old, half: not tested against base") and "--across-pools" in warning
+    assert not any(sentence.startswith(("other", "old", "half")) for sentence in found.sentences)
     assert all("Holm over 3 systems" in sentence for sentence in found.sentences)
 
 
@@ -153,10 +158,12 @@ def test_a_sentence_says_where_interval_and_p_disagree() -> None:
 
 
 def test_topics_that_one_system_lacks_are_left_out_of_the_difference_and_said() -> None:
-    found = against_baseline([detail("b", [0.1] * 6), detail("s", [0.2] * 4)], firsts("b", "s"), "b")
+    details = [detail("b", [0.1] * 6), detail("s", [0.2] * 4), detail("s", [0.2] * 4, "AP", "query")]
+    found = against_baseline(details, firsts("b", "s"), "b")
     assert row_of(found, "s")["n"] == 4
     assert found.warnings == [
-        "differences are over the topics that both systems have, here not all: s, nDCG@20 under original (4 of 6)"
+        "b has no figures under query: nothing is compared there",
+        "differences are over the topics that both systems have, here not all: s, nDCG@20 under original (4 of 6)",
     ]
 
 
@@ -201,7 +208,7 @@ def test_the_command_compares_a_folder_by_its_own_figures(folder: Path, heed: He
     assert rows["mine", "AP"]["p"] == 1.0 and rows["mine", "AP"]["equal"] == 8
     assert "mine    original          nDCG@20   50.0  +25.0 [25.0, 25.0]     0.008  8/0/0\n" in result.stdout
     assert "mine ranks better than bm25 under original: nDCG@20 +25.0 [25.0, 25.0], p 0.008, 8 topics" in result.stdout
-    assert "mine: rescored bm25 to depth 10, 80 documents\n" in result.stdout
+    assert "mine: rescored bm25 to depth 10\n" in result.stdout
     assert " AP " not in result.stdout
     chosen, alias = compared(heed, folder, "--runs", "runs", "--measure", "map", "--test", "t")
     assert chosen["baseline"] == "bm25" and "after the fact" in chosen["sentences"][0]
@@ -289,12 +296,14 @@ def test_names_of_trec_eval_and_no_others_are_read() -> None:
         (("runs", "--qrels", "q"), "give both --qrels and --new-qrels"),
         (("runs", "x.run"), "runs: is a folder; give it alone"),
         (("x.run", "--baseline", "y.run"), "RUN… with --qrels"),
-        (("x.run", "y.run", "--qrels", "q", "--test", "t"), "--test: not used here; name a --baseline"),
-        (("x.run", "--qrels", "q", "--format", "csv"), "x.run: no such file"),
+        (("x.run", "--baseline", "x.run", "--qrels", "x.run", "--across-pools"), "--across-pools: not used here"),
+        (("x.run", "x.run", "--qrels", "q", "--test", "t"), "--test: not used here; name a --baseline"),
+        (("absent", "--qrels", "q"), "absent: no such file or folder"),
         ((), "expected a results folder, or RUN… with --qrels"),
     ],
 )
 def test_problems_are_reported_in_one_line(folder: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
+    (folder / "x.run").write_text("1 Q0 a 1 1.0 x\n")
     result = heed("pipelines.compare", *arguments, "--quiet")
     assert result.returncode == 1
     [line] = result.stderr.splitlines()
