@@ -13,7 +13,7 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import digest_json, locked, read_bytes, write_json
 from heed.measures.definition import Measure
-from heed.measures.evaluate import Judging, evaluate, shifts
+from heed.measures.evaluate import Judging, against_query, evaluate, shifts
 from heed.measures.per_topic import PerTopic
 from heed.measures.summary import Detail, own_directions
 from heed.progress import brief, gathering, log, timed, warn
@@ -53,15 +53,16 @@ def results_of(
         moved = shifts(runs, judging, topics)
         remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
         details = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
+        against = against_query(runs, judging, topics, details)
     if used:
         write_note(folder / VALUES, Note(used, {}))
     about = inputs.collection, inputs.subset, details, (*inputs.warnings, *of_runs, *warnings)
     results = Results(*about, own_directions(judging.all_measures), [system.entry for system in systems])
-    write_json(folder / "per_topic.json", {"rows": details, "shifts": moved})
+    write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against})
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):
-            measured = results.as_folder(folder, moved)._replace(runs=runs)
+            measured = results.as_folder(folder, moved)._replace(runs=runs, against_query=against)
             write_page(read_tree(folder, measured), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements

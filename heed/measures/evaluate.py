@@ -22,12 +22,13 @@ from heed.measures.own_measures import AnyMeasure, as_measures
 from heed.measures.pairwise import P_MRR
 from heed.measures.per_topic import PerTopic, mean
 from heed.measures.registry import is_of_pair, needs_subtopics, with_companions
+from heed.measures.significance import fisher_lower
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
 from heed.measures.standard import STANDARD, check_measures, standard
-from heed.measures.summary import ON_REQUEST, Detail, Group, Row, Shift
+from heed.measures.summary import ON_REQUEST, AgainstQuery, Detail, Group, Row, Shift
 from heed.measures.three_runs import GOLD_RANK, mean_rank
 from heed.progress import brief, warn
-from heed.types import ABLATIONS, Qrels, Run, Topic, subtopics_of, under
+from heed.types import ABLATIONS, INSTRUCTED, Qrels, Run, Topic, subtopics_of, under
 
 Runs = Mapping[tuple[str, str], Run]  # (system, condition) -> run
 
@@ -264,4 +265,34 @@ def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]
             for docid in sorted(of_topics[qid])
             if (qid, docid) in moved
         ]
+    return rows
+
+
+def against_query(
+    runs: Runs, judging: Judging, topics: Sequence[Topic], details: Sequence[Detail]
+) -> list[AgainstQuery]:
+    """Return each system's first nDCG under each instruction beside that of its run of the queries alone.
+
+    Both are by the judgements of the instructed condition, and over its topics; ``details`` are of the same runs
+    (:func:`evaluate`). Without a run of the queries alone nothing is returned of a system.
+    """
+    measure = next((str(name) for name in judging.measures if str(name).startswith("nDCG")), "")
+    runs, rows = _without(runs, judging.excluded), list[AgainstQuery]()
+    for detail in details:
+        condition, with_it = detail["condition"], detail["per_topic"]
+        query = runs.get((detail["system"], "query"))
+        if query is None or detail["measure"] != measure or condition not in INSTRUCTED:
+            continue
+        qrels = {qid: judging.of(condition)[qid] for qid in with_it}
+        without = standard(renamed(query, _bases(topics, condition)), qrels, [measure])[measure]
+        row = AgainstQuery(
+            system=detail["system"],
+            condition=condition,
+            measure=measure,
+            query=mean(without),
+            instructed=detail["value"],
+            p=fisher_lower(with_it, without),
+            n=len(without),
+        )
+        rows.append(row)
     return rows

@@ -60,6 +60,15 @@ def fisher(first: PerTopic, second: PerTopic) -> float:
     return p_values("fisher", [differences(first, second)])[0]
 
 
+def fisher_lower(first: PerTopic, second: PerTopic) -> float:
+    """Return the one-sided p-value of the same test: the share of sign flips whose mean is no higher than that seen.
+
+    It is small where ``first`` is lower than ``second``.
+    """
+    column = np.array(differences(first, second))[:, None]
+    return float(np.mean(_product(_flips(len(column)), column) <= column.sum() + NEAR))
+
+
 def wilcoxon(first: PerTopic, second: PerTopic) -> float:
     """Return the two-sided p-value of the Wilcoxon signed-rank test (SciPy) on the topics that both have."""
     return p_values("wilcoxon", [differences(first, second)])[0]

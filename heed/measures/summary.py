@@ -62,6 +62,22 @@ class Shift(TypedDict):
     new: Rank
 
 
+class AgainstQuery(TypedDict):
+    """A system's ranking under an instruction beside that of the query alone.
+
+    ``query`` and ``instructed`` are means of ``measure`` over the same ``n`` topics, both by the judgements of
+    ``condition``; ``p`` is the one-sided p-value that the ranking is worse with the instruction.
+    """
+
+    system: Name
+    condition: Name
+    measure: Name
+    query: Number
+    instructed: Number
+    p: Number
+    n: Count
+
+
 class SystemEntry(TypedDict):
     """A system of the results: what it rescored, and how many replies of a model were no answers.
 

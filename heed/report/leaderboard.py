@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.summary import format_value, layout
+from heed.measures.summary import AgainstQuery, format_value, layout
 from heed.published.paper_tables import Figure
 from heed.published.standings import by_column, digits, times_100
-from heed.report.answer import VERDICTS, Answer, answer
+from heed.report.answer import Answer, answer
 from heed.report.manifest_reader import read_manifest
 from heed.report.page import best_rows
 from heed.report.page_links import page_link
@@ -113,13 +113,15 @@ def _joined(group: Sequence[tuple[Results, str]]) -> tuple[Results, dict[str, st
 
     A system's name that an earlier folder has too is followed by its folder.
     """
-    joined, links = group[0][0]._replace(rows=[], details=[], warnings=[]), dict[str, str]()
+    against, links = list[AgainstQuery](), dict[str, str]()
+    joined = group[0][0]._replace(rows=[], details=[], warnings=[], against_query=against)
     for results, page in group:
         systems = dict.fromkeys(row["system"] for row in results.rows)
         names = {system: f"{system} ({results.folder})" if system in links else system for system in systems}
         links |= {name: page + page_link(".", "topic", system=system) for system, name in names.items()}
         joined.rows.extend(row | {"system": names[row["system"]]} for row in results.rows)
         joined.details.extend(detail | {"system": names[detail["system"]]} for detail in results.details)
+        against.extend(each | {"system": names[each["system"]]} for each in results.against_query)
         joined.warnings.extend(warning for warning in results.warnings if warning not in joined.warnings)
     return joined, links
 
@@ -134,7 +136,7 @@ def _of_first_measure(results: Results) -> Answer:
     }
     columns = list(dict.fromkeys((condition, measure) for _, condition, _ in indices))
     systems = list(dict.fromkeys(row["system"] for row in results.rows))
-    return Answer(*columns[0], columns, systems, indices, {}, {kind: [] for kind in VERDICTS}, "")
+    return Answer(*columns[0], columns, systems, indices, {}, "", "")
 
 
 def _ours(results: Results, answered: Answer, links: dict[str, str]) -> list[Line]:

@@ -7,7 +7,7 @@ Every figure names the row that it was read from.
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 from msgspec.json import encode
@@ -19,7 +19,8 @@ from heed.report.answer import SCALES, Answer, answer
 from heed.report.bundle import page_file, script
 from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
 from heed.report.charts.vega_lite import CONFIG, Spec
-from heed.report.figures import figures
+from heed.report.figures import comparisons, figures
+from heed.report.first_screen import Screen, first_screen
 from heed.report.html import Library, Part, carried, compose, in_file, template
 from heed.report.manifest_reader import Settings, read_settings
 from heed.report.page_links import page_link, systems_link
@@ -29,7 +30,7 @@ from heed.report.topics.packing import pack
 
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 PAGE = PurePosixPath("report/page")
-STYLES = ("shared/colours.css", "report.css")
+STYLES = ("shared/colours.css", "report.css", "first.css")
 MAIN = PAGE / "places.js"
 VEGA = "vega.js"  # in a site
 
@@ -46,14 +47,19 @@ class Picture(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A folder in the page: ``marked`` are the indices of the best rows, ``charted`` the systems that have charts."""
+    """A folder in the page: ``marked`` are the indices of the best rows, ``charted`` the systems that have charts.
+
+    ``figures`` are for the scripts of the page.
+    """
 
     results: Results
     answer: Answer | None
     settings: Settings
     marked: set[int]
     charted: Best
-    pair: str  # the link to its two best systems side by side, empty where there are none
+    screen: Screen
+    figures: dict[str, Any]
+    pair: str  # the link to its best system beside the baseline, empty where there are none
     topics: str  # the link to its worst topic, empty where there is none
 
 
@@ -84,7 +90,7 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     """Return the part with the tables and charts of ``results``, and the figures by topic."""
     sections = [_section(each, read_settings(each.path)) for each in results]
     # escaped
-    data = Markup(_json([figures(section.results, section.settings) for section in sections]))  # noqa: S704
+    data = Markup(_json([section.figures for section in sections]))  # noqa: S704
     folders, pictures = [each.folder for each in results], list(_pictures(results))
     specs = {each.name: each.spec for each in pictures}
     by_folder = {
@@ -133,11 +139,14 @@ def _pictures(results: Sequence[Results]) -> Iterator[Picture]:
 
 
 def _section(results: Results, settings: Settings) -> Section:
-    charted, two = best(results, MOST), best(results, 2).systems
+    charted, compared, answered = best(results, MOST), comparisons(results), answer(results)
+    screen = first_screen(results, answered, settings, compared)
+    two = [screen.baseline, screen.best] if screen.best else best(results, 2).systems
     pair = systems_link(results.folder, *two) if len(two) > 1 else ""
+    data = figures(results, settings, compared) | {"first": screen.data}
     has_topics = any(detail["per_topic"] for detail in results.details)
     topics = page_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
-    return Section(results, answer(results), settings, best_rows(results), charted, pair, topics)
+    return Section(results, answered, settings, best_rows(results), charted, screen, data, pair, topics)
 
 
 def best_rows(results: Results) -> set[int]:

@@ -10,7 +10,7 @@ from msgspec.json import decode
 
 from heed.errors import DataError, HeedError, fail
 from heed.files import digest, read_bytes
-from heed.measures.summary import Detail, Label, Row, Shift, SystemEntry
+from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry
 from heed.progress import brief, log
 from heed.reuse import RESULTS, read_note
 
@@ -38,6 +38,7 @@ class Results(NamedTuple):
     lower_is_better: Mapping[str, bool] = {}
     systems: Sequence[SystemEntry] = ()
     runs: Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]] = {}
+    against_query: Sequence[AgainstQuery] = ()
 
     @property
     def title(self) -> str:
@@ -61,6 +62,7 @@ class _Summary(Struct):
 class _PerTopic(Struct):
     rows: list[Detail]
     shifts: list[Shift]
+    against_query: list[AgainstQuery] = []
 
 
 def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
@@ -153,6 +155,7 @@ def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
         folder,
         lower_is_better=summary.lower_is_better,
         systems=summary.systems,
+        against_query=topics.against_query,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from comparing import order
 
 from heed.errors import HeedError
-from heed.measures.evaluate import CHANGED, Judging, Pair, evaluate, shifts
+from heed.measures.evaluate import CHANGED, Judging, Pair, against_query, evaluate, shifts
 from heed.measures.summary import Detail
 from heed.progress import gathering
 from heed.types import SubtopicGrades, Topic
@@ -289,3 +289,30 @@ def test_shifts_give_a_missing_document_the_place_behind_its_list() -> None:
 def test_nothing_judged_gives_no_figure_and_no_shift() -> None:
     assert evaluate(TABLE_RUNS, tables(qrels={}), TABLES, 3) == []
     assert shifts(TABLE_RUNS, tables(qrels={}), TABLES) == []
+
+
+def test_the_query_alone_is_scored_by_the_judgements_of_each_instruction() -> None:
+    """Five instructed topics of one query, whose qids the run of the query takes; x is relevant to the query itself."""
+    topics = [Topic(f"1_{at}", "eng", "q", {"original": "i", "reversed": "r"}, base="1") for at in range(5)]
+    qids = [topic.qid for topic in topics]
+    qrels = {
+        "query": {"1": {"x": 1}},
+        "original": {qid: {"y": 1} for qid in qids},
+        "reversed": {qid: {"x": 1} for qid in qids[:4]},
+    }
+    runs = {
+        ("s", "query"): {"1": order(*"yx")},
+        ("s", "original"): {qid: order(*"xy") for qid in qids},
+        ("s", "reversed"): {qid: order(*"xy") for qid in qids},
+        ("alone", "original"): {qid: order(*"xy") for qid in qids},
+    }
+    judging = Judging(qrels, ("RR", "nDCG@10"), ())
+    rows = against_query(runs, judging, topics, evaluate(runs, judging, topics, 2))
+    second = 1 / math.log2(3)  # nDCG of one relevant document at rank 2
+    assert [tuple(row.values()) for row in rows] == [
+        # y from rank 1 to rank 2 in all five: of 2^5 sign flips one has so low a sum
+        ("s", "original", "nDCG@10", pytest.approx(1.0), pytest.approx(second), 1 / 32, 5),
+        # x from rank 2 to rank 1 in the four judged ones: no sum is higher
+        ("s", "reversed", "nDCG@10", pytest.approx(second), pytest.approx(1.0), 1.0, 4),
+    ]
+    assert against_query(runs, Judging(qrels, ("RR",), ()), topics, []) == []

@@ -159,7 +159,9 @@ def test_counts_are_not_times_100_in_table_report_and_explorer(tmp_path: Path) -
     [results] = read_tree(folder)
     factors = folder_view(Explored(results))["factors"]
     assert factors == {name: 1 if name == "NumRet" else 100 for name in factors} and len(factors) > 3
-    assert {column["measure"]: column["factor"] for column in figures(results, Settings([], {}))["columns"]} == factors
+    assert {
+        column["measure"]: column["factor"] for column in figures(results, Settings([], {}), {})["columns"]
+    } == factors
     counts = [row for row in results.rows if row["measure"] == "NumRet"]
     assert [f"{row['value']:.1f}" for row in counts] == [line[2] for line in cells(counts)[1:]]
     assert ">1.0<" in page([results], folder)

@@ -60,7 +60,8 @@ class Cells(HTMLParser):
         if self._inside is None:
             return
         if "data-source" in self._inside and not re.match(r"\s*(\[|$)", data):  # an interval is none
-            self.cells.append((self._inside["data-source"] or "", self._inside["title"] or "", data.strip()))
+            text = data.strip().replace("−", "-")
+            self.cells.append((self._inside["data-source"] or "", self._inside["title"] or "", text))
         elif re.fullmatch(r"-?[\d.]+", data):
             self.plain_numbers.append(data)
 
@@ -233,18 +234,20 @@ def words(text: str) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text)))
 
 
+def sentence(text: str) -> str:
+    return words(re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1])  # type: ignore[index]
+
+
 @pytest.mark.parametrize(
-    ("pair", "measures", "subject"),
+    ("pair", "measures"),
     [
-        ("original>changed", ("p-MRR", "selectivity"), "selectivity"),
-        ("original>changed", ("p-MRR",), "p-MRR"),
-        ("query>original", ("p-MRR", "selectivity", "IRS", "NFR"), "IRS"),
-        ("query>original", ("p-MRR", "selectivity", "WISE", "SICR"), "WISE"),
+        ("original>changed", ("selectivity", "p-MRR")),
+        ("original>changed", ("p-MRR",)),
+        ("query>original", ("IRS", "p-MRR", "NFR")),
+        ("query>original", ("WISE", "p-MRR", "SICR")),
     ],
 )
-def test_the_interval_of_the_measure_says_who_follows(
-    tmp_path: Path, pair: str, measures: tuple[str, ...], subject: str
-) -> None:
+def test_the_intervals_of_the_measures_say_who_follows(tmp_path: Path, pair: str, measures: tuple[str, ...]) -> None:
     topics = {
         "sinks": [-0.2] * 8,
         "wavers": [0.5, -0.5] * 4,
@@ -255,24 +258,96 @@ def test_the_interval_of_the_measure_says_who_follows(
     }
     rows, per_topic = compared(pair, measures, topics)
     text = page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path)
-    what = "the change" if pair.startswith("original") else "the instruction"
-    assert words(re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1]) == (  # type: ignore[index]
-        f"obeys and heeds follow {what} ({subject} +50.0, +25.0); sinks goes against it ({subject} -20.0); "
-        f"ignores ignores it ({subject} +0.0); wavers neither clearly follows it nor goes against it ({subject} +0.0)."
+    what = "the changed instruction" if pair.startswith("original") else "the instruction"
+    deciding = [measure for measure in measures if measure not in ("NFR", "SICR")]  # whose 0 is no effect
+
+    def figures(*values: str) -> str:
+        return "; ".join(f"{measure} {' and '.join(values)}" for measure in deciding)
+
+    assert sentence(text) == (
+        f"obeys and heeds follow {what} ({figures('+50.0', '+25.0')}); sinks goes against it ({figures('−20.0')}); "
+        f"ignores ignores it ({figures('0.0')}); wavers does not clearly follow it."
     )
     table = re.search(r'<table class="sortable answers">(.*?)</table>', text, re.DOTALL)[1]  # type: ignore[index]
     heads = [words(head).strip() for head in re.findall(r"<th .*?</th>", table)]
     conditions = [*pair.split(">"), "reversed"]
-    assert heads == ["system", *(f"nDCG@10 {condition}" for condition in conditions), *measures[-2:]]
+    assert heads == ["system", *(f"nDCG@10 {condition}" for condition in conditions), *measures]
     lines = [[words(cell).strip() for cell in re.findall(r"<td.*?</td>", line)] for line in table.split("<tr>")[2:]]
     assert [line[0] for line in lines] == ["starved", "obeys", "heeds", "wavers", "ignores", "sinks"]
-    low, high = (format_value(subject, value) for value in interval(topics["obeys"]))
-    assert lines[1][1:] == ["50.0"] * 3 + [f"50.0 [{low}, {high}]"] * len(measures[-2:])
-    assert f"A system follows {what} where the 95% interval of {subject} over topics is above 0" in words(text)
-    assert ("a system that sinks all documents has a high p-MRR, too" in words(text)) == (subject == "p-MRR")
+    low, high = (format_value("p-MRR", value) for value in interval(topics["obeys"]))
+    assert lines[1][1:] == ["50.0"] * 3 + [f"50.0 [{low}, {high}]"] * len(measures)
+    assert ("a system that sinks all documents has a high p-MRR, too" in words(text)) == (measures == ("p-MRR",))
     # those that vary are obeys, ±.25, and wavers, ±.5 around their means: of 8 topics √(8 ÷ 7) times as much
-    least, most = (format_value(subject, smallest_difference(8, sqrt(8 / 7) * step)) for step in (0.25, 0.5))
-    assert f"8 topics can show a difference of {least} to {most} points of {subject} from 0, and of " in words(text)
+    least, most = (format_value(measures[0], smallest_difference(8, sqrt(8 / 7) * step)) for step in (0.25, 0.5))
+    assert f"8 topics can show a difference of {least} to {most} points of {measures[0]} from 0, and of " in words(text)
+
+
+def of_measures(folder: Path, systems: dict[str, dict[str, list[float]]], against: Any = ()) -> str:
+    """Return the sentence about systems whose measures have these values by topic."""
+    rows: list[dict[str, Any]] = []
+    details = []
+    for system, by_measure in systems.items():
+        rows.append(row(system, "changed", "nDCG@20", 0.5, 8))
+        for measure, values in by_measure.items():
+            rows.append(row(system, "original>changed", measure, sum(values) / len(values), len(values)))
+            details.append(rows[-1] | {"per_topic": dict(zip(map(str, range(8)), values, strict=True))})
+    given = {"rows": details, "shifts": [], "against_query": against}
+    return sentence(page(read_tree(write_results(folder, rows, per_topic=given)), folder))
+
+
+UP, DOWN, UNCLEAR = [0.75, 0.25] * 4, [-0.75, -0.25] * 4, [0.5, -0.5] * 4
+
+
+def test_measures_that_differ_are_named_each_with_its_interval(tmp_path: Path) -> None:
+    low, high = (f"{100 * bound:+.1f}".replace("-", "−") for bound in interval(UNCLEAR))
+    up, down = ([f"{100 * bound:+.1f}".replace("-", "−") for bound in interval(each)] for each in (UP, DOWN))
+    assert of_measures(tmp_path / "1", {"a": {"selectivity": UNCLEAR, "p-MRR": UP}}) == (
+        f"a follows the changed instruction by p-MRR +50.0 [{', '.join(up)}], "
+        f"but not clearly by selectivity 0.0 [{low}, {high}]."
+    )
+    systems = {"a": {"selectivity": DOWN, "p-MRR": UP}, "b": {"selectivity": UNCLEAR, "p-MRR": UNCLEAR}}
+    assert of_measures(tmp_path / "2", systems) == (
+        f"a follows the changed instruction by p-MRR +50.0 [{', '.join(up)}], "
+        f"but goes against it by selectivity −50.0 [{', '.join(down)}]; b does not clearly follow it."
+    )
+
+
+def test_where_no_system_follows_the_sentence_says_what_would_show(tmp_path: Path) -> None:
+    # ±.5 around 0: of 8 topics √(8 ÷ 7) times as much
+    least = f"with 8 topics only a selectivity of {100 * smallest_difference(8, sqrt(8 / 7) / 2):.0f} points or more"
+    unclear = {"selectivity": UNCLEAR, "p-MRR": UNCLEAR}
+    said = of_measures(tmp_path / "1", {"a": unclear, "b": unclear})
+    assert said == f"No system clearly follows the changed instruction: {least} would show."
+    said = of_measures(tmp_path / "2", {"a": unclear})
+    assert said == f"a does not clearly follow the changed instruction: {least} would show."
+
+
+def test_who_ranks_worse_with_the_instruction_is_not_said_to_follow_it(tmp_path: Path) -> None:
+    following = {"selectivity": UP, "p-MRR": UP}
+    against = [
+        {
+            "system": system,
+            "condition": condition,
+            "measure": "nDCG@20",
+            "query": 0.5,
+            "instructed": 0.25,
+            "p": p,
+            "n": 8,
+        }
+        for system, condition, p in (
+            ("worse", "changed", 0.049),
+            ("alike", "changed", 0.05),
+            ("alike", "keywords", 0.001),  # not compared here
+            ("before", "original", 0.001),
+        )
+    ]
+    said = of_measures(tmp_path, dict.fromkeys(("worse", "alike", "before", "unknown"), following), against)
+    figures = "(nDCG@20 25.0, query alone 50.0; selectivity +50.0; p-MRR +50.0)"
+    assert said == (
+        "alike and unknown follow the changed instruction (selectivity +50.0 and +50.0; p-MRR +50.0 and +50.0); "
+        f"worse ranks worse with the changed instruction than with the query alone {figures}; "
+        f"before ranks worse with the original instruction than with the query alone {figures}."
+    )
 
 
 def test_a_system_without_the_comparison_is_in_the_table_and_not_in_the_sentence(tmp_path: Path) -> None:
@@ -283,8 +358,7 @@ def test_a_system_without_the_comparison_is_in_the_table_and_not_in_the_sentence
     lines = [[words(cell).strip() for cell in re.findall(r"<td.*?</td>", line)] for line in table.split("<tr>")[2:]]
     assert [line[0] for line in lines] == ["obeys", "sinks", "lone"]
     assert lines[-1][1:] == ["70.0", "-", "-", "-"]
-    sentence = words(re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1])  # type: ignore[index]
-    assert sentence == "obeys follows the change (p-MRR +50.0); sinks goes against it (p-MRR -20.0)."
+    assert sentence(text) == "obeys follows the changed instruction (p-MRR +50.0); sinks goes against it (p-MRR −20.0)."
     assert "topics can show" not in text  # nothing varies
 
 
@@ -293,13 +367,80 @@ def test_of_many_systems_the_answer_names_three_and_counts_the_others(tmp_path: 
         "original>changed", ("p-MRR",), {f"s{index}": [0.1 * index] * 5 for index in range(1, 8)}
     )
     text = page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path)
-    assert "s7, s6, s5 and 4 more follow the change (p-MRR +70.0, +60.0, +50.0, …)." in words(text)
-    assert '<details class="all">' in text  # closed
+    figures = "p-MRR +70.0, +60.0, +50.0 and 4 more"
+    assert sentence(text) == f"s7, s6, s5 and 4 more follow the changed instruction ({figures})."
 
 
-def test_without_a_comparison_the_table_of_all_measures_is_open(tmp_path: Path) -> None:
-    text = page(read_tree(write_results(tmp_path, [row("a", "original", "AP", 0.5)])), tmp_path)
-    assert '<details class="all" open>' in text and 'class="answer"' not in text
+NONE = {"first_stages": None, "depth": None, "pool": None, "documents": None}
+POOL = {"first_stages": ["bm25"], "depth": 100, "pool": "1", "documents": 300}
+
+
+def headline(folder: Path, systems: dict[str, list[float]], entries: dict[str, Any]) -> str:
+    """Return the headline of the page about systems whose nDCG@20 under ``original`` has these values by topic."""
+    rows = [
+        row(name, "original", "nDCG@20", sum(values) / len(values), len(values)) for name, values in systems.items()
+    ]
+    details = [one | {"per_topic": dict(enumerate(systems[one["system"]]))} for one in rows]
+    write_results(folder, rows, per_topic={"rows": details, "shifts": []})
+    summary = json.loads((folder / "summary.json").read_text())
+    summary["systems"] = [{"system": name} | entry for name, entry in entries.items()]
+    (folder / "summary.json").write_text(json.dumps(summary))
+    found = re.search(r'<p class="headline">(.*?)</p>', page(read_tree(folder), folder))
+    return html.unescape(found[1]).replace("\u00a0", " ")  # type: ignore[index]
+
+
+def test_the_headline_says_which_system_is_best_and_whether_that_is_sure(tmp_path: Path) -> None:
+    bm25 = [0.25] * 8
+    # all of 8 topics better by .25: of 2^8 sign flips 2 have so high a sum, .0078
+    two = {"bm25": bm25, "mine": [0.5] * 8}
+    assert headline(tmp_path / "1", two, {"bm25": NONE, "mine": POOL}) == (
+        "mine ranks best under the instruction: nDCG@20 50.0, +25.0 against bm25, significant (p 0.008)."
+    )
+    # one of 8 better by .5: either sign, p is 1
+    two = {"bm25": bm25, "mine": [0.75, *bm25[1:]]}
+    assert headline(tmp_path / "2", two, {"bm25": NONE, "mine": POOL}) == (
+        "mine ranks best under the instruction: nDCG@20 31.2, +6.2 against bm25, not significant (p 1.00)."
+    )
+    two = {"bm25": bm25, "mine": [0.125] * 8}
+    assert headline(tmp_path / "3", two, {"bm25": NONE, "mine": POOL}) == (
+        "bm25, the baseline, ranks best under the instruction: nDCG@20 25.0; "
+        "mine is next: −12.5, significant (p 0.008)."
+    )
+    assert headline(tmp_path / "4", {"bm25": bm25, "mine": bm25}, {"bm25": NONE, "mine": POOL}) == (
+        "bm25 and mine rank best under the instruction: nDCG@20 25.0."
+    )
+    assert headline(tmp_path / "5", {"bm25": bm25}, {"bm25": NONE}) == "bm25 under the instruction: nDCG@20 25.0."
+    # two rerankers of other pools: no first stage is measured
+    two = {"one": bm25, "other": [0.125] * 8}
+    assert headline(tmp_path / "6", two, {"one": POOL, "other": POOL | {"pool": "2"}}) == (
+        "one, the baseline, ranks best under the instruction: nDCG@20 25.0; "
+        "other is next: −12.5, not tested: they rescored other pools."
+    )
+
+
+def screen_data(text: str) -> dict[str, Any]:
+    """Return what the page's script knows of the first screen of its one folder."""
+    [data] = json.loads(re.search(r'id="figures">(.*?)</script>', text)[1])  # type: ignore[index]
+    return {"columns": data["columns"], **data["first"]}
+
+
+def test_what_rerankers_rescored_is_said_where_their_pools_differ(tmp_path: Path) -> None:
+    for pool, words in (("1", ["", ""]), ("2", ["rescored 300 documents of bm25"] * 2)):
+        systems = {"bm25": [0.25] * 8, "one": [0.5] * 8, "other": [0.25] * 8}
+        headline(tmp_path, systems, {"bm25": NONE, "one": POOL, "other": POOL | {"pool": pool}})
+        data = screen_data(page(read_tree(tmp_path), tmp_path))
+        assert data["words"] == ["", *words]
+        # Holm's p: with the baseline one the other is tested in the same pool alone
+        [column] = data["columns"]
+        assert (column["against"]["1"][2][4] is None) == (pool == "2") and column["against"]["0"][2][4] is not None
+
+
+def test_every_system_can_be_the_baseline_up_to_twenty(tmp_path: Path) -> None:
+    for number in (20, 21):
+        systems = {f"s{index:02}": [0.25, 0.5] * 4 for index in range(number)}
+        headline(tmp_path, systems, dict.fromkeys(systems, NONE))
+        data = screen_data(page(read_tree(tmp_path), tmp_path))
+        assert len(data["baselines"]) == len(data["headlines"][0]) == (number if number == 20 else 1)
 
 
 def test_a_table_has_a_scroll_of_its_own_from_sixty_lines_on(tmp_path: Path) -> None:

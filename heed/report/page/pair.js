@@ -1,56 +1,20 @@
 // Two systems side by side: every measure, the test of their difference, and where they differ most.
 
+import { difference, figure, pText, signed } from "./numbers.js";
 import { draw } from "./report.js";
 import { byId, make } from "./shared/dom.js";
 import { sortable } from "./sorting.js";
 
 export const FOLDERS = JSON.parse(byId("figures").textContent);
 const SCALE = 100_000; // values by topic are whole numbers of this
-const EXACT_UP_TO = 13; // topics; beyond it sign flips are drawn
-const RESAMPLES = 10_000;
 const SIGNIFICANT = 0.05;
 const SHOWN = 25; // topics at first
 
 const HOW_TESTED =
-  "Values ×100, the better in bold; p of the two-sided Fisher randomization test over the topics that both have " +
-  "(10,000 resamples, all flips up to 13 topics), bold below 0.05, not corrected for the number of comparisons. " +
-  "Topics won: by the first system : by the second.";
+  "Values ×100, the better in bold. p is two-sided, by Fisher's randomization, for pairwise measures by Wilcoxon's signed " +
+  "ranks, and corrected by Holm over the systems that are tested against the first; bold below 0.05. ";
 
 const placeOfPair = (folder, first, second) => `#/${[folder, "systems", first, second].map(encodeURIComponent).join("/")}`;
-
-/**
- * Return the two-sided p-value of Fisher's randomization test of paired whole numbers: the share of sign flips whose
- * sum is at least as far from 0. All flips of few numbers, else 10,000 drawn ones and the observed.
- */
-function fisher(differences) {
-  const observed = Math.abs(differences.reduce((sum, value) => sum + value, 0));
-  const exact = differences.length <= EXACT_UP_TO;
-  const rounds = exact ? 2 ** differences.length : RESAMPLES;
-  const bits = randomBits();
-  let extreme = exact ? 0 : 1;
-  for (let round = 0; round < rounds; round += 1) {
-    let sum = 0;
-    let flips = round;
-    for (let at = 0; at < differences.length; at += 1) {
-      if (!exact && at % 32 === 0) flips = bits();
-      sum += flips & 1 ? -differences[at] : differences[at];
-      flips >>>= 1;
-    }
-    extreme += Math.abs(sum) >= observed;
-  }
-  return extreme / (exact ? rounds : rounds + 1);
-}
-
-/** Return a generator of 32 random bits at a time, always the same ones (mulberry32). */
-function randomBits() {
-  let state = 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-}
 
 /** Return the topics that both systems have a value of: `{qid, first, second, difference}`, whole numbers. */
 function topicsOf(data, column, first, second) {
@@ -61,9 +25,6 @@ function topicsOf(data, column, first, second) {
     .filter((topic, at) => a[at] !== null && b[at] !== null);
 }
 
-const figure = (value, factor) => (factor * value).toFixed(1).replace(/^-(0\.0+)$/, "$1");
-const signed = (value, factor) => figure(value, factor).replace(/^(?=[1-9]|0\.[1-9])/, "+");
-
 /** Draw two systems of a folder; `measured` is the column whose topics are listed. */
 export function drawPair(data, names, measured) {
   const [first, second] = names.map((name) => data.systems.indexOf(name));
@@ -73,8 +34,8 @@ export function drawPair(data, names, measured) {
   const column = listed[measured] ?? instructed ?? listed[0] ?? columns[0];
   const view = byId("pair");
   view.replaceChildren(
-    make("p", { class: "note" }, make("a", { href: `#/${encodeURIComponent(data.folder)}` }, `← ${data.title}`)),
-    make("h2", { dir: "auto", tabindex: "-1" }, "Two systems"),
+    head(data),
+    make("h2", { dir: "auto", tabindex: "-1" }, `${names[1]} against ${names[0]}`),
     choice(data, names),
     measures(data, "Measures", listed, names),
     make("p", { class: "note" }, HOW_TESTED),
@@ -102,6 +63,14 @@ export function drawPair(data, names, measured) {
   }
 }
 
+/** Return the head of the folder's results again, with this place among its parts. */
+function head(data) {
+  const section = [...document.querySelectorAll("#overview section")].find((each) => each.dataset.folder === data.folder);
+  const copy = section.querySelector(".head").cloneNode(true);
+  for (const link of copy.querySelectorAll(".tabs a")) link.ariaCurrent = link.classList.contains("two") ? "page" : null;
+  return copy;
+}
+
 function choice(data, names) {
   const pickers = names.map((name, side) => {
     const chosen = (event) => {
@@ -124,38 +93,32 @@ function tableOf(label, heads, rows) {
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
 }
 
+/** Return a text with a place to break the line after each >. */
+const broken = (text) => text.split(/(?<=>)/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
+
 function measures(data, label, columns, names) {
   const [first, second] = names.map((name) => data.systems.indexOf(name));
   const rows = columns.map((column) => {
-    const topicsOfBoth = topicsOf(data, column, first, second);
-    const differences = topicsOfBoth.map((topic) => topic.difference);
-    const p = differences.length ? fisher(differences) : null;
-    const better = (column.lower ? -1 : 1) * (column.means[second] - column.means[first]);
-    const wins = differences.filter((value) => (column.lower ? -value : value) > 0).length;
-    const losses = differences.filter((value) => (column.lower ? -value : value) < 0).length;
-    const cells = [
-      figure(column.means[first], column.factor),
-      figure(column.means[second], column.factor),
-      signed(column.means[second] - column.means[first], column.factor),
-      p === null ? "-" : p < 0.001 ? "<0.001" : p.toFixed(3),
-      differences.length ? `${losses} : ${wins}` : "-",
-      differences.length || "-",
-    ];
-    const best = !better || cells[0] === cells[1] ? -1 : Number(better > 0);
+    const found = difference(column, first, second);
+    const apart = column.means[second] - column.means[first];
+    const better = (column.lower ? -1 : 1) * apart;
+    const values = [first, second].map((at) => figure(column.means[at], column.factor));
+    const best = !better || values[0] === values[1] ? -1 : Number(better > 0);
+    const p = found?.holm ?? null;
+    const strong = (text, is) => (is ? make("strong", {}, text) : text);
     return make(
       "tr",
       {},
-      make("td", { class: "name", dir: "auto" }, column.measure),
-      make("td", { class: "name", dir: "auto" }, column.condition),
-      ...cells.map((text, at) =>
-        at === best || (at === 3 && p !== null && p < SIGNIFICANT)
-          ? make("td", { "data-value": at === 3 && p }, make("strong", {}, String(text)))
-          : make("td", { "data-value": at === 3 && p }, String(text)),
-      ),
+      make("td", { class: "name", dir: "auto" }, column.measure, make("small", {}, ...broken(column.condition))),
+      ...values.map((text, at) => make("td", {}, strong(text, at === best))),
+      make("td", {}, signed(apart, column.factor)),
+      make("td", { "data-value": p }, p === null ? "-" : strong(pText(p), p < SIGNIFICANT)),
+      make("td", {}, found ? String(found.better) : "-"),
+      make("td", {}, found ? String(found.worse) : "-"),
+      make("td", {}, found ? String(found.topics) : "-"),
     );
   });
-  const heads = ["measure", "condition", ...names, "difference", "p", "topics won", "topics"];
-  return tableOf(label, heads, { rows, names: ["measure", "condition"] });
+  return tableOf(label, ["measure", ...names, "difference", "p", "better", "worse", "topics"], { rows, names: ["measure"] });
 }
 
 /** Draw where both stand among the folder's other systems, and the published ones in grey. */

@@ -1,5 +1,6 @@
 // The page's address says what is shown: #/FOLDER, #/FOLDER/systems/A/B; the explorer shows topics and documents.
 
+import { drawFirst } from "./first.js";
 import { FOLDERS, drawPair } from "./pair.js";
 import { byId } from "./shared/dom.js";
 
@@ -16,6 +17,17 @@ function here() {
   }
 }
 
+const sections = () => [...byId("overview").querySelectorAll("section[data-folder]")];
+const sectionOf = (folder) => sections().find((section) => section.dataset.folder === folder);
+
+/** Show a folder's results, or its settings. */
+function showPart(section, isSettings) {
+  section.toggleAttribute("data-settings", isSettings);
+  const tab = section.querySelector(isSettings ? ".settings-tab" : ".overview-tab");
+  for (const link of section.querySelectorAll(".tabs a")) link.ariaCurrent = link === tab ? "page" : null;
+  if (isSettings) section.querySelector(".of-settings").open = true;
+}
+
 function show() {
   const place = here();
   const [overview, pair] = [byId("overview"), byId("pair")];
@@ -26,18 +38,19 @@ function show() {
   const back = overview.hidden && !two && !elsewhere;
   byId("tip").hidden = true;
   overview.hidden = Boolean(two) || elsewhere;
+  for (const section of sections()) showPart(section, section.dataset.folder === place?.folder && place.kind === "settings");
   pair.hidden = !two;
   if (two) {
     drawPair(data, place.names);
     scrollTo(0, 0);
-    pair.querySelector("h2").focus({ preventScroll: true });
+    pair.querySelector(":scope > h2").focus({ preventScroll: true });
   } else if (back) {
     scrollTo(0, returnTo.top);
     returnTo.focus?.focus({ preventScroll: true });
   } else if (place?.folder && !elsewhere) {
-    const section = [...overview.querySelectorAll("section")].find((each) => each.dataset.folder === place.folder);
+    const section = sectionOf(place.folder);
     section?.scrollIntoView();
-    section?.querySelector("h2").focus({ preventScroll: true });
+    section?.querySelector(".title").focus({ preventScroll: true });
   }
 }
 
@@ -51,6 +64,8 @@ function press(event) {
   if (event.key === "Escape" && !byId("pair").hidden) location.hash = `#/${encodeURIComponent(here().folder)}`;
 }
 
+for (const data of FOLDERS) drawFirst(sectionOf(data.folder), data);
+document.querySelectorAll(".settings-tab").forEach((link) => (link.hidden = false));
 if (byId("explorer")) document.querySelectorAll(".topics").forEach((link) => (link.hidden = false));
 addEventListener("hashchange", show);
 document.addEventListener("keydown", press);

@@ -31,7 +31,7 @@ function sort(table, head) {
 
 function keyOf(cell, texts) {
   if (texts) return cell.textContent;
-  return cell.dataset.value ? Number(cell.dataset.value) : Number.parseFloat(cell.textContent);
+  return cell.dataset.value ? Number(cell.dataset.value) : Number.parseFloat(cell.textContent.replace("−", "-"));
 }
 
 document.querySelectorAll(".sortable").forEach(sortable);

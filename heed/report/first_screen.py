@@ -1,0 +1,219 @@
+"""The first screen of a folder in the page: which system is best, is that sure, and what its script draws."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heed.formats.document_store import existing_store
+from heed.measures.baseline import AgainstBaseline, BaselineRow
+from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.power import is_compared_with_zero
+from heed.measures.significance import ALPHA
+from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
+from heed.measures.verdicts import FEWEST
+from heed.progress import number_of
+from heed.report.answer import MINUS, Answer, named, signed
+from heed.report.manifest_reader import Settings
+from heed.report.results import Results
+from heed.report.topics.topics_file import read_topics_file
+from heed.types import CONDITIONS
+
+TIED = "\u00a0"  # a space at which no line breaks
+LEAST = 0.001  # p-values below it are printed so
+FOLLOWED = {  # what a measure of following shows to the right of 0
+    SELECTIVITY: "ruled out falls further →",
+    P_MRR: "ruled out falls →",
+    "IRS": "relevant up, ruled out down",
+    "WISE": "instruction followed →",
+}
+ORDER = ("original", "changed", "query", "reversed")  # of conditions to choose from
+INSTRUCTIONS = {"query": "query alone", "changed": "changed instruction", "reversed": "reversed instruction"}
+KINDS = {  # of systems, by a name in their settings
+    "lsa": "character n-grams, SVD",
+    "polarity": "reads the instruction; rescores the pool",
+    "decompose": "what is asked and what is excluded, each by its vector",
+    "rank_bm25": "BM25 by rank_bm25; rescores the pool",
+}
+
+
+class Screen(NamedTuple):
+    """The first screen: ``counts`` and the ``headline`` as they are at first, and ``data`` for its script.
+
+    ``baseline`` and ``best``, the best of the other systems, are empty where there are not two to compare.
+    """
+
+    counts: str
+    headline: str
+    baseline: str
+    best: str
+    data: dict[str, Any]
+
+
+def first_screen(
+    results: Results, answered: Answer | None, settings: Settings, compared: Mapping[str, AgainstBaseline]
+) -> Screen:
+    """Return the first screen of ``results``, which were ``compared`` with each baseline, the first one by default.
+
+    Its ``data`` numbers systems and columns as :func:`heed.report.figures.figures` does.
+    """
+    columns = list(dict.fromkeys((row["condition"], row["measure"]) for row in results.rows))
+    systems = list(dict.fromkeys(row["system"] for row in results.rows))
+    pair = answered.pair if answered else ""
+    choices = sorted(filter(_is_chosen, columns), key=_order) or columns[:1]
+    baselines = [*compared] or [""]
+    best = _Column(results, choices[0], pair).ranked
+    headlines = [
+        [_Column(results, column, pair).headline(baseline, compared.get(baseline)) for baseline in baselines]
+        for column in choices
+    ]
+    data = {
+        "baselines": [systems.index(baseline) for baseline in compared],
+        "afterwards": any(each.chosen for each in compared.values()),
+        "choices": [_choice(column, choices[0], columns, pair) for column in choices],
+        "headlines": headlines,
+        "following": [
+            [columns.index(column), FOLLOWED[column[1]]]
+            for column in (answered.columns if answered else ())
+            if column[0] == pair and column[1] in FOLLOWED
+        ],
+        "words": [_words(system, settings, results.systems) for system in systems],
+    }
+    rivals = [system for system in best if system != baselines[0]] if compared else []
+    return Screen(_counts(results, choices[0]), headlines[0][0], baselines[0], "".join(rivals[:1]), data)
+
+
+def _is_chosen(column: tuple[str, str]) -> bool:
+    condition, measure = column
+    return (condition in CONDITIONS or ">" in condition) and is_merit(measure) and measure not in ON_REQUEST
+
+
+def _order(column: tuple[str, str]) -> tuple[bool, int, bool]:
+    """Return the place of a column among those to choose from: first the nDCG of ``original``, last those of a pair."""
+    condition, measure = column
+    later = ORDER.index(condition) if condition in ORDER else len(ORDER)
+    return ">" in condition, later, not measure.startswith("nDCG")
+
+
+def _choice(
+    column: tuple[str, str], first: tuple[str, str], columns: Sequence[tuple[str, str]], pair: str
+) -> dict[str, Any]:
+    """Return a column to choose, with its label, and the columns whose values stand first in the rows with theirs."""
+    condition, measure = column
+    ranking = first[1] if ">" in condition else measure
+    both = [(each, ranking) for each in pair.split(">")]
+    shown = both if condition in (pair, *pair.split(">")) and all(each in columns for each in both) else [column]
+    label = measure if condition in (first[0], pair) else f"{measure}, {_label(condition, pair)}"
+    dots = [[columns.index(each), _label(each[0], pair)] for each in shown]
+    return {"column": columns.index(column), "label": label, "dots": dots}
+
+
+def _label(condition: str, pair: str) -> str:
+    """Return the words for a condition beside a dot."""
+    if condition == "original" and not pair.startswith("original>"):
+        return "with instruction"
+    return INSTRUCTIONS.get(condition, condition)
+
+
+class _Column(NamedTuple):
+    """A condition and a measure of a folder's results; ``pair`` are the two conditions that it compares."""
+
+    results: Results
+    column: tuple[str, str]
+    pair: str
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The value of each system."""
+        rows = self.results.rows
+        return {row["system"]: row["value"] for row in rows if (row["condition"], row["measure"]) == self.column}
+
+    @property
+    def ranked(self) -> list[str]:
+        """The systems, the best first."""
+        lower = lower_is_better(self.column[1], self.results.lower_is_better)
+        return sorted(self.values, key=lambda system: self.values[system], reverse=not lower)
+
+    def headline(self, baseline: str, compared: AgainstBaseline | None) -> str:
+        """Return which system is best, how far it is from the baseline, and whether that is sure."""
+        measure, values, ranked = self.column[1], self.values, self.ranked
+        text = signed if ">" in self.column[0] and is_compared_with_zero(measure) else format_value
+        texts = {system: text(measure, value).replace("-", MINUS) for system, value in values.items()}
+        best = [system for system in ranked if texts[system] == texts[ranked[0]]]
+        figure = f"{measure}{TIED}{texts[best[0]]}"
+        if len(ranked) == 1:
+            return f"{named(best)}{self._under}: {figure}."
+        names = f"{named(best)}, the baseline," if best == [baseline] else named(best)
+        if ">" in self.column[0]:
+            extreme = "lowest" if lower_is_better(measure, self.results.lower_is_better) else "highest"
+            claim = f"{names} {'has' if len(best) == 1 else 'have'} the {extreme} {measure}: {texts[best[0]]}"
+        else:
+            claim = f"{names} {'ranks' if len(best) == 1 else 'rank'} best{self._under}: {figure}"
+        others = [system for system in ranked if system not in best]
+        if baseline not in values or not others or (baseline in best and len(best) > 1):
+            return f"{claim}."
+        rival = others[0] if best == [baseline] else best[0]
+        rows = compared.rows if compared else []
+        named_so = (*self.column, rival)
+        row = next((row for row in rows if (row["condition"], row["measure"], row["system"]) == named_so), None)
+        if row is None or row["difference"] is None:
+            return f"{claim}."
+        figures = signed(measure, row["difference"]), _sure(row)
+        if best == [baseline]:
+            return f"{claim}; {named([rival])} is next: {''.join(figures)}."
+        return f"{claim}, {f' against {named([baseline])}'.join(figures)}."
+
+    @property
+    def _under(self) -> str:
+        condition = self.column[0]
+        if condition == "original":
+            return f" under the {'original ' if self.pair.startswith('original>') else ''}instruction"
+        if condition == "query":
+            return " by the query alone"
+        return f" under the {condition} instruction" if condition in CONDITIONS else f" under {condition}"
+
+
+def _sure(row: BaselineRow) -> str:
+    """Return whether a difference is significant, and whether its interval says the same."""
+    p_value, low, high = row["p_holm"], row["difference_low"] or 0.0, row["difference_high"] or 0.0
+    if p_value is None:
+        return ", not tested: they rescored other pools" if row["same_pool"] is False else ""
+    words = f"{'' if p_value < ALPHA else 'not '}significant (p{TIED}{p_text(p_value)})"
+    excludes = not low <= 0 <= high
+    doubt = f", although the interval {'excludes' if excludes else 'includes'} 0"
+    disagree = excludes != (p_value < ALPHA) and row["n"] >= FEWEST
+    return f", {words}{doubt if disagree else ''}"
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value with two digits, and three where it is small."""
+    return f"<{LEAST}" if p_value < LEAST else f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
+
+
+def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> str:
+    """Return a few words for the kind of a system; where rerankers rescored several pools, also for its own."""
+    known = dict(settings.systems.get(system, ()))
+    parts = {part for name in known for part in name.replace("[", ".").split(".")}
+    words = [text for name, text in KINDS.items() if name in parts][:1]
+    if known.get("system", "").startswith("bm25"):
+        words = ["BM25 with feedback" if "rm3" in known["system"] else "Lucene BM25"]
+    words += [value for name, value in known.items() if name.rpartition(".")[2] == "source"][:1]
+    if not words and system in dict(settings.folder).get("settings.made elsewhere", "").split(", "):
+        words = ["run made elsewhere"]
+    pools = {entry["pool"] for entry in entries if entry.get("pool")}
+    for entry in entries:
+        if entry["system"] == system and entry.get("pool") and len(pools) > 1:
+            words.append(
+                f"rescored {entry.get('documents')} documents of {named(entry.get('first_stages') or ['a pool'])}"
+            )
+    return "; ".join(words)
+
+
+def _counts(results: Results, column: tuple[str, str]) -> str:
+    """Return the number of topics, of documents where their store is here, and of systems."""
+    topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == column)
+    inputs = read_topics_file(results.path)
+    stored = inputs and existing_store(Path(os.path.normpath(results.path / inputs.store)), inputs.documents)
+    documents = [f"{stored.count:,} documents"] if stored else []
+    systems = len({row["system"] for row in results.rows})
+    return " · ".join([number_of(topics, "topic"), *documents, number_of(systems, "system")])
