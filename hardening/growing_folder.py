@@ -178,7 +178,10 @@ class GrowingFolder:
         self.commands += 1
         if bool(self.said.status) != fails or "Traceback" in self.said.err:
             self.problem(f"status {self.said.status}: {self.said.err[-400:]}")
-        self.check()
+        if fails:
+            self._check_kept()
+        else:
+            self.check()
         return self.said
 
     def _disturbed(self, work: Callable[[], int], cwd: str, write: int, after: Path) -> None:
@@ -259,7 +262,7 @@ class GrowingFolder:
         for digest, name in self._finished.items():
             if digest not in runs.values():
                 self.problem(f"{name}, a finished run, is lost")
-            elif digest not in noted:
+            elif digest not in noted and not self.unnoted:
                 self.problem(f"{name}, a finished run, has lost its note")
         if "killed" not in self._step:
             for name in sorted(name for name, digest in runs.items() if digest not in noted):
@@ -314,15 +317,14 @@ class GrowingFolder:
             self.problem(
                 f"heed report: {found}, in summary.json {systems}; status {printed.status} {printed.err[-300:]}"
             )
-        compared = self.compared()
-        if compared is None:
+        pools = {name: entry["pool"] for name, entry in entries.items() if entry.get("pool")}
+        if (compared := self.compared(*(("--baseline", next(iter(pools))) if len(pools) > 1 else ()))) is None:
             return
         found = list(dict.fromkeys(row["system"] for row in compared["rows"]))
         if found != systems:
             self.problem(f"heed compare: {found}, in summary.json {systems}")
-        pools = {name: entry["pool"] for name, entry in entries.items() if entry.get("pool")}
-        if len(pools) > 1 and (marked := self.compared("--baseline", next(iter(pools)))):
-            self._check_marks(pools, marked)
+        if len(pools) > 1:
+            self._check_marks(pools, compared)
 
     def _check_marks(self, pools: Mapping[str, str], marked: Mapping[str, Any]) -> None:
         """A reranker over another pool than the baseline's is marked, and not tested; one over the same is tested."""
