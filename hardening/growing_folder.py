@@ -77,10 +77,15 @@ class Stops:
 
     def score(self, query, documents):
         import os
+        import time
         from pathlib import Path
 
-        if Path("stop").exists() and query.condition == "original" and query.qid == "03":
-            os.kill(os.getpid(), 9)
+        if query.condition == "original" and query.qid == "03":
+            if Path("stop").exists():
+                os.kill(os.getpid(), 9)
+            Path("third").touch()
+            while Path("wait").exists():
+                time.sleep(0.05)
         with Path("scored").open("a") as stream:
             stream.write(f"{query.condition} {query.qid}\\n")
         return [len(document.text) for document in documents]
@@ -206,6 +211,10 @@ class GrowingFolder:
                     f"{name} {'differs' if name in expected.keys() & found.keys() else 'is missing or too much'}"
                 )
         self._step = step
+
+    def begin(self, *command: str) -> "_Process":
+        """Begin a command; whoever began it calls ``end`` of what is returned."""
+        return _Process(self, functools.partial(_command, command), number=1)
 
     def at_once(self, *commands: Sequence[str]) -> None:
         """Run several commands at once; one that was refused because another one writes is run again afterwards."""

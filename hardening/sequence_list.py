@@ -1,6 +1,7 @@
 """Sequences of commands in one folder of results, each with what must be true after them."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -237,6 +238,42 @@ def stopped_in_the_middle(place: GrowingFolder) -> None:
         place.problem(f"topics were scored twice: {scored}")
 
 
+def read_while_another_works(place: GrowingFolder) -> None:
+    """Report and comparison of a folder in which a reranker is at work for hours: of what was measured before."""
+    place.own(*OVER)
+    place.write("wait", "")
+    works = place.begin(*OWN, *BM25, "--reranker", "own:Stops")
+    while not (place.work / "third").exists():
+        time.sleep(0.05)
+    for command in (("report", str(RESULTS)), ("compare", str(RESULTS), "--baseline", "bm25")):
+        said = place.quietly(*command)
+        if said.status or "over" not in said.out:
+            place.problem(f"heed {command[0]} while a reranker works: status {said.status}, {said.err[-300:]}")
+    (place.work / "wait").unlink()
+    said = works.end()
+    if said.status:
+        place.problem(f"status {said.status}: {said.err[-300:]}")
+    place.check()
+    place.expect("bm25 over stops")
+
+
+def one_run_reranked(place: GrowingFolder) -> None:
+    """``heed rerank`` writes into the folder of results, twice by one name: the first file is not lost."""
+    options = ("--topics", "topics.jsonl", "--docs", "docs.jsonl", "--name", "own", "--condition", "original")
+    place.own(*NONE)
+    for depth in (TEN, TWENTY):
+        rerank = (
+            "rerank",
+            str(RESULTS / "bm25.original.run"),
+            *options,
+            *OVER,
+            depth[0].replace("rerank-", ""),
+            depth[1],
+        )
+        place.run(*rerank, "--out", str(RESULTS / "over.original.run"))
+    place.own(*OVER, *TEN)
+
+
 def no_config(place: GrowingFolder) -> None:
     """A class without a config: its runs are made anew; the same bytes are not moved, others are."""
     place.edit("own.py", 'name = "over"\n    config = {"version": 1}', 'name = "over"')
@@ -270,7 +307,15 @@ SEQUENCES: tuple[Steps, ...] = (
     *(another_depth, a_day_later, first_stage_alone, another_condition, a_condition_of_two_pools, edited_code),
     *(edited_retriever, same_bytes, two_at_once, other_documents, other_topics, other_judgements),
     *(deleted_and_moved_back, moved_back_without_notes, a_run_of_another_tool, a_second_person, from_python, a_program),
-    *(two_names, stopped_in_the_middle, no_config, three_moves, one_command_alone),
+    *(
+        two_names,
+        stopped_in_the_middle,
+        read_while_another_works,
+        one_run_reranked,
+        no_config,
+        three_moves,
+        one_command_alone,
+    ),
 )
 
 
