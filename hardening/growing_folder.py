@@ -183,7 +183,7 @@ class GrowingFolder:
         self.commands += 1
         if bool(self.said.status) != fails or "Traceback" in self.said.err:
             self.problem(f"status {self.said.status}: {self.said.err[-400:]}")
-        if fails:
+        if fails or self._step.startswith("rerank "):  # nothing was measured
             self._check_kept()
         else:
             self.check()
@@ -320,20 +320,19 @@ class GrowingFolder:
         checked = self.quietly("check", *runs, "--topics", "topics.jsonl")
         if checked.status:
             self.problem(f"heed check: {checked.out[-300:]}{checked.err[-300:]}")
+        pools = {name: entry["pool"] for name, entry in entries.items() if entry.get("pool")}
+        if compared := self.compared(*(("--baseline", next(iter(pools))) if len(pools) > 1 else ())):
+            found = list(dict.fromkeys(row["system"] for row in compared["rows"]))
+            if found != systems:
+                self.problem(f"heed compare: {found}, in summary.json {systems}")
+            if len(pools) > 1:
+                self._check_marks(pools, compared)
         printed = self.quietly("report", str(RESULTS), "--format", "csv")
         found = list(dict.fromkeys(row["system"] for row in csv.DictReader(io.StringIO(printed.out))))
         if printed.status or found != systems:
             self.problem(
                 f"heed report: {found}, in summary.json {systems}; status {printed.status} {printed.err[-300:]}"
             )
-        pools = {name: entry["pool"] for name, entry in entries.items() if entry.get("pool")}
-        if (compared := self.compared(*(("--baseline", next(iter(pools))) if len(pools) > 1 else ()))) is None:
-            return
-        found = list(dict.fromkeys(row["system"] for row in compared["rows"]))
-        if found != systems:
-            self.problem(f"heed compare: {found}, in summary.json {systems}")
-        if len(pools) > 1:
-            self._check_marks(pools, compared)
 
     def _check_marks(self, pools: Mapping[str, str], marked: Mapping[str, Any]) -> None:
         """A reranker over another pool than the baseline's is marked, and not tested; one over the same is tested."""

@@ -272,6 +272,7 @@ def one_run_reranked(place: GrowingFolder) -> None:
         )
         place.run(*rerank, "--out", str(RESULTS / "over.original.run"))
     place.own(*OVER, *TEN)
+    place.expect("bm25 over", earlier="over")
 
 
 def no_config(place: GrowingFolder) -> None:
@@ -326,13 +327,13 @@ def _figures(place: GrowingFolder, system: str) -> list[tuple[str, str, float]]:
 
 def _expect_commands(place: GrowingFolder, systems: str) -> None:
     """The report and the comparison are of ``systems``, though the last command that measured had others."""
+    compared = place.compared()
+    if compared and (found := {row["system"] for row in compared["rows"]}) != set(systems.split()):
+        place.problem(f"heed compare of the files has {sorted(found)}, expected {systems}")
     printed = place.quietly("report", str(RESULTS), "--format", "csv")
     found = {line.split(",")[2] for line in printed.out.splitlines()[1:]}
     if printed.status or found != set(systems.split()):
         place.problem(f"heed report of the files has {sorted(found)}, expected {systems}; {printed.err[-200:]}")
-    compared = place.compared()
-    if compared and (found := {row["system"] for row in compared["rows"]}) != set(systems.split()):
-        place.problem(f"heed compare of the files has {sorted(found)}, expected {systems}")
 
 
 def _run(place: GrowingFolder, key: Callable[[str], str]) -> str:
