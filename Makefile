@@ -82,9 +82,10 @@ sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, with the licenc
 	$(BIN)/cyclonedx-py environment --output-reproducible --gather-license-texts --short-PURLs \
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
 
-harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; peers
+harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; sequences; peers
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m disturbance
 	$(BIN)/python -m hardening.faults --quick
+	$(BIN)/python -m hardening.sequences
 	$(BIN)/python -m hardening.load --judgements 1000 --think 0
 	$(BIN)/python -m hardening.fuzz --seconds 30
 	$(BIN)/python -m hardening.models --seconds 45

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from conftest import ROOT, call, stranger
 
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("index", "is-mine-better"))]
+PAGES += sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 BLOCK = re.compile(r'^```(console|python title="([\w./-]+)")\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 # every indented line is a command; in a sentence these are, when they have arguments
