@@ -1,5 +1,6 @@
 """``manifest.yml`` beside the runs: ir_metadata 0.1 fields (never inside a run: most readers reject ``#``)."""
 
+import json
 import os
 import platform
 from collections.abc import Sequence
@@ -59,7 +60,8 @@ def write_manifest(path: Path, manifest: Recipe) -> None:
     """Write what :func:`manifest` returned."""
     import yaml
 
-    text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
+    plain = json.loads(json.dumps(manifest))  # as notes have it: without parts that are one object in memory
+    text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
     write_bytes(path, text.encode())
 
 

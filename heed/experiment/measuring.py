@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from heed.experiment.ledger import Ledger, runs_in, settle
+from heed.experiment.ledger import Ledger, runs_in, settle, warn_of_mixtures
 from heed.experiment.manifest import of_systems, write_manifest
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
@@ -50,6 +50,7 @@ def results_of(
         warn(warning)
     earlier, used = read_note(folder / VALUES), dict[str, PerTopic]()
     with timed("measures"), gathering([]) as warnings:
+        warn_of_mixtures(systems)
         moved = shifts(runs, judging, topics)
         remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
         details = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]

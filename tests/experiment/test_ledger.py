@@ -220,6 +220,15 @@ def test_files_are_the_truth(tmp_path: Path) -> None:
     assert content(tmp_path) == of_both
 
 
+def test_runs_of_one_name_that_were_made_in_different_ways_are_warned_of(tmp_path: Path) -> None:
+    evaluate(tmp_path, Words(), Over(), conditions=["original", "changed"])
+    evaluate(tmp_path, Words(), Over(2.0), conditions=["original", "changed"])
+    (tmp_path / DRINKS / "earlier/1/over.changed.run").rename(tmp_path / DRINKS / "over.changed.run")
+    refresh(tmp_path / DRINKS)
+    warning = "over: its runs original and changed were made in different ways: weight was 2.0 and is now 1.0"
+    assert warning in read_tree(tmp_path / DRINKS)[0].warnings
+
+
 def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
     """Measured again by its own files, all is as the experiment wrote it."""
     of = collection()
