@@ -13,7 +13,7 @@ from heed.published.standings import by_column, times_100
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Links, Series
 from heed.report.charts.rendering import Chart
-from heed.report.charts.scatter import Point, Value, exact
+from heed.report.charts.scatter import Point, Value
 from heed.report.charts.vega_lite import Spec
 from heed.report.page_links import page_link
 from heed.report.results import Results
@@ -173,12 +173,12 @@ def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tupl
     """Return the systems with figures of both columns, condition and measure; the ``chosen`` ones with intervals."""
     values: dict[str, dict[tuple[str, str], Value]] = {}
     for row in results.rows:
-        values.setdefault(row["system"], {})[row["condition"], row["measure"]] = exact(100 * row["value"])
+        values.setdefault(row["system"], {})[row["condition"], row["measure"]] = (100 * row["value"],) * 3
     for detail in results.details:
         column, by_topic = (detail["condition"], detail["measure"]), [*detail["per_topic"].values()]
         if column in (x, y) and detail["system"] in chosen and by_topic:
             low, high = interval(by_topic)
-            values[detail["system"]][column] = Value(100 * detail["value"], 100 * low, 100 * high)
+            values[detail["system"]][column] = 100 * detail["value"], 100 * low, 100 * high
     return [Point(system, of_system[x], of_system[y]) for system, of_system in values.items() if {x, y} <= {*of_system}]
 
 
@@ -186,7 +186,7 @@ def _published(results: Results, *axes: tuple[str, str]) -> list[Point]:
     """Return the systems of papers that have figures of both columns, condition and measure."""
     columns = by_column(results.collection, results.subset)
     x, y = (columns.get((condition, measure.lower()), {}) for condition, measure in axes)
-    return [Point(name, exact(times_100(x[name])), exact(times_100(y[name]))) for name in x if name in y]
+    return [Point(name, (times_100(x[name]),) * 3, (times_100(y[name]),) * 3) for name in x if name in y]
 
 
 def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:

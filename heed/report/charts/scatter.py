@@ -11,21 +11,7 @@ CUT = 0.5  # an axis does not begin at 0 where all values are above this share o
 SPAN = 10  # of an axis, at least
 
 
-class Value(NamedTuple):
-    """A figure ×100 and the ends of its 95% interval: the figure itself where there is none."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        """Return the figure, with its interval if it has one."""
-        return f"{self.mean:z.1f}" + (f" [{self.low:z.1f}, {self.high:z.1f}]" if self.low < self.high else "")
-
-
-def exact(mean: float) -> Value:
-    """Return a figure without an interval."""
-    return Value(mean, mean, mean)
+Value = tuple[float, float, float]  # a figure ×100 and the ends of its 95% interval: itself where there is none
 
 
 class Point(NamedTuple):
@@ -48,10 +34,8 @@ def scatter(
     x, y = _axis(titles[0], [point.x for point in everyone]), _axis(titles[1], [point.y for point in everyone])
     axes = {"x": number("x", **x), "y": number("y", **y)}
     theirs = [_dot("published system", point, titles) for point in published]
-    chosen, rest = (
-        [_dot("system", point, titles) | _link(point, folder, named) for point in points if is_named(point.system)]
-        for is_named in (named.__contains__, lambda system: system not in named)
-    )
+    ours = [_dot("system", point, titles) | _link(point, folder, named) for point in points]
+    chosen = [dot for dot, point in zip(ours, points, strict=True) if point.system in named]
     colours, shapes = marks([point.system for point in points if point.system in named])
     channels = linked() if len(points) > 1 else {"description": {"field": "says"}}
     style = {"type": "point", "filled": True, "opacity": 0.9}
@@ -59,7 +43,7 @@ def scatter(
     layers = [
         *([level(0, opacity=0.5)] if y["scale"]["domain"][0] <= 0 else []),
         layer(theirs, style | {"size": 28, "color": GREY}, axes | {"description": {"field": "says"}}),
-        layer(rest, style | {"size": 36, "color": BLUE}, axes | channels),
+        layer([dot for dot in ours if dot not in chosen], style | {"size": 36, "color": BLUE}, axes | channels),
         layer(chosen, interval, axes | colours | {"x": number("left", **x), "x2": {"field": "right"}}),
         layer(chosen, interval, axes | colours | {"y": number("low", **y), "y2": {"field": "high"}}),
         layer(chosen, style | {"size": 70}, axes | colours | shapes | channels),
@@ -68,10 +52,15 @@ def scatter(
 
 
 def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
-    x, y = point.x, point.y
-    values = {"x": x.mean, "left": x.low, "right": x.high, "y": y.mean, "low": y.low, "high": y.high}
-    text = says((kind, point.system), *zip(titles, (str(x), str(y)), strict=True))
-    return values | {"name": short(point.system, 30)} | text
+    (x, left, right), (y, low, high) = point.x, point.y
+    text = says((kind, point.system), *zip(titles, map(_text, (point.x, point.y)), strict=True))
+    bounds = {"x": x, "left": left, "right": right, "y": y, "low": low, "high": high}
+    return bounds | {"name": short(point.system, 30)} | text
+
+
+def _text(value: Value) -> str:
+    figure, low, high = value
+    return f"{figure:z.1f}" + (f" [{low:z.1f}, {high:z.1f}]" if low < high else "")
 
 
 def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:
@@ -81,7 +70,7 @@ def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:
 
 def _axis(title: str, values: Sequence[Value]) -> Spec:
     """Return an axis with 0 on it, unless that would leave most of it empty, which its title says."""
-    low, high = min(value.low for value in values), max(value.high for value in values)
+    low, high = min(low for _, low, _ in values), max(high for _, _, high in values)
     room = 0.08 * (high - low)
     start, end = min(low - room, 0) if low < 0 else 0, max(high + room, 0)
     if low > CUT * high > 0 and high - low < CUT * high:
