@@ -111,7 +111,7 @@ def _wilcoxon(columns: Array) -> Array:
 
 
 def _wilcoxon_normal(moved: Array) -> float:
-    """Return the p-value by the normal distribution, with the variance of tied ranks, as SciPy has it of many topics."""
+    """Return the p-value by the normal distribution, with the variance of tied ranks, as SciPy of many topics."""
     from scipy.special import ndtr  # scipy.stats takes half a second to import
 
     count = len(moved)
