@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heed.measures import significance
-from heed.measures.significance import fisher, holm, interval, wilcoxon
+from heed.measures.significance import fisher, holm, interval, p_values, wilcoxon
 
 
 def test_fishers_test_by_counting_all_sign_flips() -> None:
@@ -57,3 +57,15 @@ def test_an_interval_holds_the_mean_and_shrinks_with_topics() -> None:
     assert many.high - many.low == pytest.approx(2 * 0.049, rel=0.05)
     assert interval([0.25]) == (0.25, 0.25)
     assert interval([0.1, 0.9]) == interval([0.1, 0.9])
+
+
+def test_wilcoxon_of_many_topics_is_scipys() -> None:
+    from scipy.stats import wilcoxon as scipy_wilcoxon
+
+    generator = np.random.default_rng(0)
+    for count in (51, 60, 267):
+        for decimals in (1, 2, 17):  # with many ties and zeros, with few, with none
+            sample = np.round(generator.normal(0.05, 0.3, count), decimals)
+            [p_value] = p_values("wilcoxon", [sample.tolist()])
+            assert p_value == pytest.approx(scipy_wilcoxon(sample).pvalue, rel=1e-9)
+    assert p_values("wilcoxon", [[0.0] * 60]) == [1.0]
