@@ -267,7 +267,7 @@ def test_charts_are_drawn_when_they_come_near_in_the_colours_of_the_page(opened:
     plane.locator("a").nth(1).hover()
     system, effectiveness, following = opened.inner_text("#tip").split("\n")
     assert system == "system: lsa"
-    figure = r"-?\d+\.\d \[-?\d+\.\d, -?\d+\.\d\]"
+    figure = r"−?\d+\.\d \[−?\d+\.\d, −?\d+\.\d\]"
     assert re.fullmatch(f"nDCG@20 of original, ×100: {figure}", effectiveness)
     assert re.fullmatch(f"selectivity of original>changed, ×100: {figure}", following)
     plane.locator("a").nth(1).click()
@@ -294,7 +294,7 @@ def test_marks_of_charts_are_links_for_the_pointer_and_for_keys(opened: "Page") 
     opened.keyboard.press("ArrowRight")
     system, topic, value = opened.inner_text("#tip").split("\n")
     assert (system, topic) == ("system: bm25", f"topic: {names[1]}")
-    assert re.fullmatch(r"selectivity of original>changed, ×100: -?\d+\.\d", value)
+    assert re.fullmatch(r"selectivity of original>changed, ×100: −?\d+\.\d", value)
     opened.keyboard.press("Enter")
     opened.wait_for_url(f"**#/fas/topic/{names[1]}?system=bm25")
     opened.wait_for_selector("#explorer main")

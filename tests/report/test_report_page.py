@@ -140,12 +140,15 @@ def test_the_bars_show_the_mean_of_the_summary_and_its_interval(sample: Path, sa
     details = json.loads((sample / "fas/per_topic.json").read_text())["rows"]
     for one in (each for each in details if each["measure"] == "selectivity"):
         low, high = interval(list(one["per_topic"].values()))
-        mean, low, high = (format_value("selectivity", value) for value in (one["value"], low, high))
+        mean, low, high = (
+            format_value("selectivity", value).replace("-", "\N{MINUS SIGN}") for value in (one["value"], low, high)
+        )
         spec = specs[f"fas.topics.selectivity.{one['system']}.original-changed"]
         assert spec["title"]["subtitle"] == f"mean {mean}, 95% interval [{low}, {high}]"
         qid, value = next(iter(sorted(one["per_topic"].items())))
-        bar = f"system: {one['system']}\ntopic: {qid}\nselectivity of original>changed, ×100: {100 * value:z.1f}"
-        assert marks_of(spec)[0]["says"] == bar
+        *bar, figure = marks_of(spec)[0]["says"].split("\n")
+        assert bar == [f"system: {one['system']}", f"topic: {qid}"]
+        assert figure == f"selectivity of original>changed, ×100: {100 * value:z.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def test_vega_is_the_file_whose_digest_and_licences_are_beside_it() -> None:

@@ -3,7 +3,20 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, says, short
+from heed.report.charts.vega_lite import (
+    BLUE,
+    GREY,
+    Spec,
+    chart,
+    layer,
+    level,
+    linked,
+    marks,
+    number,
+    printed,
+    says,
+    short,
+)
 from heed.report.page_links import systems_link
 
 SIZE = (400, 300)  # pixels
@@ -53,14 +66,9 @@ def scatter(
 
 def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
     (x, left, right), (y, low, high) = point.x, point.y
-    text = says((kind, point.system), *zip(titles, map(_text, (point.x, point.y)), strict=True))
+    text = says((kind, point.system), *zip(titles, (printed(*point.x), printed(*point.y)), strict=True))
     bounds = {"x": x, "left": left, "right": right, "y": y, "low": low, "high": high}
     return bounds | {"name": short(point.system, 30)} | text
-
-
-def _text(value: Value) -> str:
-    figure, low, high = value
-    return f"{figure:z.1f}" + (f" [{low:z.1f}, {high:z.1f}]" if low < high else "")
 
 
 def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:

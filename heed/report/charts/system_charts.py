@@ -21,6 +21,7 @@ from heed.report.charts.vega_lite import (
     listed,
     note,
     number,
+    printed,
     says,
     short,
 )
@@ -107,7 +108,7 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
             "x": qid,
             "y": by_topic[qid],
             "to": topic_link(folder, qid, detail["system"]),
-            **says(("system", detail["system"]), ("topic", qid), (_title(detail), f"{by_topic[qid]:z.1f}")),
+            **says(("system", detail["system"]), ("topic", qid), (_title(detail), printed(by_topic[qid]))),
         }
         for qid in shown
     ]
@@ -125,7 +126,7 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
         "color": {"condition": {"test": "datum.y > 0", "value": BLUE}, "value": RED},
     }
     interval_of_mean = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
-    around = f"{average:z.1f}, 95% interval [{low:z.1f}, {high:z.1f}]"
+    around = printed(average, low, high).replace(" [", ", 95% interval [")
     band = {"type": "rect", "color": TEXT, "opacity": 0.16, "description": f"mean: {around}"}
     layers = [
         layer([{"low": low, "high": high}], band, interval_of_mean),

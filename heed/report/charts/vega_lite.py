@@ -64,6 +64,12 @@ def linked() -> Spec:
     return {"description": {"field": "says"}, "href": {"field": "to"}}
 
 
+def printed(figure: float, low: float = 0, high: float = 0) -> str:
+    """Return a figure ×100 as text, with its interval from ``low`` to ``high`` where it has one."""
+    text = f"{figure:z.1f}" + (f" [{low:z.1f}, {high:z.1f}]" if low < high else "")
+    return text.replace("-", "−")
+
+
 def says(*values: tuple[str, str]) -> Spec:
     """Return a mark's description: a line for each of the ``values``, behind its name."""
     return {"says": "\n".join(f"{name}: {value}" for name, value in values)}
