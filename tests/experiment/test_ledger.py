@@ -19,7 +19,6 @@ from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
 from pipelines import compare
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
 WORDS, TWICE, OVER = ([f"{name}.{condition}" for condition in CONDITIONS] for name in ("words", "twice", "over"))
