@@ -1,11 +1,15 @@
 """Packages beside Heed: which of its extras they belong to and how they are installed, and objects of users' own."""
 
+import ast
+import hashlib
+import inspect
 import re
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeGuard
 
 from heed.errors import UsageError, in_one_line
 
@@ -62,6 +66,53 @@ def named_object(name: str) -> Any:
             raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")
         value = getattr(value, part)
     return value
+
+
+_digests: dict[tuple[int, ...], tuple[str | None, list[Any]]] = {}  # what was digested is held: its id is not reused
+
+
+def source_digest(*parts: Any) -> str | None:
+    """Return a digest of the source of the modules that define ``parts``, the user's classes and functions.
+
+    It is one of their syntax trees, without docstrings and the block ``if __name__ == "__main__"``; modules that these
+    import are not covered. None where a part has no source: in a notebook's cell, at the prompt, in a compiled module,
+    and where a function was edited after its import. Code that goes on running after an edit keeps its digest.
+    """
+    parts = tuple(inspect.unwrap(part.func if isinstance(part, partial) else part) for part in parts)
+    known = [part if isinstance(part, type) or hasattr(part, "__code__") else type(part) for part in parts]
+    running = [getattr(part, "__code__", part) for part in known]
+    key = tuple(map(id, running))
+    if key not in _digests:
+        try:
+            sources = {part.__module__: inspect.getsource(sys.modules[part.__module__]) for part in known}
+            has_all = all(_has(sources[part.__module__], code) for part, code in zip(known, running, strict=True))
+            text = "\f".join(_plain(ast.parse(sources[module])) for module in sorted(sources))
+            _digests[key] = hashlib.sha256(text.encode()).hexdigest() if has_all else None, running
+        except (OSError, TypeError, KeyError, ValueError, SyntaxError, RecursionError):
+            _digests[key] = None, running
+    return _digests[key][0]
+
+
+def _has(source: str, code: Any) -> bool:
+    """Return whether ``code`` is a class, which is not looked for, or of a function as ``source`` has it."""
+    codes = [compile(source, "", "exec", dont_inherit=True)]
+    for each in codes:  # grows by the functions inside
+        codes += filter(inspect.iscode, each.co_consts)
+    return isinstance(code, type) or code in codes
+
+
+def _plain(tree: ast.Module) -> str:
+    """Return a module as text, without comments, docstrings and the block of a script's start."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = node.body[ast.get_docstring(node, clean=False) is not None :]
+    tree.body = [part for node in tree.body for part in (node.orelse if _is_start(node) else [node])]
+    return ast.unparse(tree)
+
+
+def _is_start(node: ast.stmt) -> TypeGuard[ast.If]:
+    tests = ("__name__ == '__main__'", "'__main__' == __name__")
+    return isinstance(node, ast.If) and ast.unparse(node.test) in tests
 
 
 def _extra_of(package: str) -> str | None:

@@ -189,7 +189,7 @@ def closed(system: object) -> Iterator[None]:
 class Retriever(Protocol):
     """Finds documents for queries.
 
-    Optional: ``config``, JSON data that decides its runs (with it they are reused and survive a kill);
+    Optional: ``config``, JSON data that decides its runs beside its code (with it they are reused and survive a kill);
     ``load()``, called before searching so that it can be timed alone; ``close()``, called after its last run.
     """
 

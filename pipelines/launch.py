@@ -95,7 +95,8 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
     """Return the runs of all systems; errors in any of their names or files come before the first search."""
     published, maxp = _published(options, experiment.collection), maxp_of(options)
     external = external_runs(options, experiment)
-    retrievers = [experiment.retriever(name) for name in retriever_names(options, experiment.collection)]
+    searching = retriever_names(options, experiment.collection)
+    retrievers = [experiment.retriever(name) for name in searching]
     if options.index and not any(isinstance(retriever, Bm25) for retriever in retrievers):
         raise UsageError("--index: none of the retrievers searches it; name bm25, bm25+rm3 or bm25+rocchio")
     if options.vectors and not any(
@@ -103,8 +104,12 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
     ):
         raise UsageError("--vectors: none of the retrievers searches them; name the bi-encoder that made them")
     by_default = ["polarity"] if retrievers or published else []  # without either there is no pool to rescore
-    rerankers = [experiment.reranker(name) for name in names_of(options.reranker, by_default)]
-    refuse_twins([*(retriever.name for retriever in retrievers), *(reranker.name for reranker in rerankers), *external])
+    rescoring = names_of(options.reranker, by_default)
+    rerankers = [experiment.reranker(name) for name in rescoring]
+    written = [*(f"--retriever {name}" for name in searching), *(f"--reranker {name}" for name in rescoring)]
+    written += (f"--run {name}=FILE" for name in external)
+    names = [*(retriever.name for retriever in retrievers), *(reranker.name for reranker in rerankers), *external]
+    refuse_twins(names, written)
     if rerankers and not (retrievers or published):
         raise UsageError("--retriever none: rerankers have no pool; name a retriever, or use --pool published")
     if not (retrievers or rerankers or external):

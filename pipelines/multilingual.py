@@ -12,6 +12,7 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.measures.registry import needs_subtopics
 from heed.progress import log
+from heed.systems.by_name import refuse_twins, split_name
 from pipelines.launch import (
     experiment_of,
     external_runs,
@@ -37,8 +38,7 @@ def launch_multilingual(options: argparse.Namespace, collection: Collection) -> 
     whole = experiment_of(options, collection)
     with whole:  # what may be wrong with the whole is known before anything is searched
         external = external_runs(options, whole)
-        for name in rerankers:
-            whole.reranker(name)
+        refuse_twins([whole.reranker(name).name for name in rerankers], [f"--reranker {name}" for name in rerankers])
         log.info(f"{len(collection.parts)} languages, {whole.documents.count} documents")
     of_parts = _options_of_parts(options, by, retrievers)
     parts = collection.parts if retrievers else {}
@@ -62,7 +62,7 @@ def _contradictions(options: argparse.Namespace, retrievers: Sequence[str], rera
         yield "--merge reranker: one query for documents in all languages; give --query-lang eng"
     if options.merge == RERANKER and not rerankers:
         yield "--merge reranker: name a reranker of documents in all languages (--reranker NAME)"
-    of_words = [name for name in rerankers if name.partition("+")[0] in ("rank_bm25", "polarity")]
+    of_words = [name for name in rerankers if split_name(name)[1].partition("+")[0] in ("rank_bm25", "polarity")]
     if options.docs_lang != "eng":
         yield from (
             f"--merge reranker --reranker {name}: compares words, and the documents' are of several languages; choose "

@@ -34,7 +34,7 @@ from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
-from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
+from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of, config_of
 from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
@@ -254,7 +254,8 @@ class Experiment:
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
-            if reranker.name.startswith(("polarity", "decompose:")):  # they read instructions by cues
+            by_cues = "'cues':" in str(config_of(reranker))  # also of one that the user named
+            if by_cues or reranker.name.startswith(("polarity", "decompose:")):
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             return self._runs_of(reranker, lambda path, queries: rescore_to_file(path, reranker, queries, documents))
 
@@ -296,7 +297,10 @@ class Experiment:
         settings that it left in the folder are moved to ``earlier/`` in it. Raises :class:`UsageError` for a measure
         that is unknown or that the judgements do not allow.
         """
-        systems = [systems] if isinstance(systems, SystemRuns) else systems
+        systems = [systems] if isinstance(systems, SystemRuns | str) else systems
+        expected = "expected runs, as retrieve and rerank return them"
+        wrong = (each for each in systems if not isinstance(each, SystemRuns))
+        fail((f"evaluate: found {each!r:.60}, {expected}" for each in wrong), UsageError)
         refuse_twins([system.name for system in systems])
         judging, folder = self.collection.judging.also(measures), self.folder
         with self._working():

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from heed.errors import UsageError
-from heed.extras import OBJECT, named_object
+from heed.extras import OBJECT, named_object, source_digest
 from heed.measures.definition import Measure
 from heed.measures.ir_measures_programs import knows
 from heed.measures.per_topic import PerTopic
@@ -25,9 +25,9 @@ def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> 
 
     The function is one of a run, ``(run, qrels) -> {qid: value}``, or of a pair of runs, ``(base, new, qrels,
     new_qrels) -> {qid: value}``, all under the new run's qids; a topic without a value is left out. ``config`` is JSON
-    data that says what decides the values beside runs and judgements, such as a version: with it, results are used
-    again as long as it is the same, without it they are computed anew each time. Raises :class:`UsageError` for a name
-    that exists already, or that no table can have, and for other arguments.
+    data that says what decides the values beside runs, judgements and the function's source: with it, results are used
+    again as long as both are the same (see :func:`heed.extras.source_digest`), without it they are computed anew each
+    time. Raises :class:`UsageError` for a name that exists already, or that no table can have, and for other arguments.
     """
     return partial(_declared, name=name, lower_is_better=lower_is_better, config=config)
 
@@ -70,7 +70,7 @@ def _declared(function: Function, name: Any, lower_is_better: bool, config: Any)
         json.dumps(config)
     except (TypeError, ValueError) as error:
         raise UsageError(f"measure {name}: its config is no JSON data ({error}); use texts, numbers, lists") from error
-    of_pair = count == 4
+    digest, of_pair = source_digest(function), count == 4
     return Measure(
         name=name,
         function=function,
@@ -78,7 +78,7 @@ def _declared(function: Function, name: Any, lower_is_better: bool, config: Any)
         takes=attrgetter("base", "new", "qrels", "new_qrels") if of_pair else None,
         lower_is_better=bool(lower_is_better),
         is_own=True,
-        config=config,
+        config=None if config is None or digest is None else [config, digest],
     )
 
 

@@ -16,7 +16,7 @@ from heed.files import digest, digest_json, write_bytes
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import Vectors, embedded, encoded, recipe_of, write_matrix
+from heed.retrieval.dense.vectors import Vectors, embedded, encoded, folder_of, recipe_of, write_matrix
 from heed.reuse import Note, note_of, read_note, write_note
 from heed.types import Document, Encoder, Matrix, close, config_of
 
@@ -95,7 +95,7 @@ class DocumentVectors:
     def _index(self) -> Vectors | None:
         if self._corpus is None:
             return None
-        folder = self._corpus.folder / self._encoder.name / "vectors"
+        folder = folder_of(self._corpus.folder, self._encoder, self._encoder.name) / "vectors"
         vectors = embedded(folder, self._corpus.documents, self._encoder)
         if vectors:
             log.info(f"{folder}: vectors of documents are read from here")

@@ -18,8 +18,8 @@ from heed.models.registry.entries import Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
 from heed.reranking.rescore import score_alone
 from heed.reranking.similarity import Similarity
-from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS
-from heed.systems.programs import Program, program_named
+from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS, renamed, split_name
+from heed.systems.programs import COMMAND, Program
 from heed.systems.registry_models import installed_model, model_without_documents
 from heed.systems.settings import Machine, machine_of
 from heed.systems.user_objects import OwnReranker, class_name, is_built_in, is_encoder, load_object, own_system
@@ -34,11 +34,17 @@ def model_alone(
     ``otherwise`` is the family of a model whose files do not tell it. Raises :class:`UsageError` for names that need an
     index, and as :meth:`heed.systems.by_name.Systems.reranker` does.
     """
-    program = program_named(system) if isinstance(system, str) else system
-    if isinstance(program, Program):
-        return OwnReranker(program, program.label)
+    if isinstance(system, Program):
+        return OwnReranker(system, system.label)
     if not isinstance(system, str):
         return system if is_built_in(system) else own_system(system, class_name(system))
+    name, source = split_name(system)
+    if source.startswith(COMMAND):
+        return model_alone(Program(source.removeprefix(COMMAND), name=name), registry, runtime)
+    return renamed(_model_named(source, registry, runtime, otherwise), name)
+
+
+def _model_named(system: str, registry: Registry, runtime: Runtime, otherwise: str) -> Reranker | Encoder:
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE)):
         raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
     if system.startswith(MTEB):

@@ -2,15 +2,18 @@
 
 A name is ``bm25`` and its variants, ``lsa``, ``polarity``, ``rank_bm25``, a model (an entry of the
 registry, a hub id, a path), ``mteb:NAME`` for a model by MTEB's code, ``decompose:ENCODER``, ``polarity+RERANKER``,
-``command:PROGRAM`` for a program, or ``package.module:Class`` for an object of the user's own.
+``command:PROGRAM`` for a program, or ``package.module:Class`` for an object of the user's own. ``NAME=SYSTEM`` gives
+any of them another name, for its runs; what it computes, vectors and answers of APIs are those of the system.
 """
 
 import os
-from collections.abc import Collection, Iterable
+import shlex
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT
@@ -37,10 +40,12 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
-from heed.systems.programs import Program, program_by_workers, program_named
+from heed.systems.programs import COMMAND, Program, program_by_workers
 from heed.systems.registry_models import family_of, installed_model, system_by_workers
 from heed.systems.settings import Machine, Search
 from heed.systems.user_objects import (
+    FILE_NAME,
+    RESERVED,
     OwnEncoder,
     OwnReranker,
     OwnRetriever,
@@ -55,6 +60,7 @@ from heed.workers.pool import WorkerPool
 RETRIEVERS = (*BM25_NAMES, "lsa")
 RERANKERS = ("polarity", "rank_bm25")
 DECOMPOSE, FUSED = "decompose:", "polarity+"
+S = TypeVar("S")
 
 
 @runtime_checkable
@@ -99,11 +105,15 @@ class Systems:
         """
         if not isinstance(system, str):
             return self._retriever_of_object(system)
+        name, source = split_name(system)
+        return renamed(self._retriever_named(source), name)
+
+    def _retriever_named(self, system: str) -> Retriever:
         if system == "lsa":
             return self._dense(None)
         if system in RETRIEVERS:
             return self._own_bm25 if system == "bm25" and not self._index else self._bm25(system, self._index)
-        if program_named(system):
+        if system.startswith(COMMAND):
             raise UsageError(f"{system}: a program reranks, it does not search; use it as --reranker")
         if (loaded := self._object_named(system)) is not None:
             return self._user_retriever(loaded, system)
@@ -116,6 +126,13 @@ class Systems:
         """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
         if not isinstance(system, str):
             return self._reranker_of_object(system)
+        name, source = split_name(system)
+        if source.startswith(COMMAND):
+            program = Program(source.removeprefix(COMMAND), name=name, config=self.machine.program_version)
+            return program_by_workers(program, self.pool)
+        return renamed(self._reranker_named(source), name)
+
+    def _reranker_named(self, system: str) -> Reranker:
         if system == "polarity":
             return self._polarity()
         if system == "rank_bm25":
@@ -125,8 +142,6 @@ class Systems:
             return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
         if system.startswith(DECOMPOSE):
             return Decompose(self.encoder(system.removeprefix(DECOMPOSE)), corpus=self.corpus)
-        if program := program_named(system, self.machine.program_version):
-            return program_by_workers(program, self.pool)
         if (loaded := self._object_named(system)) is not None:
             return self._user_reranker(loaded, system)
         if system in RETRIEVERS:
@@ -153,7 +168,7 @@ class Systems:
             with timed("passages"):
                 source = Passages(self.corpus.documents, docids, cut)
                 passages = open_store(folder / "documents", source)
-            reranker = reranker.over(Corpus(folder, passages, self.corpus.language))
+            reranker = renamed(reranker.over(Corpus(folder, passages, self.corpus.language)), reranker.name)
         return MaxP(reranker, cut)
 
     def _resolve(self, name: str, built_in: tuple[str, ...], otherwise: str) -> Model:
@@ -227,12 +242,46 @@ class Systems:
         return OwnRetriever(system, name, self.corpus.documents)
 
 
-def refuse_twins(names: Collection[str]) -> None:
-    """Raise :class:`UsageError` for systems of one name, whose runs would overwrite one another."""
-    listed = list(names)
-    twins = sorted({name for name in listed if listed.count(name) > 1})
-    problem = "named twice, one run would overwrite the other; name it once, and a program as NAME=command:…"
-    fail((f"system {name}: {problem}" for name in twins), UsageError)
+def split_name(system: str) -> tuple[str, str]:
+    """Return the name and the system of ``NAME=SYSTEM``; the name is empty where there is none.
+
+    A path that exists is a system, whatever is in it. Raises :class:`UsageError` for a name that no run file can have,
+    and for that of a system of Heed's which this is not.
+    """
+    name, _, named = system.partition("=")
+    if not named or system.startswith((COMMAND, DECOMPOSE, FUSED, MTEB)) or os.path.exists(system):  # noqa: PTH110 (any text)
+        return "", system
+    is_heeds = RESERVED.fullmatch(name) or name in RERANKERS
+    if not FILE_NAME.fullmatch(name) or (is_heeds and name != named):
+        raise UsageError(
+            f"{system}: no file or folder, and its name is {name!r}; in NAME=SYSTEM a name is of letters, digits and "
+            ". + @ : _ -, for its run files, and none of Heed's own systems"
+        )
+    return name, named
+
+
+def renamed(system: S, name: str) -> S:
+    """Return the same system under another name, or itself where ``name`` is empty."""
+    if name:
+        system = copy(system)  # some are shared
+        vars(system)["name"] = name
+    return system
+
+
+def refuse_twins(names: Sequence[str], written: Sequence[str] = ()) -> None:
+    """Raise :class:`UsageError` for systems of one name, whose runs would have the same files.
+
+    ``written`` is what the user wrote for each, such as ``models/e5``, or ``--reranker models/e5`` in a command.
+    """
+    problems = []
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        texts = [text for each, text in zip(names, written or names, strict=True) if each == name]
+        sources = [text.partition(" ")[2] if text.startswith("--") else text for text in texts]
+        listed = f" ({', '.join(sources)})" if written else ""
+        option, source = texts[-1].removesuffix(sources[-1]), sources[-1].removeprefix(f"{name}=")
+        form = shlex.quote(f"{name}-2={source if written else 'SYSTEM'}")
+        problems.append(f"system {name}: named twice{listed}; name one, as in {option}{form}")
+    fail(problems, UsageError)
 
 
 def manifest_entry(system: Any) -> Recipe:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -20,7 +19,6 @@ from heed.workers.pool import WorkerPool
 from heed.workers.tasks import plain_system
 
 COMMAND = "command:"
-NAMED = re.compile(rf"(?:([^=\s]*)=)?{COMMAND}(.*)", re.DOTALL)
 START, EACH = 600.0, 60.0  # seconds for an answer: to load a model, and for each document; a thousand have 17 hours
 
 
@@ -103,12 +101,6 @@ class Program:
         process, self._process = self._process, None
         if process and (problem := process.close()):
             log.warning(": ".join([self.name, problem, *process.remarks()[-1:]]))
-
-
-def program_named(system: str, version: str | None = None) -> Program | None:
-    """Return the program of ``command:…`` or ``NAME=command:…``, None for another name; ``version`` is its config."""
-    match = NAMED.fullmatch(system)
-    return Program(match[2], name=match[1] or "", config=version) if match else None
 
 
 def program_by_workers(program: Program, pool: WorkerPool) -> Reranker:

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -16,13 +16,16 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from heed.errors import HeedError, ModelError, UsageError, fail, in_one_line
-from heed.extras import named_object
+from heed.extras import named_object, source_digest
 from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
+from heed.progress import log
 from heed.ranking import top
 from heed.types import Config, Document, Encoder, Matrix, Query, Run, close, load
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
+METHODS = ("score", "search", "encode_documents", "encode_queries")
+CODE = "module's code"  # the key of its digest in a config
 RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|documents|passages")  # Heed's own runs and folders
 
 
@@ -50,6 +53,15 @@ class OwnSystem:
         self.made_by: Config = getattr(system, "made_by", None) or {"class": class_name(system)}
         if getattr(system, "config", None) is not None:
             self.config = _json(system.config, label)
+            if not type(system).__module__.startswith("heed."):
+                self._add_code(filter(callable, (getattr(system, method, None) for method in METHODS)))
+
+    def _add_code(self, methods: Iterable[Any]) -> None:
+        """Add the digest of the system's source to its config; without one it has none, as a change cannot be seen."""
+        self.config[CODE] = source_digest(type(self._system), *methods)
+        if self.config[CODE] is None:
+            log.info(f"{self.name}: the source of its code cannot be read, so its runs are made anew each time")
+            del self.config
 
     def load(self) -> None:
         """Call ``load()`` of the system, if it has one, before the first use and after :meth:`close`."""

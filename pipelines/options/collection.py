@@ -20,6 +20,7 @@ RETRIEVERS = {
     "NAME": "an encoder by name, path or hub id",
     "mteb:NAME": "a model by MTEB's code",
     "package.module:Class": "a class of your own",
+    "NAME=SYSTEM": "any of these, its runs called NAME",
     "none": "only runs of --run, or --pool published",
 }
 RERANKERS = {
@@ -30,7 +31,8 @@ RERANKERS = {
     "polarity+NAME": "both, their scores added",
     "mteb:NAME": "a model by MTEB's code",
     "package.module:Class": "a class of your own",
-    "command:PROGRAM, NAME=command:PROGRAM": "a program in any language",
+    "command:PROGRAM": "a program in any language",
+    "NAME=SYSTEM": "any of these, its runs called NAME",
 }
 
 

@@ -200,8 +200,8 @@ def test_a_program_that_fails_after_its_last_topic_is_a_warning(
         ("command:./plain", "command:./plain: no program that can be executed; .* needs chmod \\+x plain"),
         ("command:", "names no program; expected such as command:./score --fast"),
         ("command:./score 'open", "No closing quotation; it is split as a shell would"),
-        ("bm25=command:./score", "its name is 'bm25'; give it .*NAME=command:"),
-        ("a/b=command:./score", "its name is 'a/b'; give it"),
+        ("bm25=command:./score", "its name is 'bm25'; in NAME=SYSTEM a name is of"),
+        ("a/b=command:./score", "no file or folder, and its name is 'a/b'"),
     ],
 )
 def test_a_program_that_cannot_be_is_an_error_before_anything_runs(write: Write, system: str, problem: str) -> None:
@@ -274,7 +274,11 @@ def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(writ
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--reranker", "command:./score", "--reranker", "command:./score --fast"), "system score: named twice"),
+        (
+            ("--reranker", "command:./score", "--reranker", "command:./score --fast"),
+            "system score: named twice (command:./score, command:./score --fast); name one, as in --reranker "
+            "'score-2=command:./score --fast'",
+        ),
         (
             ("--reranker", "polarity", "--config", "1"),
             "--config: is the version of a program, and --reranker names none",

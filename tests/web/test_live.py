@@ -15,7 +15,7 @@ from explored_results import own_copy
 from processes import until
 from serving import Running, serving
 
-from heed.errors import DataError
+from heed.errors import DataError, UsageError
 from heed.formats.trec_files import read_run
 from heed.ranking import ranked
 from heed.report.results import read_tree
@@ -66,6 +66,17 @@ def test_unchanged_topics_are_answered_as_in_the_runs(live: LiveSystems, runs: P
                 assert live.scores(name, asked(live, qid, condition)) == run[qid], (name, condition, qid)
 
 
+def test_systems_that_the_user_names_answer_beside_those_of_the_runs(live: LiveSystems, runs: Path) -> None:
+    named = LiveSystems(Explored(read_tree(runs)[0]), Choice(["b=bm25"], ["pol=polarity"]))
+    question = asked(live, "01", "changed")
+    assert named.names == ["bm25", "lsa", "b", "polarity", "pol"] and named.explains("pol")
+    assert named.scores("pol", question) == live.scores("polarity", question)
+    assert named.scores("b", question) == live.scores("bm25", question)
+    named.close()
+    with pytest.raises(UsageError, match=r"system b: named twice \(b=bm25, b=lsa\); name one, as in b-2=lsa"):
+        LiveSystems(Explored(read_tree(runs)[0]), Choice(["b=bm25", "b=lsa"]))
+
+
 def test_a_changed_instruction_is_answered_as_the_command_runs_it(
     live: LiveSystems, runs: Path, heed: Heed, tmp_path: Path
 ) -> None:
@@ -104,11 +115,11 @@ def test_topics_that_share_a_query_share_their_pool_as_in_the_command(heed: Heed
 
 
 def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Path) -> None:
-    systems = ("--retriever", "bm25+fields", "--reranker", "none", "--field-weights", "5", "0", "0.5")
+    systems = ("--retriever", "fields=bm25+fields", "--reranker", "none", "--field-weights", "5", "0", "0.5")
     assert heed("pipelines.tables", "--subset", "sample", *systems, "--quiet").returncode == 0
     explored = Explored(read_tree(tmp_path / "runs")[0])
     live = LiveSystems(explored, Choice())
-    run = read_run(explored.path / "bm25+fields.original.run")
+    run = read_run(explored.path / "fields.original.run")  # as the user named it
     qid = next(iter(run))
     assert live.scores("bm25+fields", asked(live, qid, "original")) == run[qid]
     # the index of fields has no whole texts

@@ -17,6 +17,7 @@ from heed.models.registry.families import BI_ENCODER, FAMILIES, SERVICE
 DATA = Path(__file__).with_name("registry.json")
 POOLINGS = ("mean", "cls", "lasttoken", "max", "weightedmean", "mean_sqrt_len_tokens")  # sentence-transformers'
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
+BY_TRAINERS = re.compile(r"model|final|best|checkpoint-(?P<step>\d+)")  # what trainers call every model's folder
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
 SET_HERE = ("variant", "trusted", "guessed_from", "entry")  # fields that no file may set
 QUERY_PLACES = (("query",), ("instruction", "mark"))
@@ -104,8 +105,13 @@ class Model(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its runs: the last part of the entry's name, hub id or path, with the preset if there is one."""
-        name = re.sub(r"[^A-Za-z0-9._+-]", "-", Path(self.entry or self.source).name) or "model"
+        """The name of its runs: the last part of the entry's name, hub id or path, with the preset if there is one.
+
+        A folder that a trainer named for every model alike, such as ``runs/a/model``, is called like the one above it.
+        """
+        path = Path(self.entry or self.source)
+        called = path.name if self.entry or not path.is_dir() else _folder_name(path)
+        name = re.sub(r"[^A-Za-z0-9._+-]", "-", called) or "model"
         return f"{name}@{self.variant}" if self.variant else name
 
     def preset(self, name: str) -> "Model":
@@ -192,6 +198,15 @@ class Registry:
         nearest = difflib.get_close_matches(source, sorted(others), n=3) or built_in
         meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name{meant}")
+
+
+def _folder_name(folder: Path) -> str:
+    """Return the name of a folder, ``a`` of ``a/model``, ``a-checkpoint-9`` of ``a/checkpoint-9``."""
+    match = BY_TRAINERS.fullmatch(folder.name)
+    above = _folder_name(folder.parent) if match else ""
+    if not match or above in ("", ".."):
+        return folder.name
+    return f"{above}-{folder.name}" if match["step"] else above
 
 
 def refuse_gguf(source: str, names: Iterable[str]) -> None:

@@ -33,7 +33,7 @@ class Lucene(NamedTuple):
 
 
 class Bm25:
-    """BM25 as a :class:`heed.types.Retriever`; ``name`` is one of ``NAMES``."""
+    """BM25 as a :class:`heed.types.Retriever`, made by one of ``NAMES``."""
 
     def __init__(
         self, name: str, corpus: Corpus, settings: Bm25Settings, lucene: Lucene, index: ForeignIndex | None = None
@@ -73,7 +73,7 @@ class Bm25:
 
     def over(self, corpus: Corpus) -> "Bm25":
         """Return the same system over other documents, with an index of Heed's own."""
-        return Bm25(self.name, corpus, self._settings, self._lucene)
+        return Bm25(self.config["system"], corpus, self._settings, self._lucene)
 
     def load(self) -> None:
         """Build the index, and the matrix of its postings, unless they are there, and open them."""

@@ -8,7 +8,7 @@ from heed.models.encoders.late_interaction import maxsim
 from heed.progress import bar
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import Vectors, embed
+from heed.retrieval.dense.vectors import Vectors, embed, folder_of
 from heed.reuse import recipe_version
 from heed.types import Config, Encoder, Query, Run, close, config_of
 
@@ -34,7 +34,8 @@ class LateRetriever:
 
     @cached_property
     def _vectors(self) -> Vectors:
-        return embed(self._corpus.folder / self.name / "vectors", self._corpus.documents, self._encoder)
+        folder = folder_of(self._corpus.folder, self._encoder, self.name)
+        return embed(folder / "vectors", self._corpus.documents, self._encoder)
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, searched shard by shard."""

@@ -13,7 +13,7 @@ from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.exact_scan import OnGpus, Scan, on_gpus
 from heed.retrieval.dense.foreign_vectors import ForeignVectors
-from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed
+from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed, folder_of
 from heed.retrieval.lsa.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa.lsa import Lsa, build_lsa
 from heed.reuse import Recipe, ensure_folder, recipe_version
@@ -159,12 +159,10 @@ class Dense:
         return self._foreign is not None
 
     @property
-    def _folder(self) -> Path:
-        return self._corpus.folder / self.name
-
-    @property
     def _vectors(self) -> Path:
-        return self._folder / (f"vectors-{self._foreign.label}" if self._foreign else "vectors")
+        part = f"vectors-{self._foreign.label}" if self._foreign else "vectors"
+        folder, encoder = self._corpus.folder, self._model
+        return (folder_of(folder, encoder, self.name, part) if encoder else folder / "lsa") / part
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there, and open the index."""
@@ -194,13 +192,14 @@ class Dense:
     @cached_property
     def _index(self) -> DenseIndex:
         store, kind, foreign = self._corpus.documents, self._search.kind, self._foreign
-        vectors = (foreign.vectors if foreign else embed)(self._vectors, store, self._reader)
+        of_vectors = self._vectors
+        vectors = (foreign.vectors if foreign else embed)(of_vectors, store, self._reader)
         recipe = {
             "system": document_config(self._encoder),
             "documents": store.digest,
             **({"vectors": foreign.sha256} if foreign else {}),
         }
-        folder = self._folder / (f"{kind}-{foreign.label}" if foreign else kind)
+        folder = of_vectors.with_name(f"{kind}-{foreign.label}" if foreign else kind)
         return open_index(folder, vectors, recipe, kind, self._search.device, self._search.pool)
 
     def close(self) -> None:

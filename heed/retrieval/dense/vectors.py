@@ -1,5 +1,6 @@
 """Document vectors in shards on disk: computed once for all conditions, kept when the process is killed."""
 
+import json
 import shutil
 from bisect import bisect_left
 from collections import deque
@@ -105,6 +106,18 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     _write_shards(folder, recipe, store, encoder)
     write_note(folder / NOTE, Note(recipe, digests(folder)))
     return Vectors(folder)
+
+
+def folder_of(parent: Path, encoder: Encoder, name: str, part: str = "vectors") -> Path:
+    """Return the folder in ``parent`` that has vectors of ``encoder`` as its ``part``, made under any name of a system.
+
+    Without one it is that of ``name``.
+    """
+    config = json.loads(json.dumps(document_config(encoder)))
+    notes = ((path, read_note(path)) for path in sorted(parent.glob(f"*/{part}/{NOTE}")))
+    return next(
+        (path.parents[1] for path, note in notes if note and note.recipe.get("encoder") == config), parent / name
+    )
 
 
 def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | None:

@@ -20,6 +20,7 @@ from heed.report.results import AGAIN
 from heed.report.topics.explored import Explored
 from heed.reranking.polarity.explain import Explanation, explain
 from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.index import Searcher
 from heed.retrieval.bm25.retriever import Bm25
@@ -78,10 +79,11 @@ class LiveSystems:
         search, registry = Search(self.settings.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
         systems = Systems(self._corpus, registry, search, choice.machine, workers, answers)
-        retrievers = [systems.retriever(name) for name in self._names(RETRIEVERS, "bm25", choice.retrievers)]
-        rerankers = [systems.reranker(name) for name in self._names(RERANKERS, "polarity", choice.rerankers)]
+        searching = self._names(RETRIEVERS, "bm25", choice.retrievers)
+        rescoring = self._names(RERANKERS, "polarity", choice.rerankers)
+        retrievers, rerankers = [*map(systems.retriever, searching)], [*map(systems.reranker, rescoring)]
         self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
-        refuse_twins(self.names)
+        refuse_twins(self.names, [*searching, *rescoring])
         self._answering = {name: Lock() for name in self.names}
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
@@ -132,7 +134,7 @@ class LiveSystems:
     def _load(self, system: Retriever | Reranker) -> None:
         if system.name in self._loaded:
             return
-        of_index = system.name in RERANKERS or system.name not in self._rerankers
+        of_index = isinstance(system, Polarity | RankBm25) or system.name not in self._rerankers
         with self._opening if of_index else self._loading:
             if system.name not in self._loaded:
                 if of_index:

@@ -60,6 +60,12 @@ class _System(msgspec.Struct):
     name: str
     parameters: dict[str, Any] = {}
 
+    @property
+    def kind(self) -> str:
+        """What the user named: of BM25 as Heed calls it, else the system's name."""
+        kind = self.parameters.get("system")
+        return kind if isinstance(kind, str) else self.name
+
 
 class _Method(msgspec.Struct):
     retrieval: list[_System] = []
@@ -74,7 +80,7 @@ class _Manifest(msgspec.Struct):
         parameters = next(self._of_bm25(), {})
         bm25 = msgspec.convert([parameters.get("k1", K1), parameters.get("b", B), *self._weights()], Bm25Settings)
         depth, pool_depth = self.settings.depth, self.settings.pool.depth or self.settings.depth
-        systems = tuple(system.name for system in self.method.retrieval)
+        systems = tuple(system.kind for system in self.method.retrieval)
         published = self.settings.pool.source == "published candidates"
         return RunSettings(
             self.data.collection.join, depth, pool_depth, bm25, systems, "index" in parameters, published
@@ -82,12 +88,12 @@ class _Manifest(msgspec.Struct):
 
     def _weights(self) -> list[Any]:
         """Return the weights of a table's fields; none where no system searched these."""
-        parameters = (system.parameters for system in self.method.retrieval if system.name == FIELDS)
+        parameters = (system.parameters for system in self.method.retrieval if system.kind == FIELDS)
         fields = next(parameters, {}).get("fields")
         return [fields.get(name, 0.0) for name in TABLE_FIELDS] if isinstance(fields, dict) else []
 
     def _of_bm25(self) -> Iterator[dict[str, Any]]:
         """Yield the parameters of BM25: of a retriever, or below a reranker such as polarity."""
-        yield from (system.parameters for system in self.method.retrieval if system.name.startswith("bm25"))
+        yield from (system.parameters for system in self.method.retrieval if system.kind.startswith("bm25"))
         below = (system.parameters.get("bm25") for system in self.method.retrieval)
         yield from (parameters for parameters in below if isinstance(parameters, dict))
