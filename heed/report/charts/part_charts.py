@@ -4,20 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, cos, floor, pi, sin
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import (
-    TEXT,
-    Spec,
-    chart,
-    layer,
-    level,
-    linked,
-    marks,
-    note,
-    number,
-    printed,
-    says,
-    short,
-)
+from heed.report.charts.vega_lite import TEXT, Spec, chart, layer, level, linked, marks, note, number, says, short
 
 Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
 Links = Mapping[tuple[str, str], str]  # (system, part) -> link in the page
@@ -60,7 +47,7 @@ def radar(title: str, series: Series, links: Links) -> Spec:
     values = [
         disc.point(disc.turn(part), 100 * of[part])
         | {"at": position, "name": short(system, 30), "to": links.get((system, part), "")}
-        | says(("system", system), ("dimension", part), ("value ×100", printed(100 * of[part])))
+        | says(("system", system), ("dimension", part), ("value ×100", (100 * of[part],)))
         for system, of in series.items()
         for position, part in enumerate([*parts, parts[0]])
         if part in of
@@ -101,7 +88,7 @@ def grouped(title: str, series: Series, links: Links) -> Spec:
     parts = [part for part in TYPES if any(part in values for values in series.values())]
     values = [
         {"part": part, "y": 100 * of[part], "name": short(system, 30), "to": links.get((system, part), "")}
-        | says(("system", system), ("constraint type", part), ("value ×100", printed(100 * of[part])))
+        | says(("system", system), ("constraint type", part), ("value ×100", (100 * of[part],)))
         for system, of in series.items()
         for part in parts
         if part in of

@@ -3,20 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import (
-    BLUE,
-    GREY,
-    Spec,
-    chart,
-    layer,
-    level,
-    linked,
-    marks,
-    number,
-    printed,
-    says,
-    short,
-)
+from heed.report.charts.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, says, short
 from heed.report.page_links import systems_link
 
 SIZE = (400, 300)  # pixels
@@ -66,7 +53,7 @@ def scatter(
 
 def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
     (x, left, right), (y, low, high) = point.x, point.y
-    text = says((kind, point.system), *zip(titles, (printed(*point.x), printed(*point.y)), strict=True))
+    text = says((kind, point.system), *zip(titles, (point.x, point.y), strict=True))
     bounds = {"x": x, "left": left, "right": right, "y": y, "low": low, "high": high}
     return bounds | {"name": short(point.system, 30)} | text
 

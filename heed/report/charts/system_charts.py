@@ -108,7 +108,7 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
             "x": qid,
             "y": by_topic[qid],
             "to": topic_link(folder, qid, detail["system"]),
-            **says(("system", detail["system"]), ("topic", qid), (_title(detail), printed(by_topic[qid]))),
+            **says(("system", detail["system"]), ("topic", qid), (_title(detail), (by_topic[qid],))),
         }
         for qid in shown
     ]

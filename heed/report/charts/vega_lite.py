@@ -70,9 +70,10 @@ def printed(figure: float, low: float = 0, high: float = 0) -> str:
     return text.replace("-", "−")
 
 
-def says(*values: tuple[str, str]) -> Spec:
-    """Return a mark's description: a line for each of the ``values``, behind its name."""
-    return {"says": "\n".join(f"{name}: {value}" for name, value in values)}
+def says(*values: tuple[str, str | tuple[float, ...]]) -> Spec:
+    """Return a mark's description: a line for each of ``values``, text or figures, behind its name."""
+    shown = [(name, value if isinstance(value, str) else printed(*value)) for name, value in values]
+    return {"says": "\n".join(f"{name}: {value}" for name, value in shown)}
 
 
 def listed(field: str, values: Sequence[str], colours: Sequence[str], **legend: Any) -> Spec:
