@@ -50,7 +50,7 @@ def main() -> int:
     """Run all sequences, or those that are named."""
     parser = argparse.ArgumentParser(prog="python -m hardening.sequences", description=__doc__)
     parser.add_argument("--only", action="append", help="name of a sequence; repeatable")
-    parser.add_argument("--kills", type=int, default=2, help="kills of each command (default 2)")
+    parser.add_argument("--kills", type=int, default=1, help="kills of each command (default 1)")
     parser.add_argument(
         "--random", type=int, default=2, metavar="N", help="N random sequences of six commands (default 2)"
     )

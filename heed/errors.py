@@ -3,6 +3,7 @@
 HeedError
 ├── UsageError      settings or arguments that are wrong or contradict each other
 ├── DataError       files: topics, documents, runs, qrels, pools, indexes
+│   └── BusyError   a folder in which another process works
 ├── ModelError      a model, or a system of the user's own, that cannot be loaded or gives no usable scores
 ├── ServiceError    a model behind an API
 ├── WorkerError     worker processes, GPUs, Ray
@@ -24,6 +25,10 @@ class UsageError(HeedError):
 
 class DataError(HeedError):
     """A file is missing, cannot be read, or does not hold what it should."""
+
+
+class BusyError(DataError):
+    """Another process works in the folder, or another experiment of this one."""
 
 
 class ModelError(HeedError):

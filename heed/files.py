@@ -21,7 +21,7 @@ from typing import IO, Any
 import zstandard
 
 from heed.encodings import encoding_of, in_utf8, named
-from heed.errors import DataError
+from heed.errors import BusyError, DataError
 from heed.progress import log
 
 LONGEST_LINE = 1 << 26  # bytes: far above the documents of known collections, and fits into memory several times
@@ -70,7 +70,7 @@ def _open_locked(path: Path) -> IO[bytes]:
                 return stream
         except BlockingIOError:
             stream.close()
-            raise DataError(
+            raise BusyError(
                 f"{path.parent}: another Heed process is writing here, or another experiment of this process; "
                 "wait for it, or choose another folder"
             ) from None

@@ -137,6 +137,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     """Print the systems of a results folder against a baseline, and return them as JSON has them."""
+    from heed.experiment.measuring import refresh
+
     folder, measures = options.run[0], as_measures(options.measure or ())
     refuse(options, [*OF_PAIRS, "subset", "per_topic"], "the systems of a folder are compared with a baseline")
     if options.qrels and options.new_qrels:
@@ -147,6 +149,7 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     if options.qrels or options.new_qrels:
         raise UsageError("give both --qrels and --new-qrels, for two conditions, or none: the folder has figures")
     refuse(options, OF_JUDGEMENTS, "the folder's own figures are compared, or others by --qrels and --new-qrels")
+    refresh(folder)
     results = _results(folder)
     names = dict.fromkeys(row["measure"] for row in results.rows)
     missing = [

@@ -3,11 +3,12 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from heed.datasets.own_ids import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
-from heed.files import locked, unpacked_name
+from heed.files import digest_json, locked, unpacked_name
 from heed.formats.document_store import DocumentStore
 from heed.formats.pools import Pool, read_pool
 from heed.formats.topic_ids import number_hint
@@ -15,7 +16,8 @@ from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
-from heed.types import Reranker, Topic, closed
+from heed.reuse import RESULTS
+from heed.types import CONDITIONS, Reranker, Topic, closed
 from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import main_of
 from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
@@ -60,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.experiment.ledger import Ledger, settle
     from heed.experiment.run_files import rescore_to_file
     from heed.formats.origin import open_documents
     from heed.formats.trec_files import as_tag
@@ -80,10 +83,24 @@ def _run(options: argparse.Namespace) -> None:
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
         reranker = _reranker(options, Corpus(indexes, store, lang), workers, pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
+        facts = {"depth": options.depth, "documents": sum(map(len, pooled.values()))}
+        name = options.out.name.removesuffix(f".{condition}.run")
+        is_result = (options.out.parent / RESULTS).exists() and name != options.out.name
+        ledger = Ledger(options.out.parent, store.digest, _digests(read))
+        destination = partial(ledger.destination, name, condition) if is_result else lambda *_: options.out
+        if is_result:
+            settle(ledger.folder)
         with closed(reranker):
-            file = rescore_to_file(lambda *_: options.out, reranker, queries, PoolDocuments(pooled, store), {}, tag)
+            file = rescore_to_file(destination, reranker, queries, PoolDocuments(pooled, store), facts, tag)
+        if is_result:  # among results no finished run is overwritten
+            ledger.enter(name, {condition: file}, whole=True, spelling=options.reranker)
         state = "used again" if file.reused else "written"
         log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
+
+
+def _digests(topics: Sequence[Topic]) -> dict[str, str]:
+    """Return the digest of each condition's queries."""
+    return {each: digest_json([topic.under(each) for topic in topics if topic.has(each)]) for each in CONDITIONS}
 
 
 def _reranker(options: argparse.Namespace, corpus: Corpus, workers: WorkerPool, pooled: Pool) -> Reranker:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heed.errors import BusyError
 from heed.experiment.ledger import Ledger, runs_in, settle, warn_of_mixtures
 from heed.experiment.manifest import of_systems, write_manifest
 from heed.experiment.results import Results
@@ -81,8 +82,8 @@ def refresh(runs: Path) -> None:
     """Measure the systems of results folders at and below ``runs`` again where they are not those that were measured.
 
     So a system whose files were deleted is gone, and one whose files were moved back is there. Folders without any run,
-    and those of version 0.3.0, whose ``topics.json`` says too little, stay as they are. Raises :class:`DataError` while
-    another process writes there.
+    and those of version 0.3.0, whose ``topics.json`` says too little, stay as they are; so does one in which another
+    process works, with a warning. Raises :class:`BusyError` while another process writes its figures.
     """
     for path in sorted(runs.rglob(str(RESULTS))):
         folder = path.parent.parent
@@ -91,10 +92,17 @@ def refresh(runs: Path) -> None:
         if not (note and inputs and inputs.size is not None and there):
             continue
         if not note.finished or note.recipe.get("runs") != there:
-            log.info(f"{folder}: its runs are not those that were measured; measured again")
-            with locked(folder):
-                settle(folder)
-                _measure_again(folder, inputs, note.recipe.get("runs", {}))
+            try:
+                with locked(folder):
+                    log.info(f"{folder}: its runs are not those that were measured; measured again")
+                    settle(folder)
+                    _measure_again(folder, inputs, note.recipe.get("runs", {}))
+            except BusyError:
+                if not note.finished:
+                    raise
+                log.warning(
+                    f"{folder}: another process works there; its figures are of the runs that were there before"
+                )
 
 
 def _measure_again(folder: Path, inputs: TopicsFile, measured: Recipe) -> None:

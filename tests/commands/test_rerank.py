@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +47,22 @@ def test_a_run_is_cut_rescored_and_tagged(made: Path, heed: Heed, tmp_path: Path
     base, new = read_run(made / "bm25.original.run"), read_run(tmp_path / "deep/new.run.gz")
     for qid, scores in new.items():
         assert set(scores) == set(list(base[qid])[:7])
+
+
+def test_a_finished_run_among_results_is_moved_aside_with_its_other_conditions(
+    made: Path, heed: Heed, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(made, tmp_path / "zho")
+    run, before = folder / "polarity.original.run", (made / "polarity.original.run").read_bytes()
+    for _ in range(2):
+        told = ("--reranker", "polarity", "--depth", "7", "--out", run)
+        result = heed(COMMAND, folder / "bm25.original.run", *SAMPLE, *told)
+        assert result.returncode == 0, result.stderr
+        assert run.read_bytes().count(b"\n") == 7 * 12
+    assert sorted(path.name for path in folder.rglob("polarity.*.run")) == [
+        f"polarity.{condition}.run" for condition in ("changed", "original", "original", "query")
+    ]
+    assert (folder / "earlier/1/polarity.original.run").read_bytes() == before
 
 
 @pytest.mark.disturbance

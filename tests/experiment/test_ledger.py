@@ -10,13 +10,15 @@ import pytest
 from drinks import Twice, Words, collection
 
 from heed import Collection, DataError, Document, Documents, Experiment, Query, Results, UsageError, measure
+from heed.errors import BusyError
 from heed.experiment import run_files
 from heed.experiment.measuring import refresh
+from heed.files import locked
 from heed.formats.trec_files import read_run
 from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
+from pipelines import compare
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
 WORDS, TWICE, OVER = ([f"{name}.{condition}" for condition in CONDITIONS] for name in ("words", "twice", "over"))
@@ -197,7 +199,7 @@ def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(tmp_path: P
 
 
 def test_files_are_the_truth(tmp_path: Path) -> None:
-    """What is deleted is gone, and what is moved back is there, at the next report."""
+    """What is deleted is gone, and what is moved back is there, at the next comparison or report."""
     folder = tmp_path / DRINKS
     evaluate(tmp_path, Words(), Over())
     evaluate(tmp_path, Words(), Over(2.0))
@@ -205,7 +207,7 @@ def test_files_are_the_truth(tmp_path: Path) -> None:
     later = {path: path.read_bytes() for path in folder.glob("over.*")}
     for path in later:
         path.unlink()
-    refresh(folder)
+    assert compare.main([str(folder)]) == 0
     assert measured(tmp_path) == ["words"]
     for path in (folder / "earlier/1").glob("over.*"):
         path.rename(folder / path.name)
@@ -310,3 +312,22 @@ def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(
             tmp_path / "whole" / DRINKS / f"{name}.run"
         ).read_bytes()
     assert len(list((tmp_path / DRINKS / "earlier").glob("*/over.query.run"))) == 2
+
+
+def test_while_another_process_works_a_folder_is_as_it_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A reranker may need a night; report and comparison are there meanwhile."""
+    evaluate(tmp_path, Words(), Twice())
+    folder, before = tmp_path / DRINKS, content(tmp_path)
+    for path in folder.glob("twice.*"):
+        path.unlink()
+    with locked(folder):
+        refresh(folder)
+        assert json.loads((folder / "summary.json").read_text())["systems"][0]["system"] == "twice"
+        assert "another process works there" in capsys.readouterr().err
+        (folder / ".made/results.json").write_text('{"unfinished": true}')  # it is writing the figures
+        with pytest.raises(BusyError):
+            refresh(folder)
+    refresh(folder)
+    assert measured(tmp_path) == ["words"] and content(tmp_path) != before

