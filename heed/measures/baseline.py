@@ -198,7 +198,7 @@ def _pool(entry: SystemEntry) -> str | None:
 
 def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
     """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
-    if any(stage["system"] in (other.get("first_stages") or ()) for stage, other in ((first, second), (second, first))):
+    if any(base["system"] in (new.get("first_stages") or ()) for base, new in ((first, second), (second, first))):
         return None
     pools = _pool(first), _pool(second)
     return None if None in pools else pools[0] == pools[1] != UNKNOWN
