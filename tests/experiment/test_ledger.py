@@ -21,6 +21,7 @@ from pipelines import compare
 
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
+UNDER = "query, original, changed"
 WORDS, TWICE, OVER = ([f"{name}.{condition}" for condition in CONDITIONS] for name in ("words", "twice", "over"))
 
 
@@ -98,8 +99,8 @@ def test_a_reranker_again_with_another_depth_moves_the_first_aside(
         for path in (f"{name}.run", f".made/{name}.run.json"):
             assert (tmp_path / DRINKS / "earlier/1" / path).read_bytes() == before[f"{DRINKS}/{path}"]
     assert (
-        "over: the pool is now of words to depth 1 (1 document), was of words to depth 3 (3 documents); its earlier "
-        f"runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one of them a name: NAME=SYSTEM"
+        f"over: the pool is now of words under {UNDER} to depth 1 (1 document), was of words under {UNDER} to depth 3 "
+        f"(3 documents); its earlier runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one of them a name: NAME=SYSTEM"
     ) in capsys.readouterr().err
     assert measured(tmp_path) == ["words", "over"]
 
@@ -108,9 +109,9 @@ def test_a_retriever_that_is_added_changes_the_pool(tmp_path: Path, capsys: pyte
     evaluate(tmp_path, Words(), Over(), depth=2)
     results = evaluate(tmp_path, Words(), Twice(), Over(), depth=3)
     assert (
-        "over: the pool is now of twice and words to depth 3 (3 documents), was of words to depth 2 (2 documents)"
-        in (capsys.readouterr().err)
-    )
+        f"over: the pool is now of twice and words under {UNDER} to depth 3 (3 documents), was of words under {UNDER} "
+        "to depth 2 (2 documents)"
+    ) in capsys.readouterr().err
     assert results.systems[2]["first_stages"] == ["twice", "words"] and len(runs(tmp_path)) == 12
 
 
