@@ -18,6 +18,7 @@ from heed.formats.trec_files import read_run
 from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
 from pipelines import compare
+from heed.types import SubtopicGrades
 
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
@@ -100,7 +101,8 @@ def test_a_reranker_again_with_another_depth_moves_the_first_aside(
             assert (tmp_path / DRINKS / "earlier/1" / path).read_bytes() == before[f"{DRINKS}/{path}"]
     assert (
         f"over: the pool is now of words under {UNDER} to depth 1 (1 document), was of words under {UNDER} to depth 3 "
-        f"(3 documents); its earlier runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one of them a name: NAME=SYSTEM"
+        f"(3 documents); its earlier runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one "
+        "of them a name: NAME=SYSTEM"
     ) in capsys.readouterr().err
     assert measured(tmp_path) == ["words", "over"]
 
@@ -235,7 +237,10 @@ def test_runs_of_one_name_that_were_made_in_different_ways_are_warned_of(tmp_pat
 def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
     """Measured again by its own files, all is as the experiment wrote it."""
     of = collection()
-    judging = of.judging._replace(traps={"1": {"b"}}, excluded={"1": {"c"}}).also(["P@1", "NFR"])
+    grades = {"original": {"x": {"a": 1}, "y": {"c": 1}}, "changed": {"x": {"a": 0}, "y": {"c": 1}}}
+    qrels = {condition: {"1": SubtopicGrades(subtopics)} for condition, subtopics in grades.items()}
+    judging = of.judging._replace(traps={"1": {"b"}}, excluded={"1": {"c"}}, qrels=qrels)
+    judging = judging.also(["P@1", "NFR", "alpha_nDCG@5"])
     evaluate(tmp_path, Words(), Over(), of=replace(of, judging=judging))
     evaluate(tmp_path, Twice(), of=replace(of, judging=judging))
     before = content(tmp_path)
