@@ -16,7 +16,7 @@ from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.ledger import NEW, Ledger, settle
 from heed.experiment.manifest import manifest
 from heed.experiment.measuring import results_of, warnings_of
-from heed.experiment.pools import POOL, fused, pool_of_runs, published_pool
+from heed.experiment.pools import POOL, pool_of_runs, published_pool
 from heed.experiment.results import Results
 from heed.experiment.run_files import Destination, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.files import digest_json, locked, write_json
@@ -229,15 +229,15 @@ class Experiment:
 
         A query has one pool under all its instructions, so that a reranker orders the same documents with
         and without them: it is made of all finished runs that the systems have in the folder, also of conditions that
-        this experiment does not run. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written, and reused
-        where it was made of the same runs.
+        this experiment does not run. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written.
         """
         depth = self.depth if depth is None else depth
         _check_depth(depth)
         self._pool = {"from": "runs", "depth": depth}
         with self._working():
             systems = [self._ledger.completed(system) for system in runs]
-            pool = pool_of_runs(self.folder / POOL, systems, self.collection.topics, depth)
+            pool = pool_of_runs(systems, self.collection.topics, depth)
+            write_pool(self.folder / POOL, pool)
             self._remember(pool, {system.name: [*system] for system in systems}, depth)
         return pool
 
@@ -305,11 +305,13 @@ class Experiment:
         depth = facts["depth"]
         if whole or conditions.keys() != facts["conditions"].keys() or note.facts.get("depth", depth) != depth:
             return pool
-        runs = {stage: ledger.of(stage) for stage in conditions}
-        files = {
-            stage: {each: runs[stage][each] for each in conditions[stage] if each in runs[stage]} for stage in runs
-        }
-        earlier = fused([SystemRuns.of_files(stage, files[stage]) for stage in files], self.collection.topics, depth)
+        runs = [
+            SystemRuns.of_files(
+                stage, {name: file for name, file in ledger.of(stage).items() if name in conditions[stage]}
+            )
+            for stage in conditions
+        ]
+        earlier = pool_of_runs(runs, self.collection.topics, depth)
         if digest_json(self._without_own(earlier)) != note.recipe.get("pool"):
             return pool
         self._remember(earlier, conditions, depth)

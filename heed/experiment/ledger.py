@@ -45,7 +45,7 @@ class Ledger(NamedTuple):
             note = Note(recipe, note.files, {**note.facts, **facts})
             if read_note(note_of(path)) != note:
                 write_note(note_of(path), note)
-            shutil.rmtree(new.parent, ignore_errors=True)  # what a killed process left
+            _tidy(new)  # after a process that was killed
             return path
         if older.exists() and not journal.exists():  # of version 0.3.0, beside the note
             journal.parent.mkdir(parents=True, exist_ok=True)
@@ -189,14 +189,19 @@ def _set_aside(folder: Path, name: str, stale: Sequence[Path]) -> Path:
 
 def _brought(path: Path, folder: Path) -> Path:
     """Return where a finished run is in ``folder``, after it was moved there with its note."""
-    target, note = folder / path.name, note_of(path)
-    write_bytes(note_of(target), read_bytes(note))
+    target = folder / path.name
+    write_bytes(note_of(target), read_bytes(note_of(path)))
     path.replace(target)
-    note.unlink()
-    with suppress(OSError):  # where other runs or journals are
-        for left in (note.parent, path.parent, path.parent.parent):
-            left.rmdir()
+    _tidy(path)
     return target
+
+
+def _tidy(path: Path) -> None:
+    """Remove the note of a run that was moved, and folders that are empty now: others may be made there."""
+    note_of(path).unlink(missing_ok=True)
+    with suppress(OSError):
+        for folder in (note_of(path).parent, path.parent, path.parent.parent):
+            folder.rmdir()
 
 
 def _run_paths(folder: Path, name: str = "*") -> list[Path]:

@@ -17,8 +17,8 @@ from heed.files import locked
 from heed.formats.trec_files import read_run
 from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
-from pipelines import compare
 from heed.types import SubtopicGrades
+from pipelines import compare
 
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")

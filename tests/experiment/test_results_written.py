@@ -254,17 +254,3 @@ def test_results_in_folders_below_are_in_the_report(tmp_path: Path) -> None:
     (below / "summary.json").write_text(other)
     measured(tmp_path)
     assert "juices" in (tmp_path / DRINKS / "report.html").read_text()
-
-
-def test_a_pool_is_made_once_of_the_same_runs(tmp_path: Path) -> None:
-    def pooled(*systems: Words) -> tuple[dict[str, list[str]], int]:
-        with experiment(tmp_path) as asked:
-            pool = asked.pool([asked.retrieve(system) for system in systems], depth=2)
-        return pool, (tmp_path / DRINKS / "pool.jsonl").stat().st_mtime_ns
-
-    first = pooled(Words())
-    assert pooled(Words()) == first and first[0] == {"1": ["a", "c"]}
-    other = pooled(Words(-1.0))
-    assert other[0] == {"1": ["c", "b"]} and other[1] != first[1]
-    (tmp_path / DRINKS / "pool.jsonl").write_text('{"qid": "1", "docids": ["b"]}\n')  # by another program
-    assert pooled(Words(-1.0))[0] == other[0]
