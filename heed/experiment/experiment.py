@@ -295,26 +295,23 @@ class Experiment:
 
     def _earlier_pool(self, name: str, pool: Pool) -> Pool:
         """Return the pool of a reranker's finished runs where only further conditions are asked for, else ``pool``."""
-        facts, finished, ledger = self._pools.get(digest_json(pool)), self._ledger.of(name), self._ledger
+        facts, finished = self._pools.get(digest_json(pool)), self._ledger.of(name)
         if not facts or not finished:
             return pool
         note = next(iter(finished.values())).note
-        conditions = note.facts.get("conditions") or {key: [*finished] for key in facts["conditions"]}
-        pooled = {condition for names in conditions.values() for condition in names}
-        whole = finished.keys() <= set(self.conditions) and not set(self.conditions) <= pooled
-        depth = facts["depth"]
-        if whole or conditions.keys() != facts["conditions"].keys() or note.facts.get("depth", depth) != depth:
+        conditions = note.facts.get("conditions") or {stage: [*finished] for stage in facts["conditions"]}
+        further = set(self.conditions).difference(*conditions.values())
+        if conditions.keys() != facts["conditions"].keys() or (further and finished.keys() <= set(self.conditions)):
             return pool
+        files = {stage: self._ledger.of(stage) for stage in conditions}
         runs = [
-            SystemRuns.of_files(
-                stage, {name: file for name, file in ledger.of(stage).items() if name in conditions[stage]}
-            )
+            SystemRuns.of_files(stage, {name: file for name, file in files[stage].items() if name in conditions[stage]})
             for stage in conditions
         ]
-        earlier = pool_of_runs(runs, self.collection.topics, depth)
+        earlier = pool_of_runs(runs, self.collection.topics, facts["depth"])
         if digest_json(self._without_own(earlier)) != note.recipe.get("pool"):
             return pool
-        self._remember(earlier, conditions, depth)
+        self._remember(earlier, conditions, facts["depth"])
         return earlier
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
