@@ -315,7 +315,7 @@ def test_documents_are_read_once_a_topic_and_by_polarity_only_its_examples(
     small.rerank("polarity", [bm25])
     assert 0 < max(map(len, read)) <= 15  # examples of what fits best and worst, not the pool
     read.clear()
-    small.rerank(Counting(), [bm25])
+    small.rerank(Overlap(), [bm25])
     assert len(read) == 12 * 3  # once a topic and condition
 
 
