@@ -85,7 +85,10 @@ class TopicsFile(msgspec.Struct):
             return tuple(imported.get(name, name) for name in names if name not in missing)
 
         qrels: dict[str, Qrels] = {
-            condition: {**grades, **{qid: SubtopicGrades(each) for qid, each in self.subtopics[condition].items()}}
+            condition: {
+                **grades,
+                **{qid: SubtopicGrades(each) for qid, each in self.subtopics.get(condition, {}).items()},
+            }
             for condition, grades in self.qrels.items()
         }
         pairs = tuple(Pair(each.base, each.new, measures(each.measures), each.reverse) for each in self.pairs)
