@@ -260,7 +260,8 @@ def _pool(facts: Recipe) -> str:
     """Return in words of which runs a pool is, by the facts in a note."""
     if "first_stages" not in facts:
         return "another"
-    conditions = dict.fromkeys(name for names in facts["conditions"].values() for name in names)
-    of_runs = f"of {' and '.join(facts['first_stages'])} under {', '.join(conditions)}"
+    pooled = {name for names in facts["conditions"].values() for name in names}
+    conditions = ", ".join(name for name in CONDITIONS if name in pooled)
+    of_runs = f"of {' and '.join(facts['first_stages'])} under {conditions}"
     number = facts["documents"]
     return f"{of_runs} to depth {facts['depth']} ({number:,} document{'s' * (number != 1)})"
