@@ -8,16 +8,14 @@ and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
-from heed.files import digest, digest_json, finished_folder, read_bytes, write_json
+from heed.files import digest, finished_folder, read_bytes, write_json
 from heed.progress import brief, log, setting
 
 Recipe = dict[str, Any]
@@ -65,10 +63,8 @@ VERSIONS = {
 CHANGED = {  # how the log calls an input whose digest is in a recipe
     "documents": "the documents have changed",
     "topics": "the topics have changed",
-    "queries": "the topics have changed",
     "pool": "the pool has changed",
     "scores": "its scores have changed",
-    "program": "Heed or an installed package has changed",
     "encoder": "the encoder has changed",
     "data": "the examples have changed",
 }
@@ -77,16 +73,6 @@ CHANGED = {  # how the log calls an input whose digest is in a recipe
 def recipe_version(key: str) -> int:
     """Return the version of what a recipe calls ``key``."""
     return VERSIONS[key]
-
-
-@cache
-def program() -> str:
-    """Return a digest of Heed's files, Python's version and the names and versions of the installed packages."""
-    root = Path(__file__).parent
-    sources = (path for path in root.rglob("*") if path.suffix != ".pyc" and path.is_file())
-    files = {str(path.relative_to(root)): digest(path) for path in sources}
-    packages = sorted(path.name for folder in sys.path for path in Path(folder or ".").glob("*-info"))
-    return digest_json([files, packages, sys.version])
 
 
 class Note(NamedTuple):
@@ -242,30 +228,23 @@ def folder_note(folder: Path) -> Note:
     return note
 
 
-class Made(NamedTuple):
-    """A file of :func:`ensure_file`: whether it was reused, and its note with the facts that ``build`` returned."""
+def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> tuple[bool, Note]:
+    """Return whether ``path`` was there as ``build``, which returns facts for the note, writes it, and its note.
 
-    reused: bool
-    note: Note
-
-
-def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> Made:
-    """Make sure that ``path`` is what ``build``, which returns facts for the note, writes for ``recipe``.
-
-    Without ``reuse`` it is always built.
+    It is built for another ``recipe``, and always without ``reuse``.
     """
     position = note_of(path)
     reason = rebuild_reason(position, recipe, lambda: {path.name: digest(path)} if path.exists() else {})
     note = read_note(position) if reason is None and reuse else None
     if note:
-        return Made(True, note)
+        return True, note
     if position.exists() and reason:
         log.info(f"{path}: {reason}")
     position.unlink(missing_ok=True)
     facts = build()
     note = Note(recipe, {path.name: digest(path)}, facts)
     write_note(position, note)
-    return Made(False, note)
+    return False, note
 
 
 _read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # of folders whose digests were computed

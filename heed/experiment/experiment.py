@@ -16,7 +16,7 @@ from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.ledger import NEW, Ledger, settle
 from heed.experiment.manifest import manifest
 from heed.experiment.measuring import results_of, warnings_of
-from heed.experiment.pools import POOL, fused, pool_of_runs, published_pool
+from heed.experiment.pools import POOL, pool_of_runs, published_pool
 from heed.experiment.results import Results
 from heed.experiment.run_files import Destination, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.files import digest_json, locked, write_json
@@ -229,15 +229,15 @@ class Experiment:
 
         A query has one pool under all its instructions, so that a reranker orders the same documents with
         and without them: it is made of all finished runs that the systems have in the folder, also of conditions that
-        this experiment does not run. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written, and reused
-        where it was made of the same runs.
+        this experiment does not run. ``depth`` defaults to the experiment's. ``pool.jsonl`` is written.
         """
         depth = self.depth if depth is None else depth
         _check_depth(depth)
         self._pool = {"from": "runs", "depth": depth}
         with self._working():
             systems = [self._ledger.completed(system) for system in runs]
-            pool = pool_of_runs(self.folder / POOL, systems, self.collection.topics, depth)
+            pool = pool_of_runs(systems, self.collection.topics, depth)
+            write_pool(self.folder / POOL, pool)
             self._remember(pool, {system.name: [*system] for system in systems}, depth)
         return pool
 
@@ -295,24 +295,23 @@ class Experiment:
 
     def _earlier_pool(self, name: str, pool: Pool) -> Pool:
         """Return the pool of a reranker's finished runs where only further conditions are asked for, else ``pool``."""
-        facts, finished, ledger = self._pools.get(digest_json(pool)), self._ledger.of(name), self._ledger
+        facts, finished = self._pools.get(digest_json(pool)), self._ledger.of(name)
         if not facts or not finished:
             return pool
         note = next(iter(finished.values())).note
-        conditions = note.facts.get("conditions") or {key: [*finished] for key in facts["conditions"]}
-        pooled = {condition for names in conditions.values() for condition in names}
-        whole = finished.keys() <= set(self.conditions) and not set(self.conditions) <= pooled
-        depth = facts["depth"]
-        if whole or conditions.keys() != facts["conditions"].keys() or note.facts.get("depth", depth) != depth:
+        conditions = note.facts.get("conditions") or {stage: [*finished] for stage in facts["conditions"]}
+        further = set(self.conditions).difference(*conditions.values())
+        if conditions.keys() != facts["conditions"].keys() or (further and finished.keys() <= set(self.conditions)):
             return pool
-        runs = {stage: ledger.of(stage) for stage in conditions}
-        files = {
-            stage: {each: runs[stage][each] for each in conditions[stage] if each in runs[stage]} for stage in runs
-        }
-        earlier = fused([SystemRuns.of_files(stage, files[stage]) for stage in files], self.collection.topics, depth)
+        files = {stage: self._ledger.of(stage) for stage in conditions}
+        runs = [
+            SystemRuns.of_files(stage, {name: file for name, file in files[stage].items() if name in conditions[stage]})
+            for stage in conditions
+        ]
+        earlier = pool_of_runs(runs, self.collection.topics, facts["depth"])
         if digest_json(self._without_own(earlier)) != note.recipe.get("pool"):
             return pool
-        self._remember(earlier, conditions, depth)
+        self._remember(earlier, conditions, facts["depth"])
         return earlier
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:

@@ -125,6 +125,11 @@ class SystemRuns(Mapping[str, Run]):
         return None if self._may_differ else {name: file.sha256 for name, file in self.files.items()}
 
 
+def journal_of(path: Path) -> Path:
+    """Return where the scores of a run that is being made at ``path`` are kept."""
+    return note_of(path).with_suffix(".partial")
+
+
 def run_to_file(path: Path, scores: Scores, name: str, recipe: Recipe, facts: Recipe) -> RunFile:
     """Return the run of a system that ran elsewhere, written to ``path`` with its note."""
     file = RunFile(path)
@@ -201,7 +206,7 @@ def _ensure(
     }
     facts = facts if config else {**facts, "made_by": manifest_entry(system)}
     file = RunFile(destination(made_of, facts))
-    path, journal = file.path, note_of(file.path).with_suffix(".partial")
+    path, journal = file.path, journal_of(file.path)
 
     def doubts() -> list[str]:
         empty = [query.qid for query in queries if query.qid not in file.read()]

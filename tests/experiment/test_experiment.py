@@ -48,22 +48,6 @@ class Overlap:
         return [len(wanted & set(document.text.split())) for document in documents]
 
 
-class Counting(Overlap):
-    """Counts its calls, and dies at one of them."""
-
-    def __init__(self, config: Any = None, die_at: int = -1) -> None:
-        self.calls: list[str] = []
-        self._die_at = die_at
-        if config is not None:
-            self.config = config
-
-    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
-        if len(self.calls) == self._die_at:
-            raise KeyboardInterrupt
-        self.calls.append(f"{query.qid}.{query.condition}")
-        return super().score(query, documents)
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for pattern in RESULTS for path in sorted(folder.glob(pattern))}
 
@@ -97,29 +81,6 @@ def test_the_designs_example_writes_what_the_command_writes(tmp_path: Path, heed
             assert summaries[0]["rows"] == summaries[1]["rows"]
         else:
             assert theirs[name] == ours[name], name
-
-
-def test_a_reranker_with_a_config_is_reused_and_continues_after_a_kill(small: Experiment) -> None:
-    bm25 = small.retrieve("bm25")
-    dying = Counting({"version": 1}, die_at=5)
-    with pytest.raises(KeyboardInterrupt):
-        small.rerank(dying, [bm25])
-    again = Counting({"version": 1})
-    whole = small.rerank(again, [bm25])
-    assert len(dying.calls) == 5 and len(again.calls) == 36 - 5
-    reused = Counting({"version": 1})
-    assert small.rerank(reused, [bm25])["changed"] == whole["changed"] and reused.calls == []
-    other = Counting({"version": 2})
-    small.rerank(other, [bm25])
-    assert len(other.calls) == 36
-
-
-def test_a_reranker_without_a_config_is_run_anew(small: Experiment) -> None:
-    bm25 = small.retrieve("bm25")
-    for _ in range(2):
-        reranker = Counting()
-        small.rerank(reranker, [bm25])
-        assert len(reranker.calls) == 36
 
 
 TESTS = (ROOT / "tests", ROOT / "tests/support")
@@ -354,7 +315,7 @@ def test_documents_are_read_once_a_topic_and_by_polarity_only_its_examples(
     small.rerank("polarity", [bm25])
     assert 0 < max(map(len, read)) <= 15  # examples of what fits best and worst, not the pool
     read.clear()
-    small.rerank(Counting(), [bm25])
+    small.rerank(Overlap(), [bm25])
     assert len(read) == 12 * 3  # once a topic and condition
 
 

@@ -17,10 +17,12 @@ from heed.files import locked
 from heed.formats.trec_files import read_run
 from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
+from heed.types import SubtopicGrades
 from pipelines import compare
 
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
+UNDER = "query, original, changed"
 WORDS, TWICE, OVER = ([f"{name}.{condition}" for condition in CONDITIONS] for name in ("words", "twice", "over"))
 
 
@@ -98,8 +100,9 @@ def test_a_reranker_again_with_another_depth_moves_the_first_aside(
         for path in (f"{name}.run", f".made/{name}.run.json"):
             assert (tmp_path / DRINKS / "earlier/1" / path).read_bytes() == before[f"{DRINKS}/{path}"]
     assert (
-        "over: the pool is now of words to depth 1 (1 document), was of words to depth 3 (3 documents); its earlier "
-        f"runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one of them a name: NAME=SYSTEM"
+        f"over: the pool is now of words under {UNDER} to depth 1 (1 document), was of words under {UNDER} to depth 3 "
+        f"(3 documents); its earlier runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one "
+        "of them a name: NAME=SYSTEM"
     ) in capsys.readouterr().err
     assert measured(tmp_path) == ["words", "over"]
 
@@ -108,9 +111,9 @@ def test_a_retriever_that_is_added_changes_the_pool(tmp_path: Path, capsys: pyte
     evaluate(tmp_path, Words(), Over(), depth=2)
     results = evaluate(tmp_path, Words(), Twice(), Over(), depth=3)
     assert (
-        "over: the pool is now of twice and words to depth 3 (3 documents), was of words to depth 2 (2 documents)"
-        in (capsys.readouterr().err)
-    )
+        f"over: the pool is now of twice and words under {UNDER} to depth 3 (3 documents), was of words under {UNDER} "
+        "to depth 2 (2 documents)"
+    ) in capsys.readouterr().err
     assert results.systems[2]["first_stages"] == ["twice", "words"] and len(runs(tmp_path)) == 12
 
 
@@ -234,7 +237,10 @@ def test_runs_of_one_name_that_were_made_in_different_ways_are_warned_of(tmp_pat
 def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
     """Measured again by its own files, all is as the experiment wrote it."""
     of = collection()
-    judging = of.judging._replace(traps={"1": {"b"}}, excluded={"1": {"c"}}).also(["P@1", "NFR"])
+    grades = {"original": {"x": {"a": 1}, "y": {"c": 1}}, "changed": {"x": {"a": 0}, "y": {"c": 1}}}
+    qrels = {condition: {"1": SubtopicGrades(subtopics)} for condition, subtopics in grades.items()}
+    judging = of.judging._replace(traps={"1": {"b"}}, excluded={"1": {"c"}}, qrels=qrels)
+    judging = judging.also(["P@1", "NFR", "alpha_nDCG@5"])
     evaluate(tmp_path, Words(), Over(), of=replace(of, judging=judging))
     evaluate(tmp_path, Twice(), of=replace(of, judging=judging))
     before = content(tmp_path)

@@ -111,11 +111,11 @@ def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> No
 
 def test_a_run_file_that_was_changed_by_hand_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
-    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")}).reused
-    again = ensure_file(path, {"a": 1}, lambda: pytest.fail("should be used again"))
-    assert again.reused and again.note.facts == {"written": 4}
+    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")})[0]
+    reused, note = ensure_file(path, {"a": 1}, lambda: pytest.fail("should be used again"))
+    assert reused and note.facts == {"written": 4}
     path.write_text("hand")
-    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")}).reused
+    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")})[0]
     assert path.read_text() == "good"
 
 

@@ -48,8 +48,9 @@ class Explored:
         inputs = inputs or NO_INPUTS
         self.language = inputs.language
         self.topics = {topic.qid: topic.topic() for topic in inputs.topics}
-        self.compared = [(base, new) for base, new in inputs.pairs if {base, new} <= {*self.conditions}]
-        self.judging = Judging(inputs.qrels, pairs=tuple(Pair(base, new, ()) for base, new in inputs.pairs))
+        pairs = [(pair.base, pair.new) for pair in inputs.pairs]
+        self.compared = [pair for pair in pairs if {*pair} <= {*self.conditions}]
+        self.judging = Judging(inputs.qrels, pairs=tuple(Pair(base, new, ()) for base, new in pairs))
         self.pairs = self._pairs()
         self.stored = Path(os.path.normpath(self.path / inputs.store))
         self.store = existing_store(self.stored, inputs.documents) if inputs.store else None

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import NamedTuple
 
 import msgspec
 
@@ -35,7 +35,13 @@ class StoredTopic(msgspec.Struct):
         return Topic(self.qid, self.lang, self.query, self.instructions, self.type, self.base)
 
 
-FIELDS = StoredTopic.__struct_fields__
+class StoredPair(NamedTuple):
+    """Two conditions that are compared, as :class:`heed.measures.evaluate.Pair` has them, with the measures' names."""
+
+    base: str
+    new: str
+    measures: Sequence[str] = ()
+    reverse: str = ""
 
 
 class TopicsFile(msgspec.Struct):
@@ -43,10 +49,9 @@ class TopicsFile(msgspec.Struct):
 
     ``language`` is the documents' (ISO 639-3); ``store`` the path of the folder with their document store, from the
     results folder; ``documents`` their digest, ``size`` their number; ``qrels`` by condition, ``subtopics`` of those
-    that have some; ``pairs`` of conditions that are compared, with the ``pair_measures`` and the condition ``reverse``
-    of each. ``own_measures`` are the user's measures by name, each with its ``package.module:function``, if it has one.
-    ``queries`` is a digest of each condition's; the others are as in :class:`heed.measures.evaluate.Judging`. Folders
-    of version 0.3.0 have no ``size`` and none of the fields after it.
+    that have some. ``own_measures`` are the user's measures by name, each with its ``package.module:function``, if it
+    has one. ``queries`` is a digest of each condition's; the others are as in
+    :class:`heed.measures.evaluate.Judging`. Folders of version 0.3.0 have no ``size`` and none of the fields after it.
     """
 
     language: str
@@ -54,20 +59,18 @@ class TopicsFile(msgspec.Struct):
     documents: str
     topics: list[StoredTopic]
     qrels: dict[str, Qrels]
-    pairs: list[Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]]
+    pairs: list[StoredPair]
     size: int | None = None
     collection: str = ""
     subset: str = ""
     queries: dict[str, str] = {}
     warnings: list[str] = []
     measures: list[str] = []
-    pair_measures: list[list[str]] = []
-    reverse: list[str] = []
     own_measures: dict[str, str] = {}
-    traps: dict[str, list[str]] = {}
+    traps: dict[str, set[str]] = {}
     robust: bool = False
     types: list[str] = []
-    excluded: dict[str, list[str]] = {}
+    excluded: dict[str, set[str]] = {}
     subtopics: dict[str, dict[str, Subtopics]] = {}
 
     def judging(self) -> tuple[Judging, list[str]]:
@@ -81,59 +84,48 @@ class TopicsFile(msgspec.Struct):
         def measures(names: Sequence[str]) -> tuple[str | Measure, ...]:
             return tuple(imported.get(name, name) for name in names if name not in missing)
 
-        qrels = {
-            condition: {qid: self._grades(condition, qid, grades) for qid, grades in of_condition.items()}
-            for condition, of_condition in self.qrels.items()
+        qrels: dict[str, Qrels] = {
+            condition: {
+                **grades,
+                **{qid: SubtopicGrades(each) for qid, each in self.subtopics.get(condition, {}).items()},
+            }
+            for condition, grades in self.qrels.items()
         }
-        pairs = zip(self.pairs, self.pair_measures, self.reverse, strict=True)
-        judging = Judging(
-            qrels,
-            measures(self.measures),
-            tuple(Pair(base, new, measures(names), reverse) for (base, new), names, reverse in pairs),
-            {qid: set(docids) for qid, docids in self.traps.items()},
-            self.robust,
-            tuple(self.types),
-            {qid: set(docids) for qid, docids in self.excluded.items()},
-        )
-        return judging, missing
-
-    def _grades(self, condition: str, qid: str, grades: dict[str, int]) -> dict[str, int]:
-        subtopics = self.subtopics.get(condition, {}).get(qid)
-        return SubtopicGrades(subtopics) if subtopics else grades
+        pairs = tuple(Pair(each.base, each.new, measures(each.measures), each.reverse) for each in self.pairs)
+        traps, robust, types, excluded = self.traps, self.robust, tuple(self.types), self.excluded
+        return Judging(qrels, measures(self.measures), pairs, traps, robust, types, excluded), missing
 
 
 def topics_file(
     collection: Collection, store: str, documents: str, size: int, queries: dict[str, str], warnings: list[str]
 ) -> TopicsFile:
     """Return the inputs of a results folder, with its fields from ``store`` on as :class:`TopicsFile` has them."""
-    judging = collection.judging
-    subtopics = {
-        condition: {qid: of_topic for qid, grades in qrels.items() if (of_topic := subtopics_of(grades))}
-        for condition, qrels in judging.qrels.items()
+    judging, fields = collection.judging, StoredTopic.__struct_fields__
+    own_measures = {
+        each.name: _path_of(each) for each in judging.all_measures if isinstance(each, Measure) and each.is_own
     }
     return TopicsFile(
         language=collection.language.code,
         store=store,
         documents=documents,
-        pairs=[[pair.base, pair.new] for pair in judging.pairs],
-        topics=[StoredTopic(*(getattr(each, name) for name in FIELDS)) for each in collection.topics],
+        topics=[StoredTopic(*(getattr(each, name) for name in fields)) for each in collection.topics],
         qrels=judging.qrels,
+        pairs=[StoredPair(each.base, each.new, [*map(str, each.measures)], each.reverse) for each in judging.pairs],
         size=size,
         collection=collection.name,
         subset=collection.subset,
         queries=queries,
         warnings=warnings,
-        measures=[str(measure) for measure in judging.measures],
-        pair_measures=[[str(measure) for measure in pair.measures] for pair in judging.pairs],
-        reverse=[pair.reverse for pair in judging.pairs],
-        own_measures={
-            each.name: _path_of(each) for each in judging.all_measures if isinstance(each, Measure) and each.is_own
-        },
-        traps={qid: sorted(docids) for qid, docids in judging.traps.items()},
+        measures=[*map(str, judging.measures)],
+        own_measures=own_measures,
+        traps={**judging.traps},
         robust=judging.robust,
         types=[*judging.types],
-        excluded={qid: sorted(docids) for qid, docids in judging.excluded.items()},
-        subtopics={condition: by_qid for condition, by_qid in subtopics.items() if by_qid},
+        excluded={qid: {*docids} for qid, docids in judging.excluded.items()},
+        subtopics={
+            condition: {qid: subtopics for qid, grades in qrels.items() if (subtopics := subtopics_of(grades))}
+            for condition, qrels in judging.qrels.items()
+        },
     )
 
 
@@ -151,7 +143,9 @@ def write_topics_file(folder: Path, inputs: TopicsFile) -> None:
     """Write ``topics.json`` into the results ``folder``."""
     content = msgspec.structs.asdict(inputs)
     content["topics"] = [msgspec.structs.asdict(topic) for topic in inputs.topics]
-    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items())
+    lines = (
+        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, default=sorted)}" for key, value in content.items()
+    )
     write_bytes(folder / FILE, ("{" + ",\n ".join(lines) + "}\n").encode())
 
 
