@@ -31,7 +31,6 @@ HEADINGS = {  # by kind, in the page's order
     "plane": "Effectiveness against instruction following",
     "shift": "Rank shift of every judged document",
     "topics": "Topic by topic",
-    "folded": "The same by p-MRR",
     "radar": "InfoSearch by dimension",
     "constraints": "FollowTable by type of constraint",
 }
@@ -92,9 +91,8 @@ def _of_folder(results: Results, most: int) -> Iterator[Plot]:
     chosen = best(results, most)
     yield from _planes(results, fewest=2)
     yield from _shifts(results, chosen)
-    yield from _topics(results, chosen.systems, chosen.measure, "topics")
-    if chosen.measure == SELECTIVITY:  # of such changes papers have p-MRR
-        yield from _topics(results, chosen.systems, P_MRR, "folded")
+    if chosen.measure in FOLLOWING:
+        yield from _topics(results, chosen)
     yield from _constraints(results)
 
 
@@ -114,7 +112,8 @@ def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
             yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", note, spec)
 
 
-def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) -> Iterator[Plot]:
+def _topics(results: Results, chosen: Best) -> Iterator[Plot]:
+    measure = chosen.measure
     details = [
         detail
         for detail in results.details
@@ -123,7 +122,7 @@ def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) ->
     highest = max((abs(value) for detail in details for value in detail["per_topic"].values()), default=0.0)
     for detail in details:
         system, instruction = detail["system"], detail["condition"]
-        if measure in FOLLOWING and system in chosen:
+        if system in chosen.systems:
             note = (
                 f"Blue bars: the system followed {_change(instruction)}; orange bars: it went against it. "
                 "Dashed: the mean over topics; grey: its 95% bootstrap interval."
@@ -131,10 +130,10 @@ def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) ->
             title = f"{system}: {measure} by topic, {instruction}"
             name = f"topics.{measure}.{system}.{instruction}"
             spec = partial(system_charts.topics, results.folder, detail, highest)
-            yield Plot(name, kind, results.folder, title, note, spec)
+            yield Plot(name, "topics", results.folder, title, note, spec)
             if len(detail["per_topic"]) > system_charts.MANY:
                 spec = partial(system_charts.histogram, detail)
-                yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
+                yield Plot(f"histogram.{name}", "topics", results.folder, f"{title}: histogram", note, spec)
 
 
 def _change(pair: str) -> str:
@@ -148,25 +147,22 @@ def plane(results: Results) -> Chart | None:
 
 
 def _planes(results: Results, fewest: int) -> Iterator[Plot]:
-    """Yield charts of at least ``fewest`` systems by effectiveness and the deciding measure; and p-MRR."""
+    """Yield the chart of at least ``fewest`` systems by effectiveness and the deciding measure."""
     chosen = best(results, MOST)
-    kinds = {chosen.measure: ("plane", "plane")} if chosen.measure in FOLLOWING else {}
-    if chosen.measure == SELECTIVITY:
-        kinds[P_MRR] = ("plane.p-MRR", "folded")
     measure = next((row["measure"] for row in results.rows if row["condition"] == "original"), "")
-    for following, (name, kind) in kinds.items():
-        axes = ("original", measure), (chosen.condition, following)
-        points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
-        if points and len(points) + len(others) >= fewest:
-            titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
-            spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
-            note = (
-                f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
-                f"{FOLLOWING[following]}. Lines are 95% bootstrap intervals."
-            )
-            grey = " Grey: systems of papers; the pointer shows their names." if others else ""
-            title = f"{results.title}: {measure} against {following}"
-            yield Plot(name, kind, results.folder, title, note + grey, spec)
+    axes = ("original", measure), (chosen.condition, chosen.measure)
+    points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
+    if chosen.measure not in FOLLOWING or not points or len(points) + len(others) < fewest:
+        return
+    titles = f"{measure} of original, ×100", f"{chosen.measure} of {chosen.condition}, ×100"
+    spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
+    note = (
+        f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
+        f"{FOLLOWING[chosen.measure]}. Lines are 95% bootstrap intervals."
+    )
+    grey = " Grey: systems of papers; the pointer shows their names." if others else ""
+    title = f"{results.title}: {measure} against {chosen.measure}"
+    yield Plot("plane", "plane", results.folder, title, note + grey, spec)
 
 
 def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tuple[str, str]) -> list[Point]:
