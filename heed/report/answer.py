@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.power import POWER, Power, power_of
+from heed.measures.per_topic import PerTopic
+from heed.measures.power import POWER, power_of
 from heed.measures.significance import ALPHA
-from heed.measures.summary import AgainstQuery, Detail, factor, format_value
+from heed.measures.summary import AgainstQuery, factor, format_value
 from heed.measures.verdicts import FEWEST, Verdict, verdicts, worse_than_query
 from heed.report.charts.part_charts import TYPES
 from heed.report.results import Results
@@ -58,8 +59,8 @@ def answer(results: Results) -> Answer:
     of_system = verdicts(results.details, pair, measures)
     ordered = sorted(of_system, key=lambda system: values.get(system, float("-inf")), reverse=True)
     words = _Following(pair, {system: of_system[system] for system in ordered}, results.against_query)
-    powers = _powers(details)
-    return Answer(pair, measures, words.sentence(_least(deciding, powers)), _shown_by_topics(deciding, details, powers))
+    least, shown = _power(deciding, [each["per_topic"] for each in details])
+    return Answer(pair, measures, words.sentence(least), shown)
 
 
 class _Group(NamedTuple):
@@ -98,28 +99,28 @@ class _Following(NamedTuple):
             for measure, verdict in by_measure.items():
                 measures.setdefault("" if condition else verdict.kind, []).append(measure)
             groups.setdefault(f"{condition}{measures}", _Group(condition, measures, [])).systems.append(system)
-        instruction, clauses = self._instruction(self.pair.rpartition(">")[2]), list[str]()
+        compared, clauses = instruction(self.pair.rpartition(">")[2], self.pair), list[str]()
         ordered = sorted(groups.values(), key=lambda group: group.place)
         if ordered and ordered[-1].place == LAST and not any("follows" in group.measures for group in ordered):
             alone = f"{named([*self.verdicts])} does not clearly follow"
             subject = alone if len(self.verdicts) == 1 else "No system clearly follows"
-            clauses.append(f"{subject} {instruction}{least}")
+            clauses.append(f"{subject} {compared}{least}")
             ordered.pop()
         for group in ordered:
-            clauses.append(f"{named(group.systems)} {self._verb(group, 'it' if clauses else instruction)}")
+            clauses.append(f"{named(group.systems)} {self._verb(group, 'it' if clauses else compared)}")
         return f"{'; '.join(clauses)}." if clauses else ""
 
-    def _verb(self, group: _Group, instruction: str) -> str:
+    def _verb(self, group: _Group, compared: str) -> str:
         """Return what the systems of a group do, by each measure for itself where the verdicts differ."""
         systems, several = group.systems, len(group.systems) > 1
         if group.worse:
             figures = [self._values(measure, systems) for measure in group.measures[""]]
-            verb = WORSE[several].format(self._instruction(group.worse))
+            verb = WORSE[several].format(instruction(group.worse, self.pair))
             return f"{verb} ({'; '.join([self._ranking(group.worse, systems), *figures])})"
         if len(group.measures) > 1:
-            return self._by_measures(group, instruction)
+            return self._by_measures(group, compared)
         [(kind, measures)] = group.measures.items()
-        verb = VERBS[kind][several].format(instruction)
+        verb = VERBS[kind][several].format(compared)
         if kind == "unclear":
             return verb
         figures = [self._values(measure, systems) for measure in measures]
@@ -127,12 +128,12 @@ class _Following(NamedTuple):
             figures += filter(None, [self._ranking(self.pair.rpartition(">")[2], systems)])
         return f"{verb} ({'; '.join(figures)})"
 
-    def _by_measures(self, group: _Group, instruction: str) -> str:
+    def _by_measures(self, group: _Group, compared: str) -> str:
         """Return what systems do by measures that differ, those of a single system with their intervals."""
         several, clauses = len(group.systems) > 1, list[str]()
         for kind in sorted(group.measures, key=[*VERBS].index):
             values = [self._values(measure, group.systems, not several) for measure in group.measures[kind]]
-            verb = VERBS[kind][several].format("it" if clauses else instruction)
+            verb = VERBS[kind][several].format("it" if clauses else compared)
             clauses.append(f"{'not clearly' if kind == 'unclear' else verb} by {' and '.join(values)}")
         return ", but ".join(clauses)
 
@@ -153,10 +154,11 @@ class _Following(NamedTuple):
         alone = named([format_value(measure, row["query"]) for row in of_systems])
         return f"{measure} {instructed}, query alone {alone}"
 
-    def _instruction(self, condition: str) -> str:
-        """Return an instruction as a sentence names it."""
-        only = self.pair.startswith("query>") and condition == "original"
-        return "the instruction" if only else f"the {condition} instruction"
+
+def instruction(condition: str, pair: str) -> str:
+    """Return an instruction as a sentence names it: the only one where ``pair`` compares it with none."""
+    only = condition == "original" and not pair.startswith("original>")
+    return "the instruction" if only else f"the {condition} instruction"
 
 
 def named(texts: Sequence[str]) -> str:
@@ -174,32 +176,24 @@ def signed(measure: str, value: float) -> str:
     return text.replace("-", MINUS) if float(text) <= 0 else f"+{text}"
 
 
-def _powers(details: Sequence[Detail]) -> list[Power]:
-    """Return the power of each system's topics to tell a mean from 0."""
-    values = [each["per_topic"] for each in details if len(each["per_topic"]) >= FEWEST]
-    return [power for power in map(power_of, values) if power]
+def _power(measure: str, values: Sequence[PerTopic]) -> tuple[str, str]:
+    """Return below which value no system would be said to follow, as a clause, and what the topics can show.
 
-
-def _least(measure: str, powers: Sequence[Power]) -> str:
-    """Return in a clause below which value none of the systems would be said to follow; empty where nothing varies."""
+    Both are empty where nothing varies; ``values`` are those of each system by topic.
+    """
+    powers = [power for power in (power_of(each) for each in values if len(each) >= FEWEST) if power]
     if not powers:
-        return ""
+        return "", ""
     least = min(powers, key=lambda power: power["difference"])
     points = factor(measure) * least["difference"]
     short = f"{points:.0f}" if points >= 10 else f"{points:.1f}"
     article = "an" if measure[0] in "AEIO" else "a"
-    return f": with {least['n']} topics only {article} {measure} of {short} points or more would show"
-
-
-def _shown_by_topics(measure: str, details: Sequence[Detail], powers: Sequence[Power]) -> str:
-    """Return a sentence with the least differences from 0 and between two systems that the topics can show."""
-    if not powers:
-        return ""
+    clause = f": with {least['n']} topics only {article} {measure} of {short} points or more would show"
     topics = _range(f"{power['n']}" for power in powers)
     from_zero = _range(format_value(measure, power["difference"]) for power in powers)
-    between = power_of(*(each["per_topic"] for each in details)) if len(details) > 1 else None
+    between = power_of(*values) if len(values) > 1 else None
     of_two = f", and of {format_value(measure, between['difference'])} points between two systems" if between else ""
-    return (
+    return clause, (
         f"{topics} topics can show a difference of {from_zero} points of {measure} from 0{of_two} "
         f"(power {POWER}, two-sided t-test at {ALPHA:.0%})."
     )

@@ -10,7 +10,7 @@ from heed.measures.significance import ALPHA
 from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
 from heed.measures.verdicts import FEWEST
 from heed.progress import number_of
-from heed.report.answer import MINUS, Answer, named, signed
+from heed.report.answer import MINUS, Answer, instruction, named, signed
 from heed.report.manifest_reader import Settings
 from heed.report.results import Results
 from heed.report.topics.explored import Explored
@@ -118,7 +118,9 @@ def _headline(
 ) -> str:
     """Return which system is best by a column, how far it is from the baseline, and whether that is sure."""
     condition, measure = column
-    values, under = _ranked(results, column), _under(condition, pair)
+    values = _ranked(results, column)
+    named_so = instruction(condition, pair) if condition in CONDITIONS else condition
+    under = " by the query alone" if condition == "query" else f" under {named_so}"
     text = signed if ">" in condition and is_compared_with_zero(measure) else format_value
     texts = {system: text(measure, value).replace("-", MINUS) for system, value in values.items()}
     first = next(iter(texts.values()))
@@ -141,15 +143,6 @@ def _headline(
     if best == [baseline]:
         return f"{claim}; {named([rival])} is next: {difference}{sure}."
     return f"{claim}, {difference} against {named([baseline])}{sure}."
-
-
-def _under(condition: str, pair: str) -> str:
-    """Return the words for a condition in a sentence."""
-    if condition == "original":
-        return f" under the {'original ' if pair.startswith('original>') else ''}instruction"
-    if condition == "query":
-        return " by the query alone"
-    return f" under the {condition} instruction" if condition in CONDITIONS else f" under {condition}"
 
 
 def _sure(row: BaselineRow) -> str:

@@ -21,7 +21,7 @@ from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
 from heed.report.charts.vega_lite import CONFIG
 from heed.report.figures import comparisons, figures
 from heed.report.first_screen import Screen, first_screen
-from heed.report.html import Library, Part, carried, compose, in_file, template
+from heed.report.html import Part, compose, template
 from heed.report.manifest_reader import Settings, read_settings
 from heed.report.page_links import page_link, systems_link
 from heed.report.results import Results
@@ -99,13 +99,10 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
         scales=SCALES,
         place=page_link,
     )
-    drawing = (in_file(VEGA) if site else vega()) if specs else Library()
-    return look()._replace(html=Markup(html), library=drawing)  # noqa: S704 - made by a template that escapes
-
-
-def vega() -> Library:
-    """Return Vega's libraries for a page that carries them."""
-    return carried(vega_file())
+    part = look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
+    if not specs:
+        return part
+    return part._replace(beside=VEGA) if site else part._replace(library=vega_file())
 
 
 def vega_file() -> str:
