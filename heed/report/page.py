@@ -79,9 +79,9 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     folders, drawn = [each.folder for each in results], plots(results)
     specs = {plot.name: plot.spec() | {"config": {}, "description": plot.title} for plot in drawn}
     by_folder = {
-        folder: [plot for plot in drawn if plot.folder == folder and plot.kind != "radar"] for folder in folders
+        folder: [plot for plot in drawn if plot.folder == folder and plot.kind != "dimensions"] for folder in folders
     }
-    across = [plot for plot in drawn if plot.folder not in folders or plot.kind == "radar"]
+    across = [plot for plot in drawn if plot.folder not in folders or plot.kind == "dimensions"]
     html = template("overview.html.jinja").render(
         title=title,
         site=site,

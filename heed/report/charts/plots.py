@@ -31,7 +31,7 @@ HEADINGS = {  # by kind, in the page's order
     "plane": "Effectiveness against instruction following",
     "shift": "Rank shift of every judged document",
     "topics": "Topic by topic",
-    "radar": "InfoSearch by dimension",
+    "dimensions": "InfoSearch by dimension",
     "constraints": "FollowTable by type of constraint",
 }
 
@@ -65,7 +65,7 @@ def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
     for results in folders:
         siblings.setdefault(str(PurePosixPath(results.folder).parent), []).append(results)
     for parent, group in siblings.items():
-        drawn += _radars(parent, group)
+        drawn += _dimensions(parent, group)
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
@@ -185,27 +185,26 @@ def _published(results: Results, *axes: tuple[str, str]) -> list[Point]:
     return [Point(name, (times_100(x[name]),) * 3, (times_100(y[name]),) * 3) for name in x if name in y]
 
 
-def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
-    """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
+def _dimensions(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
+    """Yield InfoSearch's measures that several dimensions have."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
     folders = {results.subset: results.folder for results in dimensions}
     by_measure = _series((row, row["condition"], results.subset) for results in dimensions for row in results.rows)
     for (measure, condition), figures in by_measure.items():
-        if len(set().union(*figures.values())) >= 3:
+        if len(set().union(*figures.values())) > 1:
             title = f"{measure} {condition} by dimension"
-            spec = partial(part_charts.radar, title, _few(measure, figures), _links(figures, folders))
-            note = "Further out is better. The dashed ring is 0."
-            yield Plot(f"radar.{measure}", "radar", parent, title, note, spec)
+            spec = partial(part_charts.grouped, title, "dimension", _few(measure, figures), _links(figures, folders))
+            yield Plot(f"dimensions.{measure}", "dimensions", parent, title, "Higher is better.", spec)
 
 
 def _constraints(results: Results) -> Iterator[Plot]:
     """Yield a folder's figures by kind of constraint."""
     by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
-    note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better."
+    note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better, of NFR lower."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
         links = _links(figures, dict.fromkeys(TYPES, results.folder))
-        spec = partial(part_charts.grouped, title, _few(measure, figures), links)
+        spec = partial(part_charts.grouped, title, "constraint type", _few(measure, figures), links)
         yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 
