@@ -9,7 +9,6 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import AgainstQuery, format_value, layout
 from heed.measures.verdicts import FEWEST
-from heed.published.paper_tables import Figure
 from heed.published.standings import by_column, digits, times_100
 from heed.report.answer import Answer, answer
 from heed.report.manifest_reader import read_manifest
@@ -148,24 +147,21 @@ def _ours(results: Results, columns: Sequence[Column], links: dict[str, str]) ->
         text = format_value(row["measure"], row["value"])
         cells[row["system"]][row["condition"], row["measure"]] = Cell(float(text), text)
     for detail in results.details:
-        column = condition, measure = detail["condition"], detail["measure"]
-        if ">" in condition and column in columns and len(detail["per_topic"]) >= FEWEST:
-            bounds = [format_value(measure, bound) for bound in interval([*detail["per_topic"].values()])]
-            cells[detail["system"]][column] = cells[detail["system"]][column]._replace(
-                interval=f"[{', '.join(bounds)}]"
-            )
+        column, values = (detail["condition"], detail["measure"]), [*detail["per_topic"].values()]
+        if ">" in column[0] and column in columns and len(values) >= FEWEST:
+            between = f"[{', '.join(format_value(column[1], bound) for bound in interval(values))}]"
+            cells[detail["system"]][column] = cells[detail["system"]][column]._replace(interval=between)
     return [Line(system, links[system], [of.get(column) for column in columns]) for system, of in cells.items()]
 
 
 def _published(results: Results, columns: Sequence[Column]) -> list[Line]:
     by_name = by_column(results.collection, results.subset)
-    figures = [by_name.get((condition, measure.lower()), {}) for condition, measure in columns]
-
-    def cell(figure: Figure) -> Cell:
-        return Cell(times_100(figure), digits(figure), why=figure.why or "")
-
-    systems = dict.fromkeys(system for column in figures for system in column)
-    return [
-        Line(system, "", [cell(column[system]) if system in column else None for column in figures])
-        for system in systems
+    cells = [
+        {
+            name: Cell(times_100(figure), digits(figure), why=figure.why or "")
+            for name, figure in by_name.get((condition, measure.lower()), {}).items()
+        }
+        for condition, measure in columns
     ]
+    systems = dict.fromkeys(name for of_column in cells for name in of_column)
+    return [Line(system, "", [of_column.get(system) for of_column in cells]) for system in systems]

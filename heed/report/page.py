@@ -76,18 +76,13 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     sections = [_section(each, read_settings(each.path)) for each in results]
     # escaped
     data = Markup(_json([section.figures for section in sections]))  # noqa: S704
-    folders, drawn = [each.folder for each in results], plots(results)
+    drawn = plots(results)
     specs = {plot.name: plot.spec() | {"config": {}, "description": plot.title} for plot in drawn}
-    by_folder = {
-        folder: [plot for plot in drawn if plot.folder == folder and plot.kind != "dimensions"] for folder in folders
-    }
-    across = [plot for plot in drawn if plot.folder not in folders or plot.kind == "dimensions"]
     html = template("overview.html.jinja").render(
         title=title,
         site=site,
         sections=sections,
-        plots=by_folder,
-        across=across,
+        plots=drawn,
         data=data,
         headings=HEADINGS,
         wide=[name for name, spec in specs.items() if spec["width"] > WIDE],

@@ -3,18 +3,21 @@
 from collections.abc import Mapping
 
 from heed.report.charts.vega_lite import Spec, chart, layer, level, linked, marks, number, says, short
+from heed.report.page_links import page_link
 
 Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
-Links = Mapping[tuple[str, str], str]  # (system, part) -> link in the page
 
 TYPES = ("C1", "C2", "S1", "S2", "S3")  # FollowTable's kinds of constraint, on content and on schema
 
 
-def grouped(title: str, kind: str, series: Series, links: Links) -> Spec:
-    """Return bars by part, one colour for each system; ``kind`` is what a part is, such as ``dimension``."""
+def grouped(title: str, kind: str, series: Series, folders: Mapping[str, str]) -> Spec:
+    """Return bars by part, one colour for each system, which lead to the part's folder of ``folders``.
+
+    ``kind`` is what a part is, such as ``dimension``.
+    """
     parts = sorted({part for values in series.values() for part in values})
     values = [
-        {"part": part, "y": 100 * of[part], "name": short(system, 30), "to": links.get((system, part), "")}
+        {"part": part, "y": 100 * of[part], "name": short(system, 30), "to": page_link(folders[part])}
         | says(("system", system), (kind, part), ("value ×100", (100 * of[part],)))
         for system, of in series.items()
         for part in parts

@@ -11,11 +11,10 @@ from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
 from heed.published.standings import by_column, times_100
 from heed.report.charts import part_charts, scatter, system_charts
-from heed.report.charts.part_charts import TYPES, Links, Series
+from heed.report.charts.part_charts import TYPES, Series
 from heed.report.charts.rendering import Chart
 from heed.report.charts.scatter import Point, Value
 from heed.report.charts.vega_lite import Spec
-from heed.report.page_links import page_link
 from heed.report.results import Results
 
 # The first that results have decides: systems are chosen and placed by it. What do systems do that are high?
@@ -193,7 +192,7 @@ def _dimensions(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
     for (measure, condition), figures in by_measure.items():
         if len(set().union(*figures.values())) > 1:
             title = f"{measure} {condition} by dimension"
-            spec = partial(part_charts.grouped, title, "dimension", _few(measure, figures), _links(figures, folders))
+            spec = partial(part_charts.grouped, title, "dimension", _few(measure, figures), folders)
             yield Plot(f"dimensions.{measure}", "dimensions", parent, title, "Higher is better.", spec)
 
 
@@ -203,8 +202,8 @@ def _constraints(results: Results) -> Iterator[Plot]:
     note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better, of NFR lower."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
-        links = _links(figures, dict.fromkeys(TYPES, results.folder))
-        spec = partial(part_charts.grouped, title, "constraint type", _few(measure, figures), links)
+        folders = dict.fromkeys(TYPES, results.folder)
+        spec = partial(part_charts.grouped, title, "constraint type", _few(measure, figures), folders)
         yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 
@@ -223,11 +222,6 @@ def _few(measure: str, figures: Series) -> Series:
     averages = {system: sign * sum(values.values()) / len(values) for system, values in figures.items()}
     chosen = sorted(averages, key=lambda system: averages[system], reverse=True)[:MOST]
     return {system: values for system, values in figures.items() if system in chosen}
-
-
-def _links(figures: Series, folders: dict[str, str]) -> Links:
-    """Return the place of each system and part: the part's folder."""
-    return {(system, part): page_link(folders[part]) for system, values in figures.items() for part in values}
 
 
 def _file_names(drawn: Sequence[Plot]) -> list[str]:
