@@ -74,7 +74,7 @@ class _Group(NamedTuple):
     systems: list[str]
 
     @property
-    def place(self) -> int:
+    def order(self) -> int:
         """Its place in the sentence: first those that follow by all measures, last those unclear by all."""
         if self.worse:
             return 1
@@ -100,8 +100,8 @@ class _Following(NamedTuple):
                 measures.setdefault("" if condition else verdict.kind, []).append(measure)
             groups.setdefault(f"{condition}{measures}", _Group(condition, measures, [])).systems.append(system)
         compared, clauses = instruction(self.pair.rpartition(">")[2], self.pair), list[str]()
-        ordered = sorted(groups.values(), key=lambda group: group.place)
-        if ordered and ordered[-1].place == LAST and not any("follows" in group.measures for group in ordered):
+        ordered = sorted(groups.values(), key=lambda group: group.order)
+        if ordered and ordered[-1].order == LAST and not any("follows" in group.measures for group in ordered):
             alone = f"{named([*self.verdicts])} does not clearly follow"
             subject = alone if len(self.verdicts) == 1 else "No system clearly follows"
             clauses.append(f"{subject} {compared}{least}")
@@ -111,7 +111,7 @@ class _Following(NamedTuple):
         return f"{'; '.join(clauses)}." if clauses else ""
 
     def _verb(self, group: _Group, compared: str) -> str:
-        """Return what the systems of a group do, by each measure for itself where the verdicts differ."""
+        """Return the clause behind the names of a group, each measure for itself where the verdicts differ."""
         systems, several = group.systems, len(group.systems) > 1
         if group.worse:
             figures = [self._values(measure, systems) for measure in group.measures[""]]
@@ -129,7 +129,7 @@ class _Following(NamedTuple):
         return f"{verb} ({'; '.join(figures)})"
 
     def _by_measures(self, group: _Group, compared: str) -> str:
-        """Return what systems do by measures that differ, those of a single system with their intervals."""
+        """Return the clause of measures whose verdicts differ, those of a single system with their intervals."""
         several, clauses = len(group.systems) > 1, list[str]()
         for kind in sorted(group.measures, key=[*VERBS].index):
             values = [self._values(measure, group.systems, not several) for measure in group.measures[kind]]

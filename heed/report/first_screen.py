@@ -64,7 +64,7 @@ def first_screen(
     ]
     data = {
         "baselines": [systems.index(baseline) for baseline in compared],
-        "chosen": "".join(each.sentences[0].partition(":")[0] for each in compared.values() if each.chosen),
+        "chosen": "".join(each.sentences[0].rpartition(":")[0] for each in compared.values() if each.chosen),
         "choices": [_choice(column, choices[0], columns, pair) for column in choices],
         "headlines": headlines,
         "following": [[columns.index((pair, name)), FOLLOWED[name]] for name in answered.measures if name in FOLLOWED],
@@ -173,9 +173,11 @@ def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> s
     if not words and system in dict(settings.folder).get("settings.made elsewhere", "").split(", "):
         words = ["run made elsewhere"]
     pools = {entry["pool"] for entry in entries if entry.get("pool")}
-    own = next((entry for entry in entries if entry["system"] == system and entry.get("pool")), None)
-    if own and len(pools) > 1:
-        words.append(f"rescored {own.get('documents')} documents of {named(own.get('first_stages') or ['a pool'])}")
+    rescored = next((entry for entry in entries if entry["system"] == system and entry.get("pool")), None)
+    if rescored and len(pools) > 1:
+        words.append(
+            f"rescored {rescored.get('documents')} documents of {named(rescored.get('first_stages') or ['a pool'])}"
+        )
     return "; ".join(words)
 
 

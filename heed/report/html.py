@@ -14,7 +14,7 @@ class Part(NamedTuple):
     """A part of a page: ``html`` for its body, and what belongs into its one ``<style>`` and ``<script>``.
 
     The script is plain statements, not a module's, and runs after the whole body is there, and the ``library``, another
-    script, or the one in the file of the name ``beside`` the page. No part has style attributes or handlers in its
+    script, or the one in ``library_file`` beside the page. No part has style attributes or handlers in its
     HTML: the page's Content-Security-Policy names the digests of style and scripts. Of a file it names the place:
     browsers check no digest of a file that is opened from the disk, and refuse it.
     """
@@ -23,7 +23,7 @@ class Part(NamedTuple):
     style: str
     script: str
     library: str = ""
-    beside: str = ""
+    library_file: str = ""
 
 
 def compose(title: str, parts: Sequence[Part], connect: str = "'none'") -> str:
@@ -36,7 +36,7 @@ def policy(parts: Sequence[Part], connect: str = "'none'") -> str:
     """Return the Content-Security-Policy of the page of all parts, which may ``connect`` to no other place."""
     style, *codes = _joined(parts)
     digests = [_digest(code) for code in codes if code]
-    scripts = " ".join([*digests, *("'self'" for part in parts if part.beside)])
+    scripts = " ".join([*digests, *("'self'" for part in parts if part.library_file)])
     return (
         f"default-src 'none'; style-src {_digest(style)}; script-src {scripts}; img-src data:; "
         f"connect-src {connect}; base-uri 'none'; form-action 'none'; "

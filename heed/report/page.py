@@ -23,7 +23,7 @@ from heed.report.figures import comparisons, figures
 from heed.report.first_screen import Screen, first_screen
 from heed.report.html import Part, compose, template
 from heed.report.manifest_reader import Settings, read_settings
-from heed.report.page_links import page_link, systems_link
+from heed.report.page_links import page_link
 from heed.report.results import Results
 from heed.report.topics.explorer import embedded
 from heed.report.topics.packing import pack
@@ -97,7 +97,7 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     part = look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
     if not specs:
         return part
-    return part._replace(beside=VEGA) if site else part._replace(library=vega_file())
+    return part._replace(library_file=VEGA) if site else part._replace(library=vega_file())
 
 
 def vega_file() -> str:
@@ -113,7 +113,7 @@ def look(styles: Sequence[str] = STYLES, main: PurePosixPath = MAIN) -> Part:
 def _section(results: Results, settings: Settings) -> Section:
     charted, compared, answered = best(results, MOST), comparisons(results), answer(results)
     screen = first_screen(results, answered, settings, compared)
-    pair = systems_link(results.folder, *screen.compared) if len(screen.compared) > 1 else ""
+    pair = page_link(results.folder, "systems", *screen.compared) if len(screen.compared) > 1 else ""
     data = figures(results, settings, compared) | {"first": screen.data}
     has_topics = any(detail["per_topic"] for detail in results.details)
     topics = page_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""

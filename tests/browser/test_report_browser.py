@@ -88,6 +88,12 @@ def test_the_first_screen_answers_with_one_row_a_system(
                 box = cell.bounding_box()
                 assert box and box["x"] >= 0 and box["x"] + box["width"] <= width
         assert "p " in rows.first.inner_text()
+        chosen = (
+            "bm25 is the baseline, the first stage with the best nDCG@20 under original; it was chosen after the fact"
+        )
+        assert chosen in opened.inner_text(".foot")
+        measure = opened.locator(".foot select").nth(1).bounding_box()
+        assert measure and measure["width"] < 150
         foot = opened.locator(".foot").bounding_box()
         assert foot and (width < 1366 or foot["y"] + foot["height"] < height)
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
