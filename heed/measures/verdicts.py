@@ -8,14 +8,14 @@ from heed.measures.significance import ALPHA, Interval, interval
 from heed.measures.summary import AgainstQuery, Detail
 
 FEWEST = 5  # topics that decide anything
-Kind = Literal["follows", "against", "unclear", "ignores", ""]
+Kind = Literal["follows", "against", "unclear", "ignores"]
 
 
 class Verdict(NamedTuple):
-    """A measure's mean over topics with its interval, and what they say of the system: "" of no measure of following.
+    """A measure's mean over topics with its interval, and what they say of the system.
 
-    A system follows the instruction where the interval is above 0, and goes against it where that is below 0; it
-    ignores it where nothing moved in any topic.
+    It follows the instruction where the interval is above 0, and goes against it where that is below 0; it ignores it
+    where nothing moved in any topic.
     """
 
     value: float
@@ -26,15 +26,14 @@ class Verdict(NamedTuple):
 def verdicts(details: Sequence[Detail], pair: str, measures: Collection[str]) -> dict[str, dict[str, Verdict]]:
     """Return by system the verdict of each of ``measures`` on a ``pair`` of conditions, such as ``original>changed``.
 
-    Only what is over five topics or more decides anything.
+    Measures whose 0 is not "no effect" have none, nor has what is over fewer than five topics.
     """
     by_system: dict[str, dict[str, Verdict]] = {}
-    for measure in measures:
+    for measure in filter(is_compared_with_zero, measures):
         for each in details:
             if (each["condition"], each["measure"]) == (pair, measure) and len(each["per_topic"]) >= FEWEST:
                 between = interval([*each["per_topic"].values()])
-                kind: Kind = _kind(between) if is_compared_with_zero(measure) else ""
-                by_system.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, kind)
+                by_system.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, _kind(between))
     return by_system
 
 
@@ -44,7 +43,7 @@ def _kind(between: Interval) -> Kind:
     return "follows" if between.low > 0 else "against" if between.high < 0 else "unclear"
 
 
-def worse_than_query(against: Sequence[AgainstQuery], conditions: Collection[str]) -> dict[str, AgainstQuery]:
+def worse_than_query(against: Sequence[AgainstQuery], conditions: Collection[str]) -> dict[str, str]:
     """Return by system the first of ``conditions`` whose instruction makes its ranking worse than the query alone."""
     rows = [each for each in against if each["condition"] in conditions and each["p"] < ALPHA]
-    return {each["system"]: each for each in reversed(rows)}
+    return {each["system"]: each["condition"] for each in reversed(rows)}

@@ -12,7 +12,6 @@ from heed.report.results import Results
 
 SCALE = 100_000  # values by topic are whole numbers of this
 MOST = 20  # systems, each of which can be the baseline of the page; of more, the one that is chosen for it
-BOUNDS = ("low", "high")
 DIFFERENCE = ("difference", "difference_low", "difference_high", "p", "p_holm", "better", "equal", "worse", "n")
 
 
@@ -42,20 +41,20 @@ def figures(results: Results, settings: Settings, compared: Mapping[str, Against
     ``compared`` what :data:`DIFFERENCE` names, by system. ``published`` are names and figures ×100 of other people's
     systems. ``part`` is whether the condition is a part of another one's topics or judgements.
     """
-    systems = list(dict.fromkeys(row["system"] for row in results.rows))
+    systems = list(dict.fromkeys(figure["system"] for figure in results.rows))
     qids = sorted({qid for detail in results.details for qid in detail["per_topic"]})
     index_of = {qid: index for index, qid in enumerate(qids)}
     details: dict[tuple[str, str], dict[str, Detail]] = {}
     for detail in results.details:
         details.setdefault((detail["condition"], detail["measure"]), {})[detail["system"]] = detail
     means: dict[tuple[str, str], dict[str, float]] = {}
-    for row in results.rows:
-        means.setdefault((row["condition"], row["measure"]), {})[row["system"]] = row["value"]
+    for figure in results.rows:
+        means.setdefault((figure["condition"], figure["measure"]), {})[figure["system"]] = figure["value"]
     published = by_column(results.collection, results.subset)
-    rows = {
-        baseline: {(row["condition"], row["measure"], row["system"]): row for row in each.rows}
-        for baseline, each in compared.items()
-    }
+    rows: dict[tuple[str, str], dict[str, dict[str, BaselineRow]]] = {}  # by column, baseline and system
+    for baseline, each in compared.items():
+        for row in each.rows:
+            rows.setdefault((row["condition"], row["measure"]), {}).setdefault(baseline, {})[row["system"]] = row
     columns = []
     for (condition, measure), by_system in means.items():
         column = {
@@ -69,10 +68,7 @@ def figures(results: Results, settings: Settings, compared: Mapping[str, Against
                 (name, times_100(figure)) for name, figure in published.get((condition, measure.lower()), {}).items()
             ),
         }
-        of_column = {
-            baseline: [of.get((condition, measure, system)) for system in systems] for baseline, of in rows.items()
-        }
-        column |= _compared(of_column, systems)
+        column |= _compared(rows.get((condition, measure), {}), systems)
         columns.append(column | _by_topic(details.get((condition, measure), {}), systems, index_of))
     return {
         "folder": results.folder,
@@ -88,26 +84,22 @@ def _is_part(condition: str) -> bool:
     return condition in TYPES or " " in condition
 
 
-def _compared(rows: Mapping[str, Sequence[BaselineRow | None]], systems: Sequence[str]) -> dict[str, Any]:
+def _compared(rows: Mapping[str, Mapping[str, BaselineRow]], systems: Sequence[str]) -> dict[str, Any]:
     """Return the intervals of a column's systems, their differences to each baseline, and the test of these."""
-    first = next(iter(rows.values()), [])
-    tests = [row["test"] for of in rows.values() for row in of if row and row["test"]]
+    first = next(iter(rows.values()), {})
+    tests = [row["test"] for of in rows.values() for row in of.values() if row["test"]]
     against = {
-        systems.index(baseline): [
-            [_short(row[name]) for name in DIFFERENCE]  # type: ignore[literal-required]
-            if row and row["difference"] is not None
-            else None
-            for row in of
-        ]
+        systems.index(baseline): [_short(of.get(system), DIFFERENCE) for system in systems]
         for baseline, of in rows.items()
     }
-    bounds = {name: [row and _short(row[name]) for row in first] for name in BOUNDS}  # type: ignore[literal-required]
-    return bounds | {"test": tests[0] if tests else None, "against": against}
+    low, high = zip(*(_short(first.get(system), ("low", "high")) or (None, None) for system in systems), strict=True)
+    return {"low": low, "high": high, "test": tests[0] if tests else None, "against": against}
 
 
-def _short(value: float | None) -> float | None:
-    """Return a value with the digits that a page can show."""
-    return None if value is None else round(value, 8)
+def _short(row: BaselineRow | None, names: Sequence[str]) -> list[float | None] | None:
+    """Return the named figures with the digits that a page can show; None where the first does not apply."""
+    figures = [row[name] for name in names] if row else [None]  # type: ignore[literal-required]
+    return None if figures[0] is None else [figure and round(figure, 8) for figure in figures]
 
 
 def _by_topic(details: Mapping[str, Detail], systems: Sequence[str], index_of: Mapping[str, int]) -> dict[str, Any]:

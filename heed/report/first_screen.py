@@ -1,11 +1,8 @@
 """The first screen of a folder in the page: which system is best, is that sure, and what its script draws."""
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.formats.document_store import existing_store
 from heed.measures.baseline import AgainstBaseline, BaselineRow
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.power import is_compared_with_zero
@@ -13,10 +10,10 @@ from heed.measures.significance import ALPHA
 from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
 from heed.measures.verdicts import FEWEST
 from heed.progress import number_of
-from heed.report.answer import MINUS, Answer, named, signed
+from heed.report.answer import MINUS, Answer, instruction, named, signed
 from heed.report.manifest_reader import Settings
 from heed.report.results import Results
-from heed.report.topics.topics_file import read_topics_file
+from heed.report.topics.explored import Explored
 from heed.types import CONDITIONS
 
 TIED = "\u00a0"  # a space at which no line breaks
@@ -40,18 +37,17 @@ KINDS = {  # of systems, by a name in their settings
 class Screen(NamedTuple):
     """The first screen: ``counts`` and the ``headline`` as they are at first, and ``data`` for its script.
 
-    ``baseline`` and ``best``, the best of the other systems, are empty where there are not two to compare.
+    ``compared`` are the two systems to compare at first: the baseline, and the best of the others.
     """
 
     counts: str
     headline: str
-    baseline: str
-    best: str
+    compared: list[str]
     data: dict[str, Any]
 
 
 def first_screen(
-    results: Results, answered: Answer | None, settings: Settings, compared: Mapping[str, AgainstBaseline]
+    results: Results, answered: Answer, settings: Settings, compared: Mapping[str, AgainstBaseline]
 ) -> Screen:
     """Return the first screen of ``results``, which were ``compared`` with each baseline, the first one by default.
 
@@ -59,28 +55,23 @@ def first_screen(
     """
     columns = list(dict.fromkeys((row["condition"], row["measure"]) for row in results.rows))
     systems = list(dict.fromkeys(row["system"] for row in results.rows))
-    pair = answered.pair if answered else ""
+    pair = answered.pair
     choices = sorted(filter(_is_chosen, columns), key=_order) or columns[:1]
-    baselines = [*compared] or [""]
-    best = _Column(results, choices[0], pair).ranked
     headlines = [
-        [_Column(results, column, pair).headline(baseline, compared.get(baseline)) for baseline in baselines]
+        [_headline(results, column, pair, baseline, against) for baseline, against in compared.items()]
+        or [_headline(results, column, pair)]
         for column in choices
     ]
     data = {
         "baselines": [systems.index(baseline) for baseline in compared],
-        "afterwards": any(each.chosen for each in compared.values()),
+        "chosen": "".join(each.sentences[0].rpartition(":")[0] for each in compared.values() if each.chosen),
         "choices": [_choice(column, choices[0], columns, pair) for column in choices],
         "headlines": headlines,
-        "following": [
-            [columns.index(column), FOLLOWED[column[1]]]
-            for column in (answered.columns if answered else ())
-            if column[0] == pair and column[1] in FOLLOWED
-        ],
+        "following": [[columns.index((pair, name)), FOLLOWED[name]] for name in answered.measures if name in FOLLOWED],
         "words": [_words(system, settings, results.systems) for system in systems],
     }
-    rivals = [system for system in best if system != baselines[0]] if compared else []
-    return Screen(_counts(results, choices[0]), headlines[0][0], baselines[0], "".join(rivals[:1]), data)
+    ranked = dict.fromkeys([*list(compared)[:1], *_ranked(results, choices[0])])
+    return Screen(_counts(results, choices[0]), headlines[0][0], list(ranked)[:2], data)
 
 
 def _is_chosen(column: tuple[str, str]) -> bool:
@@ -115,62 +106,43 @@ def _label(condition: str, pair: str) -> str:
     return INSTRUCTIONS.get(condition, condition)
 
 
-class _Column(NamedTuple):
-    """A condition and a measure of a folder's results; ``pair`` are the two conditions that it compares."""
+def _ranked(results: Results, column: tuple[str, str]) -> dict[str, float]:
+    """Return the value of each system by a condition's measure, the best first."""
+    values = {row["system"]: row["value"] for row in results.rows if (row["condition"], row["measure"]) == column}
+    lower = lower_is_better(column[1], results.lower_is_better)
+    return dict(sorted(values.items(), key=lambda entry: entry[1], reverse=not lower))
 
-    results: Results
-    column: tuple[str, str]
-    pair: str
 
-    @property
-    def values(self) -> dict[str, float]:
-        """The value of each system."""
-        rows = self.results.rows
-        return {row["system"]: row["value"] for row in rows if (row["condition"], row["measure"]) == self.column}
-
-    @property
-    def ranked(self) -> list[str]:
-        """The systems, the best first."""
-        lower = lower_is_better(self.column[1], self.results.lower_is_better)
-        return sorted(self.values, key=lambda system: self.values[system], reverse=not lower)
-
-    def headline(self, baseline: str, compared: AgainstBaseline | None) -> str:
-        """Return which system is best, how far it is from the baseline, and whether that is sure."""
-        measure, values, ranked = self.column[1], self.values, self.ranked
-        text = signed if ">" in self.column[0] and is_compared_with_zero(measure) else format_value
-        texts = {system: text(measure, value).replace("-", MINUS) for system, value in values.items()}
-        best = [system for system in ranked if texts[system] == texts[ranked[0]]]
-        figure = f"{measure}{TIED}{texts[best[0]]}"
-        if len(ranked) == 1:
-            return f"{named(best)}{self._under}: {figure}."
-        names = f"{named(best)}, the baseline," if best == [baseline] else named(best)
-        if ">" in self.column[0]:
-            extreme = "lowest" if lower_is_better(measure, self.results.lower_is_better) else "highest"
-            claim = f"{names} {'has' if len(best) == 1 else 'have'} the {extreme} {measure}: {texts[best[0]]}"
-        else:
-            claim = f"{names} {'ranks' if len(best) == 1 else 'rank'} best{self._under}: {figure}"
-        others = [system for system in ranked if system not in best]
-        if baseline not in values or not others or (baseline in best and len(best) > 1):
-            return f"{claim}."
-        rival = others[0] if best == [baseline] else best[0]
-        rows = compared.rows if compared else []
-        named_so = (*self.column, rival)
-        row = next((row for row in rows if (row["condition"], row["measure"], row["system"]) == named_so), None)
-        if row is None or row["difference"] is None:
-            return f"{claim}."
-        figures = signed(measure, row["difference"]), _sure(row)
-        if best == [baseline]:
-            return f"{claim}; {named([rival])} is next: {''.join(figures)}."
-        return f"{claim}, {f' against {named([baseline])}'.join(figures)}."
-
-    @property
-    def _under(self) -> str:
-        condition = self.column[0]
-        if condition == "original":
-            return f" under the {'original ' if self.pair.startswith('original>') else ''}instruction"
-        if condition == "query":
-            return " by the query alone"
-        return f" under the {condition} instruction" if condition in CONDITIONS else f" under {condition}"
+def _headline(
+    results: Results, column: tuple[str, str], pair: str, baseline: str = "", compared: AgainstBaseline | None = None
+) -> str:
+    """Return which system is best by a column, how far it is from the baseline, and whether that is sure."""
+    condition, measure = column
+    values = _ranked(results, column)
+    named_so = instruction(condition, pair) if condition in CONDITIONS else condition
+    under = " by the query alone" if condition == "query" else f" under {named_so}"
+    text = signed if ">" in condition and is_compared_with_zero(measure) else format_value
+    texts = {system: text(measure, value).replace("-", MINUS) for system, value in values.items()}
+    first = next(iter(texts.values()))
+    best = [system for system, printed in texts.items() if printed == first]
+    others = [system for system in texts if system not in best]
+    if len(texts) == 1:
+        return f"{named(best)}{under}: {measure}{TIED}{first}."
+    names = f"{named(best)}, the baseline," if best == [baseline] else named(best)
+    if ">" in condition:
+        extreme = "lowest" if lower_is_better(measure, results.lower_is_better) else "highest"
+        claim = f"{names} {'has' if len(best) == 1 else 'have'} the {extreme} {measure}: {first}"
+    else:
+        claim = f"{names} {'ranks' if len(best) == 1 else 'rank'} best{under}: {measure}{TIED}{first}"
+    rival = best[0] if baseline in others else others[0] if best == [baseline] and others else ""
+    rows = compared.rows if compared else []
+    row = next((row for row in rows if (row["condition"], row["measure"], row["system"]) == (*column, rival)), None)
+    if row is None or row["difference"] is None:
+        return f"{claim}."
+    difference, sure = signed(measure, row["difference"]), _sure(row)
+    if best == [baseline]:
+        return f"{claim}; {named([rival])} is next: {difference}{sure}."
+    return f"{claim}, {difference} against {named([baseline])}{sure}."
 
 
 def _sure(row: BaselineRow) -> str:
@@ -201,19 +173,18 @@ def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> s
     if not words and system in dict(settings.folder).get("settings.made elsewhere", "").split(", "):
         words = ["run made elsewhere"]
     pools = {entry["pool"] for entry in entries if entry.get("pool")}
-    for entry in entries:
-        if entry["system"] == system and entry.get("pool") and len(pools) > 1:
-            words.append(
-                f"rescored {entry.get('documents')} documents of {named(entry.get('first_stages') or ['a pool'])}"
-            )
+    rescored = next((entry for entry in entries if entry["system"] == system and entry.get("pool")), None)
+    if rescored and len(pools) > 1:
+        words.append(
+            f"rescored {rescored.get('documents')} documents of {named(rescored.get('first_stages') or ['a pool'])}"
+        )
     return "; ".join(words)
 
 
 def _counts(results: Results, column: tuple[str, str]) -> str:
     """Return the number of topics, of documents where their store is here, and of systems."""
     topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == column)
-    inputs = read_topics_file(results.path)
-    stored = inputs and existing_store(Path(os.path.normpath(results.path / inputs.store)), inputs.documents)
-    documents = [f"{stored.count:,} documents"] if stored else []
+    store = Explored(results).store
+    documents = [f"{store.count:,} documents"] if store else []
     systems = len({row["system"] for row in results.rows})
     return " · ".join([number_of(topics, "topic"), *documents, number_of(systems, "system")])

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.significance import interval
 from heed.measures.summary import AgainstQuery, format_value, layout
-from heed.published.paper_tables import Figure
+from heed.measures.verdicts import FEWEST
 from heed.published.standings import by_column, digits, times_100
 from heed.report.answer import Answer, answer
 from heed.report.manifest_reader import read_manifest
-from heed.report.page import best_rows
 from heed.report.page_links import page_link
 from heed.report.results import Results
 
 UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 LONGEST = 80  # characters of a page's name, without its number and suffix
 FIRST = "index.html"
+Column = tuple[str, str]  # condition and measure
 
 
 class Cell(NamedTuple):
@@ -27,7 +28,6 @@ class Cell(NamedTuple):
     text: str
     interval: str = ""
     why: str = ""
-    is_best: bool = False
 
 
 class Line(NamedTuple):
@@ -41,11 +41,13 @@ class Line(NamedTuple):
 class Table(NamedTuple):
     """The systems of one collection, the best first by the deciding column, and the reports that they are from.
 
-    ``title`` is the collection's; ``topics`` is over how many the deciding measure is, ``decides`` its column.
+    ``title`` is the collection's; of ``columns``, which are conditions and measures, the one at ``decides`` is over so
+    many ``topics``.
     """
 
     title: str
     answer: Answer
+    columns: list[Column]
     pages: list[str]
     topics: int
     decides: int
@@ -91,21 +93,21 @@ def _judgements(results: Results) -> str:
 def _table(group: Sequence[tuple[Results, str]]) -> Table:
     """Return the table of the folders of one collection, which come with the names of their pages."""
     results, links = _joined(group)
-    answered = answer(results, (P_MRR, SELECTIVITY)) or _of_first_measure(results)
-    published = _published(results, answered)
-    decides = answered.columns.index((answered.pair, answered.deciding))
-    lines = [*_ours(results, answered, links), *published]
+    answered = answer(results)
+    columns, deciding = _columns(results, answered)
+    decides = columns.index(deciding)
+    published = _published(results, columns)
+    lines = [*_ours(results, columns, links), *published]
 
     def merit(line: Line) -> list[float]:
         values = [cell.value if cell else -math.inf for cell in line.cells]
         return [values[decides], *reversed(values)]
 
     lines.sort(key=merit, reverse=True)
-    deciding = (answered.pair, answered.deciding)
     topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == deciding)
     paper = results.collection if published else ""
     pages = [page for _, page in group]
-    return Table(results.title, answered, pages, topics, decides, lines, paper, results.warnings)
+    return Table(results.title, answered, columns, pages, topics, decides, lines, paper, results.warnings)
 
 
 def _joined(group: Sequence[tuple[Results, str]]) -> tuple[Results, dict[str, str]]:
@@ -126,46 +128,40 @@ def _joined(group: Sequence[tuple[Results, str]]) -> tuple[Results, dict[str, st
     return joined, links
 
 
-def _of_first_measure(results: Results) -> Answer:
-    """Return the first measure under each condition, for results without a comparison of two conditions."""
-    measure = layout(results.rows).measures[0]
-    indices = {
-        (row["system"], row["condition"], measure): index
-        for index, row in enumerate(results.rows)
-        if row["measure"] == measure
-    }
-    columns = list(dict.fromkeys((condition, measure) for _, condition, _ in indices))
-    systems = list(dict.fromkeys(row["system"] for row in results.rows))
-    return Answer(*columns[0], columns, systems, indices, {}, "", "")
+def _columns(results: Results, answered: Answer) -> tuple[list[Column], Column]:
+    """Return the columns of a table, and the one that decides: without a pair the first measure's first."""
+    had = list(dict.fromkeys((row["condition"], row["measure"]) for row in results.rows))
+    if not answered.pair:
+        measure = layout(results.rows).measures[0]
+        columns = [column for column in had if column[1] == measure]
+        return columns, columns[0]
+    conditions, names = answered.pair.split(">"), dict.fromkeys([*answered.measures, P_MRR, SELECTIVITY])
+    main = next((measure for condition, measure in had if condition == conditions[-1]), "")
+    columns = [(condition, main) for condition in (*conditions, "reversed")] + [(answered.pair, name) for name in names]
+    return [column for column in columns if column in had], (answered.pair, answered.measures[0])
 
 
-def _ours(results: Results, answered: Answer, links: dict[str, str]) -> list[Line]:
-    best = best_rows(results)
+def _ours(results: Results, columns: Sequence[Column], links: dict[str, str]) -> list[Line]:
+    cells: dict[str, dict[Column, Cell]] = {system: {} for system in links}
+    for row in results.rows:
+        text = format_value(row["measure"], row["value"])
+        cells[row["system"]][row["condition"], row["measure"]] = Cell(float(text), text)
+    for detail in results.details:
+        column, values = (detail["condition"], detail["measure"]), [*detail["per_topic"].values()]
+        if ">" in column[0] and column in columns and len(values) >= FEWEST:
+            between = f"[{', '.join(format_value(column[1], bound) for bound in interval(values))}]"
+            cells[detail["system"]][column] = cells[detail["system"]][column]._replace(interval=between)
+    return [Line(system, links[system], [of.get(column) for column in columns]) for system, of in cells.items()]
 
-    def cell(system: str, condition: str, measure: str) -> Cell | None:
-        index = answered.indices.get((system, condition, measure))
-        if index is None:
-            return None
-        text = format_value(measure, results.rows[index]["value"])
-        between = answered.intervals.get((system, condition, measure))
-        interval = f"[{', '.join(format_value(measure, bound) for bound in between)}]" if between else ""
-        return Cell(float(text), text, interval, is_best=index in best)
 
-    return [
-        Line(system, links[system], [cell(system, *column) for column in answered.columns])
-        for system in answered.systems
+def _published(results: Results, columns: Sequence[Column]) -> list[Line]:
+    by_name = by_column(results.collection, results.subset)
+    cells = [
+        {
+            name: Cell(times_100(figure), digits(figure), why=figure.why or "")
+            for name, figure in by_name.get((condition, measure.lower()), {}).items()
+        }
+        for condition, measure in columns
     ]
-
-
-def _published(results: Results, answered: Answer) -> list[Line]:
-    figures = by_column(results.collection, results.subset)
-    columns = [figures.get((condition, measure.lower()), {}) for condition, measure in answered.columns]
-
-    def cell(figure: Figure) -> Cell:
-        return Cell(times_100(figure), digits(figure), why=figure.why or "")
-
-    systems = dict.fromkeys(system for column in columns for system in column)
-    return [
-        Line(system, "", [cell(column[system]) if system in column else None for column in columns])
-        for system in systems
-    ]
+    systems = dict.fromkeys(name for of_column in cells for name in of_column)
+    return [Line(system, "", [of_column.get(system) for of_column in cells]) for system in systems]

@@ -5,7 +5,7 @@ Every figure names the row that it was read from.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -13,17 +13,17 @@ from markupsafe import Markup
 from msgspec.json import encode
 
 from heed.files import write_bytes
-from heed.measures.summary import ABSENT, format_value, is_share, layout, lower_is_better
+from heed.measures.summary import ABSENT, format_value, layout
 from heed.published.standings import grids
 from heed.report.answer import SCALES, Answer, answer
 from heed.report.bundle import page_file, script
 from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
-from heed.report.charts.vega_lite import CONFIG, Spec
+from heed.report.charts.vega_lite import CONFIG
 from heed.report.figures import comparisons, figures
 from heed.report.first_screen import Screen, first_screen
-from heed.report.html import Library, Part, carried, compose, in_file, template
+from heed.report.html import Part, compose, template
 from heed.report.manifest_reader import Settings, read_settings
-from heed.report.page_links import page_link, systems_link
+from heed.report.page_links import page_link
 from heed.report.results import Results
 from heed.report.topics.explorer import embedded
 from heed.report.topics.packing import pack
@@ -35,27 +35,12 @@ MAIN = PAGE / "places.js"
 VEGA = "vega.js"  # in a site
 
 
-class Picture(NamedTuple):
-    """A chart of the page: how to read it, and whether it scrolls on a narrow screen."""
-
-    kind: str
-    folder: str
-    name: str
-    note: str
-    wide: bool
-    spec: Spec
-
-
 class Section(NamedTuple):
-    """A folder in the page: ``marked`` are the indices of the best rows, ``charted`` the systems that have charts.
-
-    ``figures`` are for the scripts of the page.
-    """
+    """A folder in the page: ``charted`` are the systems that have charts, ``figures`` are for the page's scripts."""
 
     results: Results
-    answer: Answer | None
+    answer: Answer
     settings: Settings
-    marked: set[int]
     charted: Best
     screen: Screen
     figures: dict[str, Any]
@@ -91,20 +76,16 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     sections = [_section(each, read_settings(each.path)) for each in results]
     # escaped
     data = Markup(_json([section.figures for section in sections]))  # noqa: S704
-    folders, pictures = [each.folder for each in results], list(_pictures(results))
-    specs = {each.name: each.spec for each in pictures}
-    by_folder = {
-        folder: [each for each in pictures if each.folder == folder and each.kind != "radar"] for folder in folders
-    }
-    across = [each for each in pictures if each.folder not in folders or each.kind == "radar"]
+    drawn = plots(results)
+    specs = {plot.name: plot.spec() | {"config": {}, "description": plot.title} for plot in drawn}
     html = template("overview.html.jinja").render(
         title=title,
         site=site,
         sections=sections,
-        plots=by_folder,
-        across=across,
+        plots=drawn,
         data=data,
         headings=HEADINGS,
+        wide=[name for name, spec in specs.items() if spec["width"] > WIDE],
         charts=pack(encode({"config": CONFIG, "specs": specs})) if specs else "",
         layout=layout,
         format_value=format_value,
@@ -113,13 +94,10 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
         scales=SCALES,
         place=page_link,
     )
-    drawing = (in_file(VEGA) if site else vega()) if specs else Library()
-    return look()._replace(html=Markup(html), library=drawing)  # noqa: S704 - made by a template that escapes
-
-
-def vega() -> Library:
-    """Return Vega's libraries for a page that carries them."""
-    return carried(vega_file())
+    part = look()._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
+    if not specs:
+        return part
+    return part._replace(library_file=VEGA) if site else part._replace(library=vega_file())
 
 
 def vega_file() -> str:
@@ -132,36 +110,14 @@ def look(styles: Sequence[str] = STYLES, main: PurePosixPath = MAIN) -> Part:
     return Part(Markup(), "\n".join(page_file(PAGE / name) for name in styles), script(main))
 
 
-def _pictures(results: Sequence[Results]) -> Iterator[Picture]:
-    for plot in plots(results):
-        spec = {name: value for name, value in plot.spec().items() if name != "config"} | {"description": plot.title}
-        yield Picture(plot.kind, plot.folder, plot.name, plot.note, spec["width"] > WIDE, spec)
-
-
 def _section(results: Results, settings: Settings) -> Section:
     charted, compared, answered = best(results, MOST), comparisons(results), answer(results)
     screen = first_screen(results, answered, settings, compared)
-    two = [screen.baseline, screen.best] if screen.best else best(results, 2).systems
-    pair = systems_link(results.folder, *two) if len(two) > 1 else ""
+    pair = page_link(results.folder, "systems", *screen.compared) if len(screen.compared) > 1 else ""
     data = figures(results, settings, compared) | {"first": screen.data}
     has_topics = any(detail["per_topic"] for detail in results.details)
     topics = page_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
-    return Section(results, answered, settings, best_rows(results), charted, screen, data, pair, topics)
-
-
-def best_rows(results: Results) -> set[int]:
-    """Return the indices of the best printed figures of each condition, measure and number of topics."""
-    columns: dict[tuple[str, str, int], dict[int, str]] = {}
-    for index, row in enumerate(results.rows):
-        if not row["measure"].startswith("Judged") and not is_share(row["measure"]):
-            column = columns.setdefault((row["condition"], row["measure"], row["n"]), {})
-            column[index] = format_value(row["measure"], row["value"])
-    marked = set()
-    for (_, measure, _), printed in columns.items():
-        choose = min if lower_is_better(measure, results.lower_is_better) else max
-        most = choose(printed.values(), key=float)
-        marked |= {index for index, text in printed.items() if text == most and len(printed) > 1}
-    return marked
+    return Section(results, answered, settings, charted, screen, data, pair, topics)
 
 
 def _json(value: object) -> str:

@@ -65,7 +65,7 @@ def _put_in_place(site: Path, staged: Path, names: Sequence[str], earlier: dict[
 def first_page(folders: Sequence[Results], names: Sequence[str], title: str) -> str:
     """Return the page with the tables of all ``folders``, whose pages have ``names``."""
     tables = leaderboard(folders, names)
-    columns = [measure for table in tables for _, measure in table.answer.columns]
+    columns = [measure for table in tables for _, measure in table.columns]
     html = template("site.html.jinja").render(
         title=title,
         tables=tables,

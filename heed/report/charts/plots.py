@@ -11,11 +11,10 @@ from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
 from heed.published.standings import by_column, times_100
 from heed.report.charts import part_charts, scatter, system_charts
-from heed.report.charts.part_charts import TYPES, Links, Series
+from heed.report.charts.part_charts import TYPES, Series
 from heed.report.charts.rendering import Chart
 from heed.report.charts.scatter import Point, Value
 from heed.report.charts.vega_lite import Spec
-from heed.report.page_links import page_link
 from heed.report.results import Results
 
 # The first that results have decides: systems are chosen and placed by it. What do systems do that are high?
@@ -31,8 +30,7 @@ HEADINGS = {  # by kind, in the page's order
     "plane": "Effectiveness against instruction following",
     "shift": "Rank shift of every judged document",
     "topics": "Topic by topic",
-    "folded": "The same by p-MRR",
-    "radar": "InfoSearch by dimension",
+    "dimensions": "InfoSearch by dimension",
     "constraints": "FollowTable by type of constraint",
 }
 
@@ -66,7 +64,7 @@ def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
     for results in folders:
         siblings.setdefault(str(PurePosixPath(results.folder).parent), []).append(results)
     for parent, group in siblings.items():
-        drawn += _radars(parent, group)
+        drawn += _dimensions(parent, group)
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
@@ -92,9 +90,8 @@ def _of_folder(results: Results, most: int) -> Iterator[Plot]:
     chosen = best(results, most)
     yield from _planes(results, fewest=2)
     yield from _shifts(results, chosen)
-    yield from _topics(results, chosen.systems, chosen.measure, "topics")
-    if chosen.measure == SELECTIVITY:  # of such changes papers have p-MRR
-        yield from _topics(results, chosen.systems, P_MRR, "folded")
+    if chosen.measure in FOLLOWING:
+        yield from _topics(results, chosen)
     yield from _constraints(results)
 
 
@@ -114,7 +111,8 @@ def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
             yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", note, spec)
 
 
-def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) -> Iterator[Plot]:
+def _topics(results: Results, chosen: Best) -> Iterator[Plot]:
+    measure = chosen.measure
     details = [
         detail
         for detail in results.details
@@ -123,7 +121,7 @@ def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) ->
     highest = max((abs(value) for detail in details for value in detail["per_topic"].values()), default=0.0)
     for detail in details:
         system, instruction = detail["system"], detail["condition"]
-        if measure in FOLLOWING and system in chosen:
+        if system in chosen.systems:
             note = (
                 f"Blue bars: the system followed {_change(instruction)}; orange bars: it went against it. "
                 "Dashed: the mean over topics; grey: its 95% bootstrap interval."
@@ -131,10 +129,10 @@ def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) ->
             title = f"{system}: {measure} by topic, {instruction}"
             name = f"topics.{measure}.{system}.{instruction}"
             spec = partial(system_charts.topics, results.folder, detail, highest)
-            yield Plot(name, kind, results.folder, title, note, spec)
+            yield Plot(name, "topics", results.folder, title, note, spec)
             if len(detail["per_topic"]) > system_charts.MANY:
                 spec = partial(system_charts.histogram, detail)
-                yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
+                yield Plot(f"histogram.{name}", "topics", results.folder, f"{title}: histogram", note, spec)
 
 
 def _change(pair: str) -> str:
@@ -148,25 +146,22 @@ def plane(results: Results) -> Chart | None:
 
 
 def _planes(results: Results, fewest: int) -> Iterator[Plot]:
-    """Yield charts of at least ``fewest`` systems by effectiveness and the deciding measure; and p-MRR."""
+    """Yield the chart of at least ``fewest`` systems by effectiveness and the deciding measure."""
     chosen = best(results, MOST)
-    kinds = {chosen.measure: ("plane", "plane")} if chosen.measure in FOLLOWING else {}
-    if chosen.measure == SELECTIVITY:
-        kinds[P_MRR] = ("plane.p-MRR", "folded")
     measure = next((row["measure"] for row in results.rows if row["condition"] == "original"), "")
-    for following, (name, kind) in kinds.items():
-        axes = ("original", measure), (chosen.condition, following)
-        points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
-        if points and len(points) + len(others) >= fewest:
-            titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
-            spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
-            note = (
-                f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
-                f"{FOLLOWING[following]}. Lines are 95% bootstrap intervals."
-            )
-            grey = " Grey: systems of papers; the pointer shows their names." if others else ""
-            title = f"{results.title}: {measure} against {following}"
-            yield Plot(name, kind, results.folder, title, note + grey, spec)
+    axes = ("original", measure), (chosen.condition, chosen.measure)
+    points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
+    if chosen.measure not in FOLLOWING or not points or len(points) + len(others) < fewest:
+        return
+    titles = f"{measure} of original, ×100", f"{chosen.measure} of {chosen.condition}, ×100"
+    spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
+    note = (
+        f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
+        f"{FOLLOWING[chosen.measure]}. Lines are 95% bootstrap intervals."
+    )
+    grey = " Grey: systems of papers; the pointer shows their names." if others else ""
+    title = f"{results.title}: {measure} against {chosen.measure}"
+    yield Plot("plane", "plane", results.folder, title, note + grey, spec)
 
 
 def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tuple[str, str]) -> list[Point]:
@@ -189,27 +184,26 @@ def _published(results: Results, *axes: tuple[str, str]) -> list[Point]:
     return [Point(name, (times_100(x[name]),) * 3, (times_100(y[name]),) * 3) for name in x if name in y]
 
 
-def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
-    """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
+def _dimensions(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
+    """Yield InfoSearch's measures that several dimensions have."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
     folders = {results.subset: results.folder for results in dimensions}
     by_measure = _series((row, row["condition"], results.subset) for results in dimensions for row in results.rows)
     for (measure, condition), figures in by_measure.items():
-        if len(set().union(*figures.values())) >= 3:
+        if len(set().union(*figures.values())) > 1:
             title = f"{measure} {condition} by dimension"
-            spec = partial(part_charts.radar, title, _few(measure, figures), _links(figures, folders))
-            note = "Further out is better. The dashed ring is 0."
-            yield Plot(f"radar.{measure}", "radar", parent, title, note, spec)
+            spec = partial(part_charts.grouped, title, "dimension", _few(measure, figures), folders)
+            yield Plot(f"dimensions.{measure}", "dimensions", parent, title, "Higher is better.", spec)
 
 
 def _constraints(results: Results) -> Iterator[Plot]:
     """Yield a folder's figures by kind of constraint."""
     by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
-    note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better."
+    note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better, of NFR lower."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
-        links = _links(figures, dict.fromkeys(TYPES, results.folder))
-        spec = partial(part_charts.grouped, title, _few(measure, figures), links)
+        folders = dict.fromkeys(TYPES, results.folder)
+        spec = partial(part_charts.grouped, title, "constraint type", _few(measure, figures), folders)
         yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 
@@ -228,11 +222,6 @@ def _few(measure: str, figures: Series) -> Series:
     averages = {system: sign * sum(values.values()) / len(values) for system, values in figures.items()}
     chosen = sorted(averages, key=lambda system: averages[system], reverse=True)[:MOST]
     return {system: values for system, values in figures.items() if system in chosen}
-
-
-def _links(figures: Series, folders: dict[str, str]) -> Links:
-    """Return the place of each system and part: the part's folder."""
-    return {(system, part): page_link(folders[part]) for system, values in figures.items() for part in values}
 
 
 def _file_names(drawn: Sequence[Plot]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heed.report.charts.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, says, short
-from heed.report.page_links import systems_link
+from heed.report.page_links import page_link
 
 SIZE = (400, 300)  # pixels
 CUT = 0.5  # an axis does not begin at 0 where all values are above this share of the highest
@@ -60,7 +60,7 @@ def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
 
 def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:
     rival = next((system for system in named if system != point.system), "")
-    return {"to": systems_link(folder, point.system, rival) if rival else ""}
+    return {"to": page_link(folder, "systems", point.system, rival) if rival else ""}
 
 
 def _axis(title: str, values: Sequence[Value]) -> Spec:

@@ -25,7 +25,7 @@ from heed.report.charts.vega_lite import (
     says,
     short,
 )
-from heed.report.page_links import document_link, topic_link
+from heed.report.page_links import page_link
 
 DOTS = 600  # of one chart; more can neither be told apart nor chosen
 SIDE = 270  # pixels
@@ -48,7 +48,7 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
             "x": each["base"],
             "y": each["new"],
             "group": labels[each["group"]],
-            "to": document_link(folder, each["docid"], each["qid"], system),
+            "to": page_link(folder, "document", each["docid"], topic=each["qid"], system=system),
             **says(
                 ("system", system),
                 ("topic", each["qid"]),
@@ -107,7 +107,7 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
         {
             "x": qid,
             "y": by_topic[qid],
-            "to": topic_link(folder, qid, detail["system"]),
+            "to": page_link(folder, "topic", qid, system=detail["system"]),
             **says(("system", detail["system"]), ("topic", qid), (_title(detail), (by_topic[qid],))),
         }
         for qid in shown

@@ -56,7 +56,7 @@ function explained(data, { choice, baseline }) {
   const parts = ["dot: mean over topics"];
   if (column.low.some((low) => low !== null)) parts.push("line: 95% interval");
   if (tested) parts.push(`p by ${TESTS[column.test]}${holm}`);
-  if (first.afterwards && !baseline) parts.push("baseline: the best first stage, chosen after the fact");
+  if (first.chosen && !baseline) parts.push(first.chosen);
   if (first.baselines.length === 1 && systems.length > 1) parts.push("of so many systems one baseline is in this page, others are in heed compare");
   return parts.join("; ");
 }

@@ -11,7 +11,7 @@ const SIGNIFICANT = 0.05;
 const SHOWN = 25; // topics at first
 
 const HOW_TESTED =
-  "Values ×100, the better in bold. p is two-sided, by Fisher's randomization, for pairwise measures by Wilcoxon's signed " +
+  "Values ×100. p is two-sided, by Fisher's randomization, for pairwise measures by Wilcoxon's signed " +
   "ranks, and corrected by Holm over the systems that are tested against the first; bold below 0.05. ";
 
 const placeOfPair = (folder, first, second) => `#/${[folder, "systems", first, second].map(encodeURIComponent).join("/")}`;
@@ -51,7 +51,6 @@ export function drawPair(data, names, measured) {
   view.append(
     make("h3", {}, "Where they differ most"),
     make("p", { class: "choice" }, make("label", {}, "Measure ", make("select", { id: "measure", onchange: pick }, ...options))),
-    strip(data, column, names),
     ...parts(data, columns, column, names),
     ...topics(data, column, names),
     ...settings(data, names),
@@ -101,18 +100,15 @@ function measures(data, label, columns, names) {
   const rows = columns.map((column) => {
     const found = difference(column, first, second);
     const apart = column.means[second] - column.means[first];
-    const better = (column.lower ? -1 : 1) * apart;
-    const values = [first, second].map((at) => figure(column.means[at], column.factor));
-    const best = !better || values[0] === values[1] ? -1 : Number(better > 0);
     const p = found?.holm ?? null;
-    const strong = (text, is) => (is ? make("strong", {}, text) : text);
+    const shown = p === null ? "-" : p < SIGNIFICANT ? make("strong", {}, pText(p)) : pText(p);
     return make(
       "tr",
       {},
       make("td", { class: "name", dir: "auto" }, column.measure, make("small", {}, ...broken(column.condition))),
-      ...values.map((text, at) => make("td", {}, strong(text, at === best))),
+      ...[first, second].map((at) => make("td", {}, figure(column.means[at], column.factor))),
       make("td", {}, signed(apart, column.factor)),
-      make("td", { "data-value": p }, p === null ? "-" : strong(pText(p), p < SIGNIFICANT)),
+      make("td", { "data-value": p }, shown),
       make("td", {}, found ? String(found.better) : "-"),
       make("td", {}, found ? String(found.worse) : "-"),
       make("td", {}, found ? String(found.topics) : "-"),
@@ -120,39 +116,6 @@ function measures(data, label, columns, names) {
   });
   return tableOf(label, ["measure", ...names, "difference", "p", "better", "worse", "topics"], { rows, names: ["measure"] });
 }
-
-/** Draw where both stand among the folder's other systems, and the published ones in grey. */
-function strip(data, column, names) {
-  const chosen = names.map((name) => data.systems.indexOf(name));
-  const scaled = (value) => value * column.factor;
-  const own = column.means.map((value, at) => ({ value: scaled(value), at, has: value !== null })).filter((each) => each.has);
-  const values = [0, ...own.map((each) => each.value), ...column.published.map(([, value]) => value)];
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const x = (value) => 14 + (632 * (value - low)) / (high - low || 1);
-  const picture = draw("svg", { viewBox: "0 0 660 74", width: 660, height: 74, role: "group", "aria-label": `${column.measure}: all systems` });
-  picture.append(draw("path", { d: `M${x(low)},40H${x(high)}M${x(0)},32V48`, stroke: "currentColor", opacity: 0.5 }));
-  picture.append(draw("text", { x: x(0), y: 64, "text-anchor": "middle", "font-size": 12, fill: "currentColor" }, "0"));
-  const end = draw("text", { x: x(high), y: 64, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, high.toFixed(1));
-  if (high > 0) picture.append(end);
-  const dot = (kind, value, says, size) =>
-    picture.append(draw("g", { class: kind }, draw("path", { d: circle(x(value), 40, size), fill: "currentColor", opacity: kind === "other" ? 0.6 : 1 }, draw("title", {}, says))));
-  for (const [name, value] of column.published) dot("other", value, `published: ${name}: ${value}`, 4);
-  for (const each of own) {
-    if (chosen.includes(each.at)) continue;
-    const says = `${data.systems[each.at]}: ${each.value.toFixed(1)}`;
-    picture.append(draw("path", { d: circle(x(each.value), 40, 4), fill: "none", stroke: "currentColor" }, draw("title", {}, says)));
-  }
-  chosen.forEach((at, side) => dot(side ? "second" : "first", scaled(column.means[at]), `${names[side]}: ${figure(column.means[at], column.factor)}`, 7));
-  chosen.forEach((at, side) => {
-    const place = x(scaled(column.means[at]));
-    const label = draw("text", { x: place, y: side ? 14 : 27, "text-anchor": place > 330 ? "end" : "start", "font-size": 12, fill: "currentColor" }, names[side]);
-    picture.append(draw("g", { class: side ? "second" : "first" }, label));
-  });
-  const published = column.published.length ? "; published systems are grey dots" : "";
-  return make("div", {}, make("p", { class: "note" }, `All systems of the folder by ${column.measure} of ${column.condition}${published}.`), make("figure", {}, picture));
-}
-
-const circle = (x, y, r) => `M${x - r},${y}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0`;
 
 /** Return a cell with a bar from the middle: to the right the second system is higher, to the left the first. */
 function bar(difference, most) {

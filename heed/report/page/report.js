@@ -113,11 +113,6 @@ async function drawAll(element) {
 /** Show what the mark or figure under the pointer, or with the focus, says of itself. */
 function tell(event) {
   const mark = event.target.closest?.("svg a, svg path");
-  const title = mark && (mark.querySelector(":scope > title") ?? mark.closest("a")?.querySelector("title"));
-  if (title) {
-    title.parentElement.setAttribute("aria-label", title.textContent);
-    title.remove(); // browsers would show it as well
-  }
   const text = mark?.closest("a")?.getAttribute("aria-label") ?? mark?.getAttribute("aria-label");
   const tip = byId("tip");
   tip.hidden = !text;

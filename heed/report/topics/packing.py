@@ -63,13 +63,6 @@ class Blocks(NamedTuple):
     unpacked: int
 
 
-class About(NamedTuple):
-    """What is known of a document that was packed."""
-
-    title: str
-    is_cut: bool = False
-
-
 class Packed(NamedTuple):
     """A folder for the page: ``data`` is JSON-able; how many topics and texts were left out, how many texts cut."""
 
@@ -92,10 +85,10 @@ def packed(explored: Explored, limit: int) -> Packed:
     topic_blocks = pack_blocks(
         (_topic(explored, topic, lists[topic.qid], shown[topic.qid], number) for topic in topics), room
     )
-    document_blocks, documents = _document_blocks(explored, docids, room - topic_blocks.size)
+    document_blocks, titles, cut = _document_blocks(explored, docids, room - topic_blocks.size)
     index = about | {
         "docids": docids,
-        "titles": [document.title for document in documents],
+        "titles": titles,
         "topicBlocks": topic_blocks.firsts,
         "topicCount": topic_blocks.items,
         "documentBlocks": document_blocks.firsts,
@@ -112,7 +105,7 @@ def packed(explored: Explored, limit: int) -> Packed:
         len(data["index"]) + topic_blocks.size + document_blocks.size,
         len(topics) - topic_blocks.items,
         len(docids) - document_blocks.items if explored.store else 0,
-        sum(document.is_cut for document in documents),
+        cut,
     )
 
 
@@ -173,24 +166,24 @@ def _list(listed: RankedList | None, index_of: Mapping[str, int]) -> object:
     ]
 
 
-def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[Blocks, list[About]]:
+def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[Blocks, list[str], int]:
     """Return the documents in at most ``room`` characters with their titles, which are packed in the index.
 
-    Where not all fit, long texts are cut to a share that is the same for all.
+    Where not all fit, long texts are cut to a share that is the same for all; returned is also how many.
     """
-    documents: list[About] = []
-    blocks = pack_blocks(_documents(explored, docids, documents, sys.maxsize), room)
-    titles = len(pack(encode([document.title for document in documents])))
-    if blocks.size + titles > room or (explored.store and blocks.items < len(docids)):
-        room -= titles * len(docids) // (len(documents) or 1)
+    titles, cut = list[str](), list[bool]()
+    blocks = pack_blocks(_documents(explored, docids, titles, cut, sys.maxsize), room)
+    length = len(pack(encode(titles)))
+    if blocks.size + length > room or (explored.store and blocks.items < len(docids)):
+        room -= length * len(docids) // (len(titles) or 1)
         share = SAFE * room * blocks.unpacked / (blocks.size or 1) / len(docids)
-        documents = []
-        blocks = pack_blocks(_documents(explored, docids, documents, max(LEAST, int(share))), room)
-    return blocks, documents[: blocks.items]
+        titles, cut = [], []
+        blocks = pack_blocks(_documents(explored, docids, titles, cut, max(LEAST, int(share))), room)
+    return blocks, titles[: blocks.items], sum(cut[: blocks.items])
 
 
-def _documents(explored: Explored, docids: list[str], about: list[About], most: int) -> Iterator[bytes]:
-    """Yield the documents in order, each text to ``most`` bytes, and add what is known of them to ``about``."""
+def _documents(explored: Explored, docids: list[str], titles: list[str], cut: list[bool], most: int) -> Iterator[bytes]:
+    """Yield the documents in order, each text to ``most`` bytes; add ``titles``, and whether they were ``cut``."""
     if explored.store is None:
         return
     for start in range(0, len(docids), BATCH):
@@ -198,12 +191,14 @@ def _documents(explored: Explored, docids: list[str], about: list[About], most: 
         stored = explored.store.find(batch)
         for docid in batch:
             if docid not in stored:  # judged, but not in the collection
-                about.append(About(""))
+                titles.append("")
+                cut.append(False)
                 yield b"0"
                 continue
             document = stored[docid]
             form, is_cut = _packed_document(document, most)
-            about.append(About(title_of(document), is_cut))
+            titles.append(title_of(document))
+            cut.append(is_cut)
             titled = int(bool(document.title or document.caption))
             yield encode([*form, titled, 1] if is_cut else form if titled else [*form, 0])
 

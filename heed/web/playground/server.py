@@ -20,7 +20,7 @@ from starlette.routing import Route
 from heed.errors import DataError, HeedError
 from heed.report.bundle import script
 from heed.report.html import Part, compose, policy
-from heed.report.page import look, overview, page_title, vega
+from heed.report.page import look, overview, page_title, vega_file
 from heed.report.results import Results
 from heed.report.topics.explored import Explored
 from heed.report.topics.explorer import MAIN, style
@@ -73,7 +73,7 @@ def served_page(results: Sequence[Results], runs: Path, flags: Path, annotate: s
 
 def served_policy() -> str:
     """Return the Content-Security-Policy of the page."""
-    return f"{policy([_explorer(), look()._replace(library=vega())], OWN_SERVER)}; frame-ancestors 'none'"
+    return f"{policy([_explorer(), look()._replace(library=vega_file())], OWN_SERVER)}; frame-ancestors 'none'"
 
 
 def _explorer() -> Part:
