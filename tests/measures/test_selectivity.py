@@ -20,6 +20,7 @@ from heed.measures.evaluate import Judging, Pair, evaluate
 from heed.measures.inputs import Inputs
 from heed.measures.summary import Detail, lower_is_better, rows_of
 from heed.report.charts.plots import plots
+from heed.report.page import page
 from heed.report.results import read_tree
 from heed.types import Run, Topic
 
@@ -201,10 +202,16 @@ def test_the_demo_fits_into_120_columns(heed: Heed) -> None:
     assert "  p-MRR  p-MRR kept  selectivity  " in again.stdout
 
 
-def test_the_plane_is_against_selectivity(tmp_path: Path) -> None:
+def test_the_plane_is_against_selectivity_and_against_p_mrr_behind_a_fold(tmp_path: Path) -> None:
     rows = details(sinks=(0.9, 0.0), follows=(0.3, 0.6))
     summary = {"collection": "c", "subset": "eng", "rows": rows_of(rows), "warnings": []}
     (tmp_path / "summary.json").write_text(json.dumps(summary))
-    [plane] = plots(read_tree(tmp_path))
-    [dots] = [one for one in plane.spec()["layer"] if one["mark"].get("size") == 70]
-    assert [dot["y"] for dot in dots["data"]["values"]] == pytest.approx([0.0, 60.0])
+    found = read_tree(tmp_path)
+    drawn = {plot.name: plot for plot in plots(found)}
+    assert [plot.kind for plot in drawn.values()] == ["plane", "folded"]
+    for name, upwards in (("plane", [0.0, 60.0]), ("plane.p-MRR", [90.0, 30.0])):
+        [dots] = [one for one in drawn[name].spec()["layer"] if one["mark"].get("size") == 70]
+        assert [dot["y"] for dot in dots["data"]["values"]] == pytest.approx(upwards)
+    text = page(found, tmp_path)
+    before, _, folded = text.partition("<summary>The same by p-MRR</summary>")
+    assert 'data-plot="plane"' in before and 'data-plot="plane.p-MRR"' in folded.partition("</details>")[0]

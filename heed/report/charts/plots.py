@@ -30,7 +30,8 @@ HEADINGS = {  # by kind, in the page's order
     "plane": "Effectiveness against instruction following",
     "shift": "Rank shift of every judged document",
     "topics": "Topic by topic",
-    "dimensions": "InfoSearch by dimension",
+    "folded": "The same by p-MRR",
+    "radar": "InfoSearch by dimension",
     "constraints": "FollowTable by type of constraint",
 }
 
@@ -64,7 +65,7 @@ def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
     for results in folders:
         siblings.setdefault(str(PurePosixPath(results.folder).parent), []).append(results)
     for parent, group in siblings.items():
-        drawn += _dimensions(parent, group)
+        drawn += _radars(parent, group)
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
@@ -90,8 +91,9 @@ def _of_folder(results: Results, most: int) -> Iterator[Plot]:
     chosen = best(results, most)
     yield from _planes(results, fewest=2)
     yield from _shifts(results, chosen)
-    if chosen.measure in FOLLOWING:
-        yield from _topics(results, chosen)
+    yield from _topics(results, chosen.systems, chosen.measure, "topics")
+    if chosen.measure == SELECTIVITY:  # of such changes papers have p-MRR
+        yield from _topics(results, chosen.systems, P_MRR, "folded")
     yield from _constraints(results)
 
 
@@ -111,8 +113,7 @@ def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
             yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", note, spec)
 
 
-def _topics(results: Results, chosen: Best) -> Iterator[Plot]:
-    measure = chosen.measure
+def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) -> Iterator[Plot]:
     details = [
         detail
         for detail in results.details
@@ -121,7 +122,7 @@ def _topics(results: Results, chosen: Best) -> Iterator[Plot]:
     highest = max((abs(value) for detail in details for value in detail["per_topic"].values()), default=0.0)
     for detail in details:
         system, instruction = detail["system"], detail["condition"]
-        if system in chosen.systems:
+        if measure in FOLLOWING and system in chosen:
             note = (
                 f"Blue bars: the system followed {_change(instruction)}; orange bars: it went against it. "
                 "Dashed: the mean over topics; grey: its 95% bootstrap interval."
@@ -129,10 +130,10 @@ def _topics(results: Results, chosen: Best) -> Iterator[Plot]:
             title = f"{system}: {measure} by topic, {instruction}"
             name = f"topics.{measure}.{system}.{instruction}"
             spec = partial(system_charts.topics, results.folder, detail, highest)
-            yield Plot(name, "topics", results.folder, title, note, spec)
+            yield Plot(name, kind, results.folder, title, note, spec)
             if len(detail["per_topic"]) > system_charts.MANY:
                 spec = partial(system_charts.histogram, detail)
-                yield Plot(f"histogram.{name}", "topics", results.folder, f"{title}: histogram", note, spec)
+                yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
 
 
 def _change(pair: str) -> str:
@@ -146,22 +147,25 @@ def plane(results: Results) -> Chart | None:
 
 
 def _planes(results: Results, fewest: int) -> Iterator[Plot]:
-    """Yield the chart of at least ``fewest`` systems by effectiveness and the deciding measure."""
+    """Yield charts of at least ``fewest`` systems by effectiveness and the deciding measure; and p-MRR."""
     chosen = best(results, MOST)
+    kinds = {chosen.measure: ("plane", "plane")} if chosen.measure in FOLLOWING else {}
+    if chosen.measure == SELECTIVITY:
+        kinds[P_MRR] = ("plane.p-MRR", "folded")
     measure = next((row["measure"] for row in results.rows if row["condition"] == "original"), "")
-    axes = ("original", measure), (chosen.condition, chosen.measure)
-    points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
-    if chosen.measure not in FOLLOWING or not points or len(points) + len(others) < fewest:
-        return
-    titles = f"{measure} of original, ×100", f"{chosen.measure} of {chosen.condition}, ×100"
-    spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
-    note = (
-        f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
-        f"{FOLLOWING[chosen.measure]}. Lines are 95% bootstrap intervals."
-    )
-    grey = " Grey: systems of papers; the pointer shows their names." if others else ""
-    title = f"{results.title}: {measure} against {chosen.measure}"
-    yield Plot("plane", "plane", results.folder, title, note + grey, spec)
+    for following, (name, kind) in kinds.items():
+        axes = ("original", measure), (chosen.condition, following)
+        points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
+        if points and len(points) + len(others) >= fewest:
+            titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
+            spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
+            note = (
+                f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
+                f"{FOLLOWING[following]}. Lines are 95% bootstrap intervals."
+            )
+            grey = " Grey: systems of papers; the pointer shows their names." if others else ""
+            title = f"{results.title}: {measure} against {following}"
+            yield Plot(name, kind, results.folder, title, note + grey, spec)
 
 
 def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tuple[str, str]) -> list[Point]:
@@ -184,16 +188,17 @@ def _published(results: Results, *axes: tuple[str, str]) -> list[Point]:
     return [Point(name, (times_100(x[name]),) * 3, (times_100(y[name]),) * 3) for name in x if name in y]
 
 
-def _dimensions(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
-    """Yield InfoSearch's measures that several dimensions have."""
+def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
+    """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
     folders = {results.subset: results.folder for results in dimensions}
     by_measure = _series((row, row["condition"], results.subset) for results in dimensions for row in results.rows)
     for (measure, condition), figures in by_measure.items():
-        if len(set().union(*figures.values())) > 1:
+        if len(set().union(*figures.values())) >= 3:
             title = f"{measure} {condition} by dimension"
-            spec = partial(part_charts.grouped, title, "dimension", _few(measure, figures), folders)
-            yield Plot(f"dimensions.{measure}", "dimensions", parent, title, "Higher is better.", spec)
+            spec = partial(part_charts.radar, title, _few(measure, figures), folders)
+            note = "Further out is better. The dashed ring is 0."
+            yield Plot(f"radar.{measure}", "radar", parent, title, note, spec)
 
 
 def _constraints(results: Results) -> Iterator[Plot]:
@@ -202,8 +207,7 @@ def _constraints(results: Results) -> Iterator[Plot]:
     note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better, of NFR lower."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
-        folders = dict.fromkeys(TYPES, results.folder)
-        spec = partial(part_charts.grouped, title, "constraint type", _few(measure, figures), folders)
+        spec = partial(part_charts.grouped, title, _few(measure, figures), results.folder)
         yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 
