@@ -86,7 +86,7 @@ def test_a_click_on_a_ranked_document_opens_its_text_beside_the_ranking(tab: "Pa
     assert texts(tab, ".document .text") == paragraphs and texts(tab, ".document .title") == [record["title"]]
     assert tab.locator(".document .text >> nth=0").evaluate("e => [e.dir, e.lang]") == ["rtl", "fa"]
     assert tab.locator(".columns").is_visible()
-    place = f"#/{FAS}/document/{docid}?topic=01&system=stays&condition=original"
+    place = f"#/{FAS}/document/{docid}?topic=01&system=obeys&condition=original"
     assert tab.evaluate("location.hash") == place
     tab.go_back()
     tab.wait_for_selector(f"{EXPLORER}:not([data-reading])")
@@ -131,7 +131,7 @@ def test_a_move_is_right_or_wrong_by_the_grades_wherever_it_is_shown(tab: "Page"
         "d1": ["right", "✓"],
     }
     # stays: d1 d2 d3 under both; what should fall and stays is wrong, what should rise may have no place above it
-    assert texts(tab, ".standing td:last-child") == ["stayed ✗", "fell 2 ✓"]
+    assert texts(tab, ".standing td:last-child") == ["fell 2 ✓", "stayed ✗"]
     title = tab.get_attribute(".columns section:last-child a[data-docid=d1] .shift", "title")
     assert title == "fell: 1 → 3; it should fall, right"
 
@@ -203,7 +203,7 @@ def test_all_is_reached_by_keys_alone(tab: "Page") -> None:
     press("c")
     tab.wait_for_function("location.hash.includes('condition=changed')")
     press("s")
-    tab.wait_for_function("location.hash.includes('system=obeys')")
+    tab.wait_for_function("location.hash.includes('system=stays')")
     assert shown(tab) == order[0], "the document stays open"
     press("]")
     tab.wait_for_function("location.hash.includes('/topic/02?')")
@@ -328,6 +328,8 @@ def test_no_text_of_results_runs_or_asks_for_anything(tab: "Page") -> None:
     go(tab, f"#/bad%2Feng/topic/{qid}")
     assert texts(tab, ".topic h1") == [" ".join(PAYLOADS)]
     tab.keyboard.press("s")
+    tab.wait_for_function("location.hash.includes('system=stays')")
+    tab.keyboard.press("S")
     tab.wait_for_function("location.hash.includes('system=%22')")
     seen = set()
     for _ in PAYLOADS:

@@ -136,7 +136,7 @@ def test_a_table_is_cut_between_rows(folders: dict[str, Path]) -> None:
 
 def test_what_leaves_no_room_and_what_reads_no_query_is_told(folders: dict[str, Path]) -> None:
     long = Query("7", "", "a river", "only documents " * 60)
-    with pytest.raises(HeedError, match=r"model: topic 7: query, instruction and chat template take \d+ of .* 128 "):
+    with pytest.raises(HeedError, match=r"qwen: topic 7: query, instruction and chat template take \d+ of .* 128 "):
         reranker(folders["qwen"]).score(long, DOCUMENTS)
     with pytest.raises(HeedError, match="its chat template cannot take a pair .* the roles query and document"):
         reranker(folders["no query"]).score(ASKED, DOCUMENTS)

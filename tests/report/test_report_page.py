@@ -127,8 +127,11 @@ def test_the_page_holds_the_plots_and_is_self_contained(sample_page: str) -> Non
     assert_self_contained(sample_page)
     names = re.findall(r'data-plot="([^"]+)"', sample_page)
     shifts = [f"fas.shift.{system}" for system in SYSTEMS]
-    topics = [f"fas.topics.selectivity.{system}.original-changed" for system in SYSTEMS]
-    assert names == ["fas.plane", *shifts, *topics]
+    deciding, behind = (
+        [f"fas.topics.{measure}.{system}.original-changed" for system in SYSTEMS]
+        for measure in ("selectivity", "p-MRR")
+    )
+    assert names == ["fas.plane", *shifts, *deciding, "fas.plane.p-MRR", *behind]
     assert set(charts_of(sample_page)) == set(names)
 
 
@@ -186,7 +189,7 @@ def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path:
         assert heed(COMMAND, sample, *options).returncode == 0
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert len(files) == 7
+    assert len(files) == 11
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
