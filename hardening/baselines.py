@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from heed.measures.baseline import against_baseline
+from heed.measures.evaluate import measure_runs
 from heed.measures.significance import differences
 from heed.measures.summary import Detail, SystemEntry
-from heed.measures.system_comparison import measure_runs
 from heed.types import Qrels, Run
 
 MEASURES = {"nDCG@20": "ndcg_cut_20", "AP": "map"}  # as PyTerrier takes them

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
@@ -18,22 +18,20 @@ from heed.measures import PerTopic
 from heed.measures.absence import Absence, absent
 from heed.measures.baseline import LABELS, BaselineRow, against_baseline
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
+from heed.measures.definition import Measure
+from heed.measures.evaluate import evaluate, measure_runs
 from heed.measures.inputs import Inputs, paired
 from heed.measures.own_measures import as_measures
 from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.registry import help_text
 from heed.measures.significance import ALPHA
 from heed.measures.summary import ABSENT, Detail, SystemEntry, aligned, factor, format_value, own_directions
-from heed.measures.system_comparison import measure_folder, measure_runs
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of, refuse
 from pipelines.options.data import encoding_option, run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.report.results import Results
 
 EXAMPLES = (
     "runs/neuclir-sample/zho --baseline bm25",
@@ -47,7 +45,6 @@ CAN_SHOW = "can show"
 ABSENCES: dict[Absence, str] = {"in_neither": "in neither list", "in_one_only": "in one list only"}
 OF_PAIRS = ("qrel_diff", "traps", "pairs", "difference")
 OF_SYSTEMS = ("across_pools", "test", "format")
-OF_JUDGEMENTS = ("corpus_size", "variant", "lang", "encoding", "topic_ids")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -138,38 +135,46 @@ def _run(options: argparse.Namespace) -> None:
 def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     """Print the systems of a results folder against a baseline, and return them as JSON has them."""
     from heed.experiment.measuring import refresh
+    from heed.report.results import read_tree
 
     folder, measures = options.run[0], as_measures(options.measure or ())
-    refuse(options, [*OF_PAIRS, "subset", "per_topic"], "the systems of a folder are compared with a baseline")
-    if options.qrels and options.new_qrels:
-        judgements, size = _judgements(options), options.corpus_size
-        details = measure_folder(folder, *judgements, measures or MEASURES, size, options.variant or "paper")
-        systems = _results(folder).systems if (folder / "summary.json").exists() else _wholes(details)
-        return _print_systems(options, str(folder), details, systems, own_directions(measures))
-    if options.qrels or options.new_qrels:
+    refuse(options, [*OF_PAIRS, "subset", "per_topic", "corpus_size", "variant"], "a folder is compared as it was made")
+    if bool(options.qrels) != bool(options.new_qrels):
         raise UsageError("give both --qrels and --new-qrels, for two conditions, or none: the folder has figures")
-    refuse(options, OF_JUDGEMENTS, "the folder's own figures are compared, or others by --qrels and --new-qrels")
+    if not options.qrels:
+        refuse(options, ["lang", "encoding", "topic_ids"], "the folder's own figures are compared, or those by --qrels")
     refresh(folder)
-    results = _results(folder)
-    names = dict.fromkeys(row["measure"] for row in results.rows)
+    folders = read_tree(folder)
+    results, *others = [each for each in folders if each.folder == "."] or folders
+    if others:
+        raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
+    details = _by_other_judgements(folder, *_judgements(options), measures) if options.qrels else results.details
+    names = dict.fromkeys(detail["measure"] for detail in details)
     missing = [
         f"measure {name}: expected one of {folder}: {', '.join(names)}" for name in measures if str(name) not in names
     ]
     fail(missing, UsageError)
-    for warning in results.warnings:
-        warn(warning)
-    return _print_systems(options, results.title, results.details, results.systems, results.lower_is_better)
+    if not options.qrels:
+        for warning in results.warnings:
+            warn(warning)
+    directions = {**results.lower_is_better, **own_directions(measures)}
+    return _print_systems(options, results.title, details, results.systems, directions)
 
 
-def _results(folder: Path) -> "Results":
-    """Return the results of a folder; :class:`UsageError` where there are several below it."""
-    from heed.report.results import read_tree
+def _by_other_judgements(
+    folder: Path, qrels: Qrels, new_qrels: Qrels, measures: Sequence[str | Measure]
+) -> list[Detail]:
+    """Return the figures of a folder's systems by other judgements of the two conditions that it compares."""
+    from heed.experiment.ledger import runs_in
+    from heed.report.topics.topics_file import read_topics_file
 
-    folders = read_tree(folder)
-    results = [each for each in folders if each.folder == "."] or folders
-    if len(results) > 1:
-        raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
-    return results[0]
+    inputs = read_topics_file(folder)
+    if inputs is None or inputs.size is None or not inputs.pairs:
+        raise UsageError(f"{folder}: has not the topics of two conditions; run the command that made it again")
+    judging = inputs.judging()[0]._replace(qrels=dict(zip(inputs.pairs[0], (qrels, new_qrels), strict=True)))
+    files = runs_in(folder).items()
+    runs = {(system, name): file.read() for system, of_system in files for name, file in of_system.items()}
+    return evaluate(runs, judging.also(measures), [topic.topic() for topic in inputs.topics], inputs.size)
 
 
 def _wholes(details: Sequence[Detail]) -> list[SystemEntry]:

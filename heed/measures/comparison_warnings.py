@@ -107,7 +107,7 @@ def warn_of_one_sided(base: Run, new: Run, changed: Judged, label: str = "") -> 
         warn(f"{label}p-MRR: {counted}: are both lists deep enough, and their ids written in the same way?")
 
 
-def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]], label: str = "") -> None:
+def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]]) -> None:
     """Warn where scores that are the same in single precision decide measures of ``runs``, by name with their qrels."""
     counted = []
     for name, (run, qrels) in runs.items():
@@ -116,7 +116,7 @@ def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]], label: str =
         counted += [f"{count} of {len(judged)} topics of {name}"] if count else []
     if counted:
         warn(
-            f"{label}scores that differ only beyond single precision decide in {', '.join(counted)}: trec_eval takes "
+            f"scores that differ only beyond single precision decide in {', '.join(counted)}: trec_eval takes "
             "them for ties, and its figures differ"
         )
 
@@ -141,8 +141,8 @@ def warn_of_no_values(values: Mapping[str, PerTopic], label: str = "") -> None:
             warn(f"{label}{measure}: no topic has a value; {needs}")
 
 
-def warn_of_same_runs(runs: Mapping[str, Any]) -> None:
-    """Warn of each two of ``runs``, which are runs or digests of them by name, that are the same."""
+def warn_of_same_runs(runs: Mapping[str, Run]) -> None:
+    """Warn of each two of ``runs``, by name, that are the same."""
     for first, second in combinations(runs, 2):
         if runs[first] and runs[first] == runs[second]:
             warn(f"runs {first} and {second} hold the same lists and scores")

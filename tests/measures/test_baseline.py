@@ -294,6 +294,7 @@ def test_names_of_trec_eval_and_no_others_are_read() -> None:
         (("runs", "--traps", "t", "--per-topic"), "--traps, --per-topic: not used here"),
         (("runs", "--lang", "zho"), "--lang: not used here; the folder's own figures"),
         (("runs", "--qrels", "q"), "give both --qrels and --new-qrels"),
+        (("runs", "--qrels", "q", "--new-qrels", "q"), "runs: has not the topics of two conditions"),
         (("runs", "x.run"), "runs: is a folder; give it alone"),
         (("x.run", "--baseline", "y.run"), "RUN… with --qrels"),
         (("x.run", "--baseline", "x.run", "--qrels", "x.run", "--across-pools"), "--across-pools: not used here"),
@@ -304,6 +305,7 @@ def test_names_of_trec_eval_and_no_others_are_read() -> None:
 )
 def test_problems_are_reported_in_one_line(folder: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
     (folder / "x.run").write_text("1 Q0 a 1 1.0 x\n")
+    (folder / "q").write_text("1 0 a 1\n")
     result = heed("pipelines.compare", *arguments, "--quiet")
     assert result.returncode == 1
     [line] = result.stderr.splitlines()
