@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 TESTS = {"fisher": "Fisher's randomization", "wilcoxon": "Wilcoxon's signed ranks", "t": "the paired t-test"}
 DECIDING = ("IRS", "WISE", SELECTIVITY, P_MRR)  # of a pair of conditions: the first that there is has a sentence
-UNKNOWN = ""  # the pool of a system whose entry does not say
 LEAST = 0.001  # p-values below it are printed so
 LABELS = 3  # columns of text: system, condition, measure
 
@@ -116,7 +115,7 @@ class AgainstBaseline(NamedTuple):
         lines = [["system", "condition", "measure", "value", "difference", "p (Holm)", "+/=/-"]]
         for row in (row for rows in shown.values() for row in rows):
             counts = [str(row[side]) for side in ("better", "equal", "worse") if row[side] is not None]
-            p_value = "" if row["p_holm"] is None else _p_text(row["p_holm"])
+            p_value = "" if row["p_holm"] is None else p_text(row["p_holm"])
             figures = [format_value(row["measure"], row["value"]), _difference_text(row), p_value, "/".join(counts)]
             lines.append([row["system"], row["condition"], row["measure"], *(figure or ABSENT for figure in figures)])
         return lines
@@ -159,66 +158,76 @@ def against_baseline(
     same_pools = {name: _same_pool(entries[name], entries[baseline]) for name in names if name != baseline}
     untested = [name for name, same_pool in same_pools.items() if same_pool is False and not across_pools]
     rows = [_row(detail, same_pools.get(detail["system"])) for detail in details]
-    merits = [
-        (row, detail["per_topic"])
-        for row, detail in zip(rows, details, strict=True)
-        if is_merit(row["measure"]) and detail["per_topic"]
-    ]
-    ordered = [[values[qid] for qid in sorted(values)] for _, values in merits]  # the bootstrap draws by position
+    values = ((row, detail["per_topic"]) for row, detail in zip(rows, details, strict=True) if is_merit(row["measure"]))
+    merits = [(row, per_topic) for row, per_topic in values if per_topic]
+    ordered = [[per_topic[qid] for qid in sorted(per_topic)] for _, per_topic in merits]  # drawn from by position
     for (row, _), (low, high) in zip(merits, intervals(ordered), strict=True):
         row.update({"low": low, "high": high, "interval": METHOD})
-    compared = _differences(merits, baseline, directions)
-    groups: dict[tuple[str, str], list[BaselineRow]] = {}
-    for row, _ in compared:
+    base = {_column(row): per_topic for row, per_topic in merits if row["system"] == baseline}
+    pairs = [
+        (row, differences(per_topic, base.get(_column(row), {})))
+        for row, per_topic in merits
+        if row["system"] != baseline
+    ]
+    compared = [(row, sample) for row, sample in pairs if sample]
+    warnings = [*_warnings(pairs, base, baseline, untested)]
+    for (row, sample), (low, high) in zip(compared, intervals([sample for _, sample in compared]), strict=True):
+        sign = -1 if lower_is_better(row["measure"], directions) else 1
+        better, worse = (sum(side * sign * each > NEAR for each in sample) for side in (1, -1))
+        row.update({"difference": math.fsum(sample) / len(sample), "difference_low": low, "difference_high": high})
+        row.update({"n": len(sample), "better": better, "equal": len(sample) - better - worse, "worse": worse})
         if row["system"] not in untested:
             declared = find(row["measure"])
             row["test"] = test or (declared.test if declared else "fisher")
-            groups.setdefault((row["condition"], row["measure"]), []).append(row)
+    by_column: dict[tuple[str, str], dict[str, float]] = {}
     for kind in TESTS:
         tested = [(row, sample) for row, sample in compared if row["test"] == kind]
         for (row, _), p_value in zip(tested, p_values(kind, [sample for _, sample in tested]), strict=True):
-            row["p"] = None if math.isnan(p_value) else p_value
-    for group in groups.values():
-        corrected = holm({row["system"]: row["p"] for row in group if row["p"] is not None})
-        for row in group:
-            row["p_holm"] = corrected.get(row["system"])
+            if not math.isnan(p_value):
+                row["p"] = by_column.setdefault(_column(row), {})[row["system"]] = p_value
+    corrected = {column: holm(of_systems) for column, of_systems in by_column.items()}
     main = _main_measures(rows)
     for row, _ in compared:
-        if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]:
-            tested_with = sum(each["p"] is not None for each in groups[row["condition"], row["measure"]])
-            sentences.append(_sentence(row, baseline, tested_with, lower_is_better(row["measure"], directions)))
-    return AgainstBaseline(baseline, chosen, rows, sentences, [*_warnings(merits, compared, baseline, untested)])
+        if row["p"] is not None:
+            of_systems = corrected[_column(row)]
+            row["p_holm"] = of_systems[row["system"]]
+            if main.get(row["condition"]) == row["measure"]:
+                is_lower_better = lower_is_better(row["measure"], directions)
+                sentences.append(_sentence(row, baseline, len(of_systems), is_lower_better))
+    return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
 
 
-def _pool(entry: SystemEntry) -> str | None:
-    """Return the digest of the pool that a system rescored: None of a first stage, ``UNKNOWN`` where not known."""
-    is_first_stage = "pool" in entry and not (entry["pool"] or entry.get("first_stages"))
-    return None if is_first_stage else entry.get("pool") or UNKNOWN
+def _column(row: Row | BaselineRow) -> tuple[str, str]:
+    return row["condition"], row["measure"]
+
+
+def _is_first_stage(entry: SystemEntry) -> bool:
+    """Return whether a system is known to have rescored nothing."""
+    return "pool" in entry and not (entry["pool"] or entry.get("first_stages"))
 
 
 def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
     """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
     if any(base["system"] in (new.get("first_stages") or ()) for base, new in ((first, second), (second, first))):
         return None
-    pools = _pool(first), _pool(second)
-    return None if None in pools else pools[0] == pools[1] != UNKNOWN
+    if _is_first_stage(first) or _is_first_stage(second):
+        return None
+    return bool(first.get("pool")) and first.get("pool") == second.get("pool")
 
 
 def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
     """Return the first stage with the best headline figure, and a sentence that says why it is the baseline.
 
-    Where no system is known to be a first stage, it is one whose pool is not known, else any.
+    Where no system is known to be a first stage, it is any.
     """
     main = _main_measures(details)
     condition = next((name for name in ("original", "query") if name in main), next(iter(main), ""))
-    column = [each for each in details if (each["condition"], each["measure"]) == (condition, main.get(condition))]
-    pools = {name: _pool(entry) for name, entry in entries.items()}
-    ranks = {None: 2, UNKNOWN: 1}
-    best = max(column or details, key=lambda each: (ranks.get(pools[each["system"]], 0), each["value"]))
-    kind = "first stage" if pools[best["system"]] is None else "system"
+    column = [each for each in details if _column(each) == (condition, main.get(condition))] or details
+    first_stages = [each for each in column if _is_first_stage(entries[each["system"]])]
+    best = max(first_stages or column, key=lambda each: each["value"])
     where = f"{best['measure']}{_under(best['condition'])}"
-    why = f"the {kind} with the best {where}; it was chosen after the fact: name a baseline to choose another"
-    return best["system"], f"{best['system']} is the baseline, {why}"
+    why = f"with the best {where}; it was chosen after the fact: name a baseline to choose another"
+    return best["system"], f"{best['system']} is the baseline, the {'first stage' if first_stages else 'system'} {why}"
 
 
 def _row(detail: Detail, same_pool: bool | None) -> BaselineRow:
@@ -228,25 +237,9 @@ def _row(detail: Detail, same_pool: bool | None) -> BaselineRow:
     return cast(BaselineRow, empty | named | {"same_pool": same_pool})
 
 
-def _differences(
-    merits: Sequence[tuple[BaselineRow, PerTopic]], baseline: str, directions: Mapping[str, bool]
-) -> list[tuple[BaselineRow, list[float]]]:
-    """Fill in the differences of the systems to the ``baseline``, and return their rows with those of each topic."""
-    base = {(row["condition"], row["measure"]): values for row, values in merits if row["system"] == baseline}
-    others = [(row, values) for row, values in merits if row["system"] != baseline]
-    pairs = [(row, differences(values, base.get((row["condition"], row["measure"]), {}))) for row, values in others]
-    compared = [(row, sample) for row, sample in pairs if sample]
-    for (row, sample), (low, high) in zip(compared, intervals([sample for _, sample in compared]), strict=True):
-        sign = -1 if lower_is_better(row["measure"], directions) else 1
-        better, worse = (sum(side * sign * each > NEAR for each in sample) for side in (1, -1))
-        row.update({"difference": math.fsum(sample) / len(sample), "difference_low": low, "difference_high": high})
-        row.update({"n": len(sample), "better": better, "equal": len(sample) - better - worse, "worse": worse})
-    return compared
-
-
 def _warnings(
-    merits: Sequence[tuple[BaselineRow, PerTopic]],
-    compared: Sequence[tuple[BaselineRow, Sequence[float]]],
+    pairs: Sequence[tuple[BaselineRow, Sequence[float]]],
+    base: Mapping[tuple[str, str], PerTopic],
     baseline: str,
     untested: Sequence[str],
 ) -> Iterator[str]:
@@ -256,15 +249,13 @@ def _warnings(
             f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
             "known; --across-pools (across_pools=True) tests all the same"
         )
-    had = {row["condition"] for row, _ in merits if row["system"] == baseline}
-    if lacking := [*dict.fromkeys(row["condition"] for row, _ in merits if row["condition"] not in had)]:
+    had = {condition for condition, _ in base}
+    if lacking := [*dict.fromkeys(row["condition"] for row, _ in pairs if row["condition"] not in had)]:
         yield f"{baseline} has no figures under {brief(lacking)}: nothing is compared there"
-    counts = {(row["system"], row["condition"], row["measure"]): len(values) for row, values in merits}
     fewer = [
         f"{row['system']}, {row['measure']}{_under(row['condition'])} ({len(sample)} of {most})"
-        for row, sample in compared
-        for most in [max(counts[system, row["condition"], row["measure"]] for system in (row["system"], baseline))]
-        if len(sample) < most
+        for row, sample in pairs
+        if sample and len(sample) < (most := max(row["n"], len(base[_column(row)])))
     ]
     if fewer:
         yield f"differences are over the topics that both systems have, here not all: {brief(fewer)}"
@@ -285,20 +276,24 @@ def _preference(measure: str) -> int:
 
 def _sentence(row: BaselineRow, baseline: str, tested: int, is_lower_better: bool) -> str:
     """Return a sentence that says whether a system is better than the baseline; ``tested`` counts Holm's systems."""
-    difference, low, high = (row[key] or 0.0 for key in ("difference", "difference_low", "difference_high"))
     p_value, condition = row["p_holm"] or 0.0, row["condition"]
-    side = "better" if (difference > 0) != is_lower_better else "worse"
+    side = "better" if ((row["difference"] or 0.0) > 0) != is_lower_better else "worse"
     verdict = f"{'does' if '>' in condition else 'ranks'} {side} than"
     if p_value >= ALPHA:
         verdict = "does not differ significantly from"
-    figures = f"{row['measure']} {_difference_text(row)}, p {_p_text(p_value)}"
+    figures = f"{row['measure']} {_difference_text(row)}, p {p_text(p_value)}"
     holms = f" (Holm over {tested} systems)" if tested > 1 else ""
     equal = f", {row['equal']} equal" if row["equal"] else ""
     counts = f"{number_of(row['better'] or 0, 'topic')} better{equal}, {row['worse']} worse"
-    excludes = not low <= 0 <= high
-    disagree = f"; p and interval disagree: the interval {'excludes' if excludes else 'includes'} 0"
-    doubt = disagree if excludes != (p_value < ALPHA) else ""
+    doubt = f"; p and interval disagree: {interval}" if (interval := disagreement(row)) else ""
     return f"{row['system']} {verdict} {baseline}{_under(condition)}: {figures}{holms}, {counts}{doubt}"
+
+
+def disagreement(row: BaselineRow) -> str:
+    """Return what the interval of a tested difference says where its p-value says otherwise; else nothing."""
+    excludes = not (row["difference_low"] or 0.0) <= 0 <= (row["difference_high"] or 0.0)
+    said = f"the interval {'excludes' if excludes else 'includes'} 0"
+    return said if excludes != ((row["p_holm"] or 0.0) < ALPHA) else ""
 
 
 def _under(condition: str) -> str:
@@ -306,8 +301,9 @@ def _under(condition: str) -> str:
     return f" {'over' if '>' in condition else 'under'} {condition}" if condition else ""
 
 
-def _p_text(p_value: float) -> str:
-    return f"{p_value:.3f}" if p_value >= LEAST else f"<{LEAST}"
+def p_text(p_value: float) -> str:
+    """Return a p-value with two digits, and three where it is small."""
+    return f"<{LEAST}" if p_value < LEAST else f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
 
 
 def _difference_text(row: BaselineRow) -> str:

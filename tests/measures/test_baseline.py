@@ -77,7 +77,7 @@ def test_a_row_by_hand() -> None:
     assert row_of(found, "b") == row_of(found, "b") | dict.fromkeys(("difference", "p", "p_holm", "better", "test"))
     [sentence] = found.sentences
     assert sentence.startswith("s does not differ significantly from b under original: nDCG@20 +10.0 [")
-    assert sentence.endswith("p 0.250, 3 topics better, 1 equal, 1 worse")
+    assert sentence.endswith("p 0.25, 3 topics better, 1 equal, 1 worse")
 
 
 def test_of_a_measure_of_failures_the_lower_is_better_and_what_is_no_merit_is_not_tested() -> None:
