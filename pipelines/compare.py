@@ -3,7 +3,7 @@
 import argparse
 import csv
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -117,11 +117,11 @@ def _run(options: argparse.Namespace) -> None:
         raise UsageError("--holm: p-values are always corrected by Holm's method; leave it out")
     if options.difference is not None and not 0 < options.difference < inf:
         raise UsageError(f"--difference: found {options.difference:g}, expected a number above 0")
-    fail([f"{path}: no such file or folder" for path in options.run if not path.exists()], UsageError)
     with gathering([]) as warnings:
         if options.runs:
             warn(f"--runs will go; write heed compare {options.runs}")
             options.run.append(options.runs)
+        fail([f"{path}: no such file or folder" for path in options.run if not path.exists()], UsageError)
         folders = [path for path in options.run if path.is_dir()]
         if folders and len(options.run) > 1:
             raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")
@@ -139,24 +139,23 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
 
     folder, measures = options.run[0], as_measures(options.measure or ())
     refuse(options, [*OF_PAIRS, "subset", "per_topic", "corpus_size", "variant"], "a folder is compared as it was made")
-    if bool(options.qrels) != bool(options.new_qrels):
-        raise UsageError("give both --qrels and --new-qrels, for two conditions, or none: the folder has figures")
-    if not options.qrels:
-        refuse(options, ["lang", "encoding", "topic_ids"], "the folder's own figures are compared, or those by --qrels")
+    if not (options.qrels and options.new_qrels):
+        instead = "the folder's own figures are compared, or those by both --qrels and --new-qrels"
+        refuse(options, ["qrels", "new_qrels", "lang", "encoding", "topic_ids"], instead)
     refresh(folder)
     folders = read_tree(folder)
     results, *others = [each for each in folders if each.folder == "."] or folders
     if others:
         raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
-    details = _by_other_judgements(folder, *_judgements(options), measures) if options.qrels else results.details
-    names = dict.fromkeys(detail["measure"] for detail in details)
-    missing = [
-        f"measure {name}: expected one of {folder}: {', '.join(names)}" for name in measures if str(name) not in names
-    ]
-    fail(missing, UsageError)
-    if not options.qrels:
+    if options.qrels:
+        details = _by_other_judgements(folder, *_judgements(options), measures)
+    else:
+        details = results.details
         for warning in results.warnings:
             warn(warning)
+    names = dict.fromkeys(detail["measure"] for detail in details)
+    expected = f"expected one of {folder}: {', '.join(names)}"
+    fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
     directions = {**results.lower_is_better, **own_directions(measures)}
     return _print_systems(options, results.title, details, results.systems, directions)
 
@@ -212,9 +211,6 @@ def _print_systems(
         form = options.format or "text"
         print(formatted(form, f"{title}: {compared.title}", compared.cells(measures), LABELS), end="")
         if form == "text":
-            for entry in systems:
-                if pooled := ", ".join(entry.get("first_stages") or ()):
-                    print(f"{entry['system']}: rescored {pooled} to depth {entry.get('depth')}")
             print("\n".join(compared.notes))
     return {"baseline": compared.baseline, "rows": compared.rows, "sentences": compared.sentences}
 
@@ -273,11 +269,9 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     _print_powers(options, powers)
     if options.per_topic:
         print(f"\n{_topic_table(values)}")
-    return {"measures": by_measure, "per_topic": values, "power": powers} | _counts(inputs.not_judged)
-
-
-def _counts(not_judged: Mapping[str, Set[str]]) -> dict[str, dict[str, int]]:
-    return {"not_judged": {qid: len(docids) for qid, docids in not_judged.items()}} if not_judged else {}
+    counts = {qid: len(docids) for qid, docids in inputs.not_judged.items()}
+    not_judged = {"not_judged": counts} if counts else {}
+    return {"measures": by_measure, "per_topic": values, "power": powers} | not_judged
 
 
 def _print_powers(options: argparse.Namespace, by_measure: Mapping[str, Power]) -> None:

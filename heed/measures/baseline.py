@@ -194,6 +194,7 @@ def against_baseline(
             if main.get(row["condition"]) == row["measure"]:
                 is_lower_better = lower_is_better(row["measure"], directions)
                 sentences.append(_sentence(row, baseline, len(of_systems), is_lower_better))
+    sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
     return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
 
 
@@ -287,6 +288,12 @@ def _sentence(row: BaselineRow, baseline: str, tested: int, is_lower_better: boo
     counts = f"{number_of(row['better'] or 0, 'topic')} better{equal}, {row['worse']} worse"
     doubt = f"; p and interval disagree: {interval}" if (interval := disagreement(row)) else ""
     return f"{row['system']} {verdict} {baseline}{_under(condition)}: {figures}{holms}, {counts}{doubt}"
+
+
+def _rescored(entry: SystemEntry) -> str:
+    """Return a sentence that says what a reranker rescored."""
+    depth = f" to depth {entry['depth']}" if entry.get("depth") else ""
+    return f"{entry['system']} rescored {', '.join(entry.get('first_stages') or ())}{depth}"
 
 
 def disagreement(row: BaselineRow) -> str:
