@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 from heed.errors import UsageError
 from heed.extras import require
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import PerTopic, difference
 from heed.measures.registry import find
-from heed.measures.significance import ALPHA, METHOD, NEAR, differences, holm, intervals, p_values
+from heed.measures.significance import ALPHA, METHOD, NEAR, holm, intervals, p_values
 from heed.measures.summary import (
     ABSENT,
     ON_REQUEST,
@@ -165,7 +165,7 @@ def against_baseline(
         row.update({"low": low, "high": high, "interval": METHOD})
     base = {_column(row): per_topic for row, per_topic in merits if row["system"] == baseline}
     pairs = [
-        (row, differences(per_topic, base.get(_column(row), {})))
+        (row, [*difference(per_topic, base.get(_column(row), {})).values()])
         for row, per_topic in merits
         if row["system"] != baseline
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.measures.judged_ranks import Array
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import PerTopic, difference
 
 RESAMPLES = 10_000
 SEED = 0
@@ -61,13 +61,8 @@ def fisher_lower(first: PerTopic, second: PerTopic) -> float:
 
     It is small where ``first`` is lower than ``second``.
     """
-    column = np.array(differences(first, second))[:, None]
+    column = np.array([*difference(first, second).values()])[:, None]
     return float(np.mean(_product(_flips(len(column)), column) <= column.sum() + NEAR))
-
-
-def differences(first: PerTopic, second: PerTopic) -> list[float]:
-    """Return first − second for each topic that both have, in the order of their qids."""
-    return [first[qid] - second[qid] for qid in sorted(first.keys() & second.keys())]
 
 
 def _by_length(samples: Sequence[Sequence[float]], function: Callable[[Array], Array]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from heed.measures import Measure
 from heed.measures.baseline import against_baseline
 from heed.measures.evaluate import evaluate
 from heed.measures.own_measures import as_measure
-from heed.measures.registry import BUILT_IN, help_text, table
+from heed.measures.registry import BUILT_IN, help_text
 from heed.measures.summary import own_directions
 from heed.report.page import page
 from heed.report.results import read_tree
@@ -161,6 +162,19 @@ def test_a_function_that_fails_or_returns_what_no_file_can_hold_is_an_error(func
     topics = [Topic("1", "eng", "q", {"original": "i"})]
     with pytest.raises(ModelError, match=problem):
         evaluate({("s", "original"): {"1": order(*"ab")}}, judging, topics, 2)
+
+
+def table(kinds: Sequence[str]) -> str:
+    """Return the Markdown table of docs/measures.md of the measures of a run, of a pair or of three runs."""
+    lines = ["| name | function | value of a topic | needs | source |", "|---|---|---|---|---|"]
+    for measure in BUILT_IN.values():
+        if measure.of in kinds:
+            names = measure.examples or (measure.name,)
+            name = ", ".join(f"`{each}`" if measure.by_name else each for each in names)
+            value = f"{measure.value}; lower is better" if measure.lower_is_better else measure.value
+            cells = (name, f"`{measure.function.__name__}`", value, measure.needs, measure.source)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def test_the_page_of_measures_and_the_help_are_made_of_the_registry() -> None:
