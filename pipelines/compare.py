@@ -134,7 +134,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     """Print the systems of a results folder against a baseline, and return them as JSON has them."""
+    from heed.experiment.ledger import runs_in
     from heed.experiment.measuring import refresh
+    from heed.experiment.run_files import SystemRuns
     from heed.report.results import read_tree
 
     folder, measures = options.run[0], as_measures(options.measure or ())
@@ -157,7 +159,9 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     expected = f"expected one of {folder}: {', '.join(names)}"
     fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
     directions = {**results.lower_is_better, **own_directions(measures)}
-    return _print_systems(options, results.title, details, results.systems, directions)
+    # a summary of an earlier version has no systems; notes of runs say what is a first stage
+    systems = results.systems or [SystemRuns.of_files(*of_system).entry for of_system in runs_in(folder).items()]
+    return _print_systems(options, results.title, details, systems, directions)
 
 
 def _by_other_judgements(
@@ -169,7 +173,7 @@ def _by_other_judgements(
 
     inputs = read_topics_file(folder)
     if inputs is None or inputs.size is None or not inputs.pairs:
-        raise UsageError(f"{folder}: has not the topics of two conditions; run the command that made it again")
+        raise UsageError(f"{folder}: has not the topics of two conditions and their measures; run its command again")
     judging = inputs.judging()[0]._replace(qrels=dict(zip(inputs.pairs[0], (qrels, new_qrels), strict=True)))
     files = runs_in(folder).items()
     runs = {(system, name): file.read() for system, of_system in files for name, file in of_system.items()}

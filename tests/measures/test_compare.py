@@ -1,5 +1,6 @@
 """``python -m pipelines.compare``: all systems of a folder, and the command as a user runs it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,10 @@ def test_a_folder_is_compared_as_it_is_now_and_by_other_judgements(tmp_path: Pat
     for run in gone:
         (tmp_path / run.name).rename(run)
     assert {row["system"] for row in compared(heed, tmp_path, folder)[0]["rows"]} == {"words", "twice"}
+    summary = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps({**summary, "systems": []}))  # as an earlier version wrote it
+    found, _ = compared(heed, tmp_path, folder, "--baseline", "words")
+    assert {row["p"] for row in found["rows"] if row["system"] == "twice" and row["measure"] == "AP"} == {1.0}
     refused = heed("pipelines.compare", folder, "--corpus-size", "3", "--quiet")
     assert "--corpus-size: not used here" in refused.stderr
 
