@@ -180,12 +180,6 @@ def _by_other_judgements(
     return evaluate(runs, judging.also(measures), [topic.topic() for topic in inputs.topics], inputs.size)
 
 
-def _wholes(details: Sequence[Detail]) -> list[SystemEntry]:
-    """Return systems of which nothing but runs is known: they are compared as wholes, as first stages are."""
-    names = dict.fromkeys(detail["system"] for detail in details)
-    return [SystemEntry(system=name, first_stages=None, pool=None) for name in names]
-
-
 def _print_systems(
     options: argparse.Namespace,
     title: str,
@@ -238,7 +232,8 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
         details = measure_runs(runs, _judgements(options)[0], measures)
     if options.baseline:
         options.baseline = next(iter(runs))
-        return _print_systems(options, str(options.qrels), details, _wholes(details), own_directions(measures))
+        wholes = [SystemEntry(system=name, first_stages=None, pool=None) for name in runs]
+        return _print_systems(options, str(options.qrels), details, wholes, own_directions(measures))
     values = {detail["measure"]: detail["per_topic"] for detail in details}
     by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
     print(f"{options.run[0]}: values ×100")

@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from heed.errors import UsageError
-from heed.extras import require
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic, difference
 from heed.measures.registry import find
@@ -22,8 +21,9 @@ from heed.measures.summary import (
     format_value,
     is_merit,
     lower_is_better,
+    rows_of,
 )
-from heed.notebook import html_table
+from heed.notebook import data_frame, html_table
 from heed.progress import brief, number_of
 from heed.types import CONDITIONS
 
@@ -98,10 +98,7 @@ class AgainstBaseline(NamedTuple):
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a frame of all rows; :class:`UsageError` where pandas is not installed."""
-        require("pandas", "a data frame")
-        import pandas as pd
-
-        return pd.DataFrame(self.rows, columns=[*BaselineRow.__annotations__])
+        return data_frame(self.rows, [*BaselineRow.__annotations__])
 
     def cells(self, measures: Sequence[str] = ()) -> list[list[str]]:
         """Return header and lines of the table: the measures that decide, or ``measures`` under all conditions."""
@@ -157,7 +154,9 @@ def against_baseline(
         raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
     same_pools = {name: _same_pool(entries[name], entries[baseline]) for name in names if name != baseline}
     untested = [name for name, same_pool in same_pools.items() if same_pool is False and not across_pools]
-    rows = [_row(detail, same_pools.get(detail["system"])) for detail in details]
+    same = ({"same_pool": same_pools.get(detail["system"])} for detail in details)
+    empty = dict.fromkeys(BaselineRow.__annotations__)
+    rows = [cast(BaselineRow, empty | row | each) for row, each in zip(rows_of(details), same, strict=True)]
     values = ((row, detail["per_topic"]) for row, detail in zip(rows, details, strict=True) if is_merit(row["measure"]))
     merits = [(row, per_topic) for row, per_topic in values if per_topic]
     ordered = [[per_topic[qid] for qid in sorted(per_topic)] for _, per_topic in merits]  # drawn from by position
@@ -192,8 +191,7 @@ def against_baseline(
             of_systems = corrected[_column(row)]
             row["p_holm"] = of_systems[row["system"]]
             if main.get(row["condition"]) == row["measure"]:
-                is_lower_better = lower_is_better(row["measure"], directions)
-                sentences.append(_sentence(row, baseline, len(of_systems), is_lower_better))
+                sentences.append(_sentence(row, baseline, len(of_systems), directions))
     sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
     return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
 
@@ -209,9 +207,8 @@ def _is_first_stage(entry: SystemEntry) -> bool:
 
 def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
     """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
-    if any(base["system"] in (new.get("first_stages") or ()) for base, new in ((first, second), (second, first))):
-        return None
-    if _is_first_stage(first) or _is_first_stage(second):
+    orders = (first, second), (second, first)
+    if any(_is_first_stage(base) or base["system"] in (new.get("first_stages") or ()) for base, new in orders):
         return None
     return bool(first.get("pool")) and first.get("pool") == second.get("pool")
 
@@ -229,13 +226,6 @@ def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEnt
     where = f"{best['measure']}{_under(best['condition'])}"
     why = f"with the best {where}; it was chosen after the fact: name a baseline to choose another"
     return best["system"], f"{best['system']} is the baseline, the {'first stage' if first_stages else 'system'} {why}"
-
-
-def _row(detail: Detail, same_pool: bool | None) -> BaselineRow:
-    """Return a row that has its value alone."""
-    empty = dict.fromkeys(BaselineRow.__annotations__)
-    named = {key: detail[key] for key in ("system", "condition", "measure", "value", "n")}
-    return cast(BaselineRow, empty | named | {"same_pool": same_pool})
 
 
 def _warnings(
@@ -275,10 +265,10 @@ def _preference(measure: str) -> int:
     return 0 if measure.startswith("nDCG") else DECIDING.index(measure) if measure in DECIDING else len(DECIDING)
 
 
-def _sentence(row: BaselineRow, baseline: str, tested: int, is_lower_better: bool) -> str:
+def _sentence(row: BaselineRow, baseline: str, tested: int, directions: Mapping[str, bool]) -> str:
     """Return a sentence that says whether a system is better than the baseline; ``tested`` counts Holm's systems."""
     p_value, condition = row["p_holm"] or 0.0, row["condition"]
-    side = "better" if ((row["difference"] or 0.0) > 0) != is_lower_better else "worse"
+    side = "better" if ((row["difference"] or 0.0) > 0) != lower_is_better(row["measure"], directions) else "worse"
     verdict = f"{'does' if '>' in condition else 'ranks'} {side} than"
     if p_value >= ALPHA:
         verdict = "does not differ significantly from"
