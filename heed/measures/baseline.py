@@ -287,7 +287,7 @@ def _rescored(entry: SystemEntry) -> str:
 
 
 def disagreement(row: BaselineRow) -> str:
-    """Return what the interval of a tested difference says where its p-value says otherwise; else nothing."""
+    """Return words for the interval of a tested difference where its p-value says otherwise, else an empty text."""
     excludes = not (row["difference_low"] or 0.0) <= 0 <= (row["difference_high"] or 0.0)
     said = f"the interval {'excludes' if excludes else 'includes'} 0"
     return said if excludes != ((row["p_holm"] or 0.0) < ALPHA) else ""
