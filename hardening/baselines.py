@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from heed.measures.baseline import against_baseline
-from heed.measures.significance import differences
+from heed.measures.evaluate import measure_runs
+from heed.measures.per_topic import difference as subtracted
 from heed.measures.summary import Detail, SystemEntry
-from heed.measures.system_comparison import measure_runs
 from heed.types import Qrels, Run
 
 MEASURES = {"nDCG@20": "ndcg_cut_20", "AP": "map"}  # as PyTerrier takes them
@@ -123,10 +123,8 @@ def differing(runs: dict[str, Run], qrels: Qrels) -> Iterator[str]:
             for key, value in wanted.items():
                 slack = NEAR
                 if key in ("better", "worse"):
-                    sizes = [
-                        abs(difference)
-                        for difference in differences(by_topic[system, measure], by_topic["s0", measure])
-                    ]
+                    topics = subtracted(by_topic[system, measure], by_topic["s0", measure])
+                    sizes = map(abs, topics.values())
                     slack += sum(0 < size < NEAR for size in sizes)
                 if test == "fisher" and key.startswith("p") and len(qrels) > EXACT_UP_TO:
                     slack = 5 * sqrt(2 / 4 / DRAWN) if key == "p" else 5 * len(runs) * sqrt(2 / 4 / DRAWN)

@@ -1,6 +1,12 @@
-"""HTML tables by which results, runs and collections show themselves in a notebook."""
+"""HTML tables by which results, runs and collections show themselves in a notebook, and frames of pandas."""
 
 from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heed.extras import require
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWN = 50  # lines of a table
 
@@ -29,3 +35,11 @@ def html_table(
     above = Markup("<p>{}</p>\n").format(caption) if caption else ""
     table = Markup("{}<table>\n<thead>{}</thead>\n<tbody>\n{}\n</tbody>\n</table>\n{}")
     return table.format(above, line(head, "th"), body, below)
+
+
+def data_frame(rows: Sequence[Any], columns: Sequence[str]) -> "pd.DataFrame":
+    """Return a frame of pandas; :class:`UsageError` where it is not installed."""
+    require("pandas", "a data frame")
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=[*columns])

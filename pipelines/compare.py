@@ -3,11 +3,11 @@
 import argparse
 import csv
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
@@ -18,22 +18,20 @@ from heed.measures import PerTopic
 from heed.measures.absence import Absence, absent
 from heed.measures.baseline import LABELS, BaselineRow, against_baseline
 from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
+from heed.measures.definition import Measure
+from heed.measures.evaluate import evaluate, measure_runs
 from heed.measures.inputs import Inputs, paired
 from heed.measures.own_measures import as_measures
 from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.registry import help_text
 from heed.measures.significance import ALPHA
 from heed.measures.summary import ABSENT, Detail, SystemEntry, aligned, factor, format_value, own_directions
-from heed.measures.system_comparison import measure_folder, measure_runs
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of, refuse
 from pipelines.options.data import encoding_option, run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.report.results import Results
 
 EXAMPLES = (
     "runs/neuclir-sample/zho --baseline bm25",
@@ -47,7 +45,6 @@ CAN_SHOW = "can show"
 ABSENCES: dict[Absence, str] = {"in_neither": "in neither list", "in_one_only": "in one list only"}
 OF_PAIRS = ("qrel_diff", "traps", "pairs", "difference")
 OF_SYSTEMS = ("across_pools", "test", "format")
-OF_JUDGEMENTS = ("corpus_size", "variant", "lang", "encoding", "topic_ids")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -120,11 +117,11 @@ def _run(options: argparse.Namespace) -> None:
         raise UsageError("--holm: p-values are always corrected by Holm's method; leave it out")
     if options.difference is not None and not 0 < options.difference < inf:
         raise UsageError(f"--difference: found {options.difference:g}, expected a number above 0")
-    fail([f"{path}: no such file or folder" for path in options.run if not path.exists()], UsageError)
     with gathering([]) as warnings:
         if options.runs:
             warn(f"--runs will go; write heed compare {options.runs}")
             options.run.append(options.runs)
+        fail([f"{path}: no such file or folder" for path in options.run if not path.exists()], UsageError)
         folders = [path for path in options.run if path.is_dir()]
         if folders and len(options.run) > 1:
             raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")
@@ -137,45 +134,50 @@ def _run(options: argparse.Namespace) -> None:
 
 def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     """Print the systems of a results folder against a baseline, and return them as JSON has them."""
+    from heed.experiment.ledger import runs_in
     from heed.experiment.measuring import refresh
-
-    folder, measures = options.run[0], as_measures(options.measure or ())
-    refuse(options, [*OF_PAIRS, "subset", "per_topic"], "the systems of a folder are compared with a baseline")
-    if options.qrels and options.new_qrels:
-        judgements, size = _judgements(options), options.corpus_size
-        details = measure_folder(folder, *judgements, measures or MEASURES, size, options.variant or "paper")
-        systems = _results(folder).systems if (folder / "summary.json").exists() else _wholes(details)
-        return _print_systems(options, str(folder), details, systems, own_directions(measures))
-    if options.qrels or options.new_qrels:
-        raise UsageError("give both --qrels and --new-qrels, for two conditions, or none: the folder has figures")
-    refuse(options, OF_JUDGEMENTS, "the folder's own figures are compared, or others by --qrels and --new-qrels")
-    refresh(folder)
-    results = _results(folder)
-    names = dict.fromkeys(row["measure"] for row in results.rows)
-    missing = [
-        f"measure {name}: expected one of {folder}: {', '.join(names)}" for name in measures if str(name) not in names
-    ]
-    fail(missing, UsageError)
-    for warning in results.warnings:
-        warn(warning)
-    return _print_systems(options, results.title, results.details, results.systems, results.lower_is_better)
-
-
-def _results(folder: Path) -> "Results":
-    """Return the results of a folder; :class:`UsageError` where there are several below it."""
+    from heed.experiment.run_files import SystemRuns
     from heed.report.results import read_tree
 
+    folder, measures = options.run[0], as_measures(options.measure or ())
+    refuse(options, [*OF_PAIRS, "subset", "per_topic", "corpus_size", "variant"], "a folder is compared as it was made")
+    if not (options.qrels and options.new_qrels):
+        instead = "the folder's own figures are compared, or those by both --qrels and --new-qrels"
+        refuse(options, ["qrels", "new_qrels", "lang", "encoding", "topic_ids"], instead)
+    refresh(folder)
     folders = read_tree(folder)
-    results = [each for each in folders if each.folder == "."] or folders
-    if len(results) > 1:
+    results, *others = [each for each in folders if each.folder == "."] or folders
+    if others:
         raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
-    return results[0]
+    if options.qrels:
+        details = _by_other_judgements(folder, *_judgements(options), measures)
+    else:
+        details = results.details
+        for warning in results.warnings:
+            warn(warning)
+    names = dict.fromkeys(detail["measure"] for detail in details)
+    expected = f"expected one of {folder}: {', '.join(names)}"
+    fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
+    directions = {**results.lower_is_better, **own_directions(measures)}
+    # a summary of an earlier version has no systems; notes of runs say what is a first stage
+    systems = results.systems or [SystemRuns.of_files(*of_system).entry for of_system in runs_in(folder).items()]
+    return _print_systems(options, results.title, details, systems, directions)
 
 
-def _wholes(details: Sequence[Detail]) -> list[SystemEntry]:
-    """Return systems of which nothing but runs is known: they are compared as wholes, as first stages are."""
-    names = dict.fromkeys(detail["system"] for detail in details)
-    return [SystemEntry(system=name, first_stages=None, pool=None) for name in names]
+def _by_other_judgements(
+    folder: Path, qrels: Qrels, new_qrels: Qrels, measures: Sequence[str | Measure]
+) -> list[Detail]:
+    """Return the figures of a folder's systems by other judgements of the two conditions that it compares."""
+    from heed.experiment.ledger import runs_in
+    from heed.report.topics.topics_file import read_topics_file
+
+    inputs = read_topics_file(folder)
+    if inputs is None or inputs.size is None or not inputs.pairs:
+        raise UsageError(f"{folder}: has not the topics of two conditions and their measures; run its command again")
+    judging = inputs.judging()[0]._replace(qrels=dict(zip(inputs.pairs[0], (qrels, new_qrels), strict=True)))
+    files = runs_in(folder).items()
+    runs = {(system, name): file.read() for system, of_system in files for name, file in of_system.items()}
+    return evaluate(runs, judging.also(measures), [topic.topic() for topic in inputs.topics], inputs.size)
 
 
 def _print_systems(
@@ -207,9 +209,6 @@ def _print_systems(
         form = options.format or "text"
         print(formatted(form, f"{title}: {compared.title}", compared.cells(measures), LABELS), end="")
         if form == "text":
-            for entry in systems:
-                if pooled := ", ".join(entry.get("first_stages") or ()):
-                    print(f"{entry['system']}: rescored {pooled} to depth {entry.get('depth')}")
             print("\n".join(compared.notes))
     return {"baseline": compared.baseline, "rows": compared.rows, "sentences": compared.sentences}
 
@@ -233,7 +232,8 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
         details = measure_runs(runs, _judgements(options)[0], measures)
     if options.baseline:
         options.baseline = next(iter(runs))
-        return _print_systems(options, str(options.qrels), details, _wholes(details), own_directions(measures))
+        wholes = [SystemEntry(system=name, first_stages=None, pool=None) for name in runs]
+        return _print_systems(options, str(options.qrels), details, wholes, own_directions(measures))
     values = {detail["measure"]: detail["per_topic"] for detail in details}
     by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
     print(f"{options.run[0]}: values ×100")
@@ -268,11 +268,9 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     _print_powers(options, powers)
     if options.per_topic:
         print(f"\n{_topic_table(values)}")
-    return {"measures": by_measure, "per_topic": values, "power": powers} | _counts(inputs.not_judged)
-
-
-def _counts(not_judged: Mapping[str, Set[str]]) -> dict[str, dict[str, int]]:
-    return {"not_judged": {qid: len(docids) for qid, docids in not_judged.items()}} if not_judged else {}
+    counts = {qid: len(docids) for qid, docids in inputs.not_judged.items()}
+    not_judged = {"not_judged": counts} if counts else {}
+    return {"measures": by_measure, "per_topic": values, "power": powers} | not_judged
 
 
 def _print_powers(options: argparse.Namespace, by_measure: Mapping[str, Power]) -> None:

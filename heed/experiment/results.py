@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import UsageError
-from heed.experiment.runs import data_frame
 from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.pairwise import P_MRR
 from heed.measures.summary import (
@@ -23,7 +22,7 @@ from heed.measures.summary import (
     summary_of,
     table,
 )
-from heed.notebook import html_table
+from heed.notebook import data_frame, html_table
 from heed.progress import brief
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from heed.errors import DataError, UsageError
-from heed.extras import require
 from heed.formats.topic_ids import numbered
 from heed.formats.trec_files import as_tag, read_given_run, write_qrels, write_run
 from heed.formats.user_files import read_judgements
-from heed.notebook import html_table
+from heed.notebook import data_frame, html_table
 from heed.ranking import in_order, ranked
 
 if TYPE_CHECKING:
@@ -134,14 +133,6 @@ class Qrels(dict[str, dict[str, int]]):
     def from_ranx(cls, qrels: Any) -> Self:
         """Return the qrels of a ``ranx.Qrels``."""
         return cls(qrels.to_dict())
-
-
-def data_frame(rows: Sequence[Any], columns: Sequence[str]) -> "pd.DataFrame":
-    """Return a frame of pandas; :class:`UsageError` where it is not installed."""
-    require("pandas", "a data frame")
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=[*columns])
 
 
 def _names(library: str) -> tuple[str, str, str]:

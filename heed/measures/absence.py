@@ -1,6 +1,6 @@
 """The documents of pairwise measures that are not in the lists, so that their move is not seen, or a guess."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from heed.measures.inputs import Inputs
@@ -20,11 +20,16 @@ def absent(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, dict[Abs
     """
     lists = runs_and_documents(inputs, values)
     shares: dict[str, dict[Absence, PerTopic]] = {
-        measure: {"in_neither": in_no_list(*lists[measure])} for measure in values if measure in lists
+        measure: {"in_neither": _shares(in_no_list(runs, judged), judged)} for measure, (runs, judged) in lists.items()
     }
     if P_MRR in shares:
-        shares[P_MRR]["in_one_only"] = in_one_list(inputs.base, inputs.new, inputs.ruled_out)
+        one_sided = in_one_list(inputs.base, inputs.new, inputs.ruled_out)
+        shares[P_MRR]["in_one_only"] = _shares(one_sided, inputs.ruled_out)
     return shares
+
+
+def _shares(absent: Judged, judged: Judged) -> PerTopic:
+    return {qid: len(docids) / len(judged[qid]) for qid, docids in absent.items()}
 
 
 def runs_and_documents(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, tuple[Sequence[Run], Judged]]:
@@ -32,34 +37,19 @@ def runs_and_documents(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[s
     return {name: measure.about(inputs) for name, measure in BUILT_IN.items() if measure.about and name in values}
 
 
-def in_no_list(runs: Sequence[Run], judged: Judged) -> PerTopic:
-    """Return the share of each topic's documents that are in none of ``runs``: what happens to them is not seen.
+def in_no_list(runs: Sequence[Run], judged: Judged) -> dict[str, set[str]]:
+    """Return the documents, by qid, that are in none of ``runs``: what happens to them is not seen.
 
-    Topics without documents, or missing from one of the runs, have no value.
+    Topics without documents, or missing from one of the runs, are left out.
     """
-    return {
-        qid: len(unseen(runs, qid, docids)) / len(docids)
-        for qid, docids in judged.items()
-        if docids and all(qid in run for run in runs)
-    }
+    topics = {qid: set(docids) for qid, docids in judged.items() if docids and all(qid in run for run in runs)}
+    return {qid: docids.difference(*(run[qid] for run in runs)) for qid, docids in topics.items()}
 
 
-def in_one_list(base: Run, new: Run, judged: Judged) -> PerTopic:
-    """Return the share of each topic's documents that are in one of the two lists only: their move is a guess.
+def in_one_list(base: Run, new: Run, judged: Judged) -> dict[str, set[str]]:
+    """Return the documents, by qid, that are in one of the two lists only: their move is a guess.
 
-    The other list may end too early, or write their ids in another way. Topics without documents, or missing from one
-    of the runs, have no value.
+    The other list may end too early, or write their ids in another way. Topics are those of :func:`in_no_list`.
     """
-    return {
-        qid: sum((docid in base[qid]) != (docid in new[qid]) for docid in docids) / len(docids)
-        for qid, docids in judged.items()
-        if docids and qid in base and qid in new
-    }
-
-
-def unseen(runs: Sequence[Run], qid: str, docids: Collection[str]) -> set[str]:
-    """Return those of ``docids`` that are in none of the topic's lists."""
-    absent = set(docids)
-    for run in runs:
-        absent = absent.difference(run[qid])
-    return absent
+    topics = {qid: judged[qid] for qid in in_no_list((base, new), judged)}
+    return {qid: {d for d in docids if (d in base[qid]) != (d in new[qid])} for qid, docids in topics.items()}

@@ -6,11 +6,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from heed.errors import UsageError
-from heed.extras import require
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import PerTopic, difference
 from heed.measures.registry import find
-from heed.measures.significance import ALPHA, METHOD, NEAR, differences, holm, intervals, p_values
+from heed.measures.significance import ALPHA, METHOD, NEAR, holm, intervals, p_values
 from heed.measures.summary import (
     ABSENT,
     ON_REQUEST,
@@ -22,8 +21,9 @@ from heed.measures.summary import (
     format_value,
     is_merit,
     lower_is_better,
+    rows_of,
 )
-from heed.notebook import html_table
+from heed.notebook import data_frame, html_table
 from heed.progress import brief, number_of
 from heed.types import CONDITIONS
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 TESTS = {"fisher": "Fisher's randomization", "wilcoxon": "Wilcoxon's signed ranks", "t": "the paired t-test"}
 DECIDING = ("IRS", "WISE", SELECTIVITY, P_MRR)  # of a pair of conditions: the first that there is has a sentence
-UNKNOWN = ""  # the pool of a system whose entry does not say
 LEAST = 0.001  # p-values below it are printed so
 LABELS = 3  # columns of text: system, condition, measure
 
@@ -99,10 +98,7 @@ class AgainstBaseline(NamedTuple):
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a frame of all rows; :class:`UsageError` where pandas is not installed."""
-        require("pandas", "a data frame")
-        import pandas as pd
-
-        return pd.DataFrame(self.rows, columns=[*BaselineRow.__annotations__])
+        return data_frame(self.rows, [*BaselineRow.__annotations__])
 
     def cells(self, measures: Sequence[str] = ()) -> list[list[str]]:
         """Return header and lines of the table: the measures that decide, or ``measures`` under all conditions."""
@@ -116,7 +112,7 @@ class AgainstBaseline(NamedTuple):
         lines = [["system", "condition", "measure", "value", "difference", "p (Holm)", "+/=/-"]]
         for row in (row for rows in shown.values() for row in rows):
             counts = [str(row[side]) for side in ("better", "equal", "worse") if row[side] is not None]
-            p_value = "" if row["p_holm"] is None else _p_text(row["p_holm"])
+            p_value = "" if row["p_holm"] is None else p_text(row["p_holm"])
             figures = [format_value(row["measure"], row["value"]), _difference_text(row), p_value, "/".join(counts)]
             lines.append([row["system"], row["condition"], row["measure"], *(figure or ABSENT for figure in figures)])
         return lines
@@ -158,95 +154,83 @@ def against_baseline(
         raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
     same_pools = {name: _same_pool(entries[name], entries[baseline]) for name in names if name != baseline}
     untested = [name for name, same_pool in same_pools.items() if same_pool is False and not across_pools]
-    rows = [_row(detail, same_pools.get(detail["system"])) for detail in details]
-    merits = [
-        (row, detail["per_topic"])
-        for row, detail in zip(rows, details, strict=True)
-        if is_merit(row["measure"]) and detail["per_topic"]
-    ]
-    ordered = [[values[qid] for qid in sorted(values)] for _, values in merits]  # the bootstrap draws by position
+    same = ({"same_pool": same_pools.get(detail["system"])} for detail in details)
+    empty = dict.fromkeys(BaselineRow.__annotations__)
+    rows = [cast(BaselineRow, empty | row | each) for row, each in zip(rows_of(details), same, strict=True)]
+    values = ((row, detail["per_topic"]) for row, detail in zip(rows, details, strict=True) if is_merit(row["measure"]))
+    merits = [(row, per_topic) for row, per_topic in values if per_topic]
+    ordered = [[per_topic[qid] for qid in sorted(per_topic)] for _, per_topic in merits]  # drawn from by position
     for (row, _), (low, high) in zip(merits, intervals(ordered), strict=True):
         row.update({"low": low, "high": high, "interval": METHOD})
-    compared = _differences(merits, baseline, directions)
-    groups: dict[tuple[str, str], list[BaselineRow]] = {}
-    for row, _ in compared:
-        if row["system"] not in untested:
-            declared = find(row["measure"])
-            row["test"] = test or (declared.test if declared else "fisher")
-            groups.setdefault((row["condition"], row["measure"]), []).append(row)
-    for kind in TESTS:
-        tested = [(row, sample) for row, sample in compared if row["test"] == kind]
-        for (row, _), p_value in zip(tested, p_values(kind, [sample for _, sample in tested]), strict=True):
-            row["p"] = None if math.isnan(p_value) else p_value
-    for group in groups.values():
-        corrected = holm({row["system"]: row["p"] for row in group if row["p"] is not None})
-        for row in group:
-            row["p_holm"] = corrected.get(row["system"])
-    main = _main_measures(rows)
-    for row, _ in compared:
-        if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]:
-            tested_with = sum(each["p"] is not None for each in groups[row["condition"], row["measure"]])
-            sentences.append(_sentence(row, baseline, tested_with, lower_is_better(row["measure"], directions)))
-    return AgainstBaseline(baseline, chosen, rows, sentences, [*_warnings(merits, compared, baseline, untested)])
-
-
-def _pool(entry: SystemEntry) -> str | None:
-    """Return the digest of the pool that a system rescored: None of a first stage, ``UNKNOWN`` where not known."""
-    is_first_stage = "pool" in entry and not (entry["pool"] or entry.get("first_stages"))
-    return None if is_first_stage else entry.get("pool") or UNKNOWN
-
-
-def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
-    """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
-    if any(base["system"] in (new.get("first_stages") or ()) for base, new in ((first, second), (second, first))):
-        return None
-    pools = _pool(first), _pool(second)
-    return None if None in pools else pools[0] == pools[1] != UNKNOWN
-
-
-def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
-    """Return the first stage with the best headline figure, and a sentence that says why it is the baseline.
-
-    Where no system is known to be a first stage, it is one whose pool is not known, else any.
-    """
-    main = _main_measures(details)
-    condition = next((name for name in ("original", "query") if name in main), next(iter(main), ""))
-    column = [each for each in details if (each["condition"], each["measure"]) == (condition, main.get(condition))]
-    pools = {name: _pool(entry) for name, entry in entries.items()}
-    ranks = {None: 2, UNKNOWN: 1}
-    best = max(column or details, key=lambda each: (ranks.get(pools[each["system"]], 0), each["value"]))
-    kind = "first stage" if pools[best["system"]] is None else "system"
-    where = f"{best['measure']}{_under(best['condition'])}"
-    why = f"the {kind} with the best {where}; it was chosen after the fact: name a baseline to choose another"
-    return best["system"], f"{best['system']} is the baseline, {why}"
-
-
-def _row(detail: Detail, same_pool: bool | None) -> BaselineRow:
-    """Return a row that has its value alone."""
-    empty = dict.fromkeys(BaselineRow.__annotations__)
-    named = {key: detail[key] for key in ("system", "condition", "measure", "value", "n")}
-    return cast(BaselineRow, empty | named | {"same_pool": same_pool})
-
-
-def _differences(
-    merits: Sequence[tuple[BaselineRow, PerTopic]], baseline: str, directions: Mapping[str, bool]
-) -> list[tuple[BaselineRow, list[float]]]:
-    """Fill in the differences of the systems to the ``baseline``, and return their rows with those of each topic."""
-    base = {(row["condition"], row["measure"]): values for row, values in merits if row["system"] == baseline}
-    others = [(row, values) for row, values in merits if row["system"] != baseline]
-    pairs = [(row, differences(values, base.get((row["condition"], row["measure"]), {}))) for row, values in others]
+    base = {_column(row): per_topic for row, per_topic in merits if row["system"] == baseline}
+    pairs = [
+        (row, [*difference(per_topic, base.get(_column(row), {})).values()])
+        for row, per_topic in merits
+        if row["system"] != baseline
+    ]
     compared = [(row, sample) for row, sample in pairs if sample]
+    warnings = [*_warnings(pairs, base, baseline, untested)]
     for (row, sample), (low, high) in zip(compared, intervals([sample for _, sample in compared]), strict=True):
         sign = -1 if lower_is_better(row["measure"], directions) else 1
         better, worse = (sum(side * sign * each > NEAR for each in sample) for side in (1, -1))
         row.update({"difference": math.fsum(sample) / len(sample), "difference_low": low, "difference_high": high})
         row.update({"n": len(sample), "better": better, "equal": len(sample) - better - worse, "worse": worse})
-    return compared
+        if row["system"] not in untested:
+            declared = find(row["measure"])
+            row["test"] = test or (declared.test if declared else "fisher")
+    by_column: dict[tuple[str, str], dict[str, float]] = {}
+    for kind in TESTS:
+        tested = [(row, sample) for row, sample in compared if row["test"] == kind]
+        for (row, _), p_value in zip(tested, p_values(kind, [sample for _, sample in tested]), strict=True):
+            if not math.isnan(p_value):
+                row["p"] = by_column.setdefault(_column(row), {})[row["system"]] = p_value
+    corrected = {column: holm(of_systems) for column, of_systems in by_column.items()}
+    main = _main_measures(rows)
+    for row, _ in compared:
+        if row["p"] is not None:
+            of_systems = corrected[_column(row)]
+            row["p_holm"] = of_systems[row["system"]]
+            if main.get(row["condition"]) == row["measure"]:
+                sentences.append(_sentence(row, baseline, len(of_systems), directions))
+    sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
+    return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
+
+
+def _column(row: Row | BaselineRow) -> tuple[str, str]:
+    return row["condition"], row["measure"]
+
+
+def _is_first_stage(entry: SystemEntry) -> bool:
+    """Return whether a system is known to have rescored nothing."""
+    return "pool" in entry and not (entry["pool"] or entry.get("first_stages"))
+
+
+def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
+    """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
+    orders = (first, second), (second, first)
+    if any(_is_first_stage(base) or base["system"] in (new.get("first_stages") or ()) for base, new in orders):
+        return None
+    return bool(first.get("pool")) and first.get("pool") == second.get("pool")
+
+
+def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
+    """Return the first stage with the best headline figure, and a sentence that says why it is the baseline.
+
+    Where no system is known to be a first stage, it is any.
+    """
+    main = _main_measures(details)
+    condition = next((name for name in ("original", "query") if name in main), next(iter(main), ""))
+    column = [each for each in details if _column(each) == (condition, main.get(condition))] or details
+    first_stages = [each for each in column if _is_first_stage(entries[each["system"]])]
+    best = max(first_stages or column, key=lambda each: each["value"])
+    where = f"{best['measure']}{_under(best['condition'])}"
+    why = f"with the best {where}; it was chosen after the fact: name a baseline to choose another"
+    return best["system"], f"{best['system']} is the baseline, the {'first stage' if first_stages else 'system'} {why}"
 
 
 def _warnings(
-    merits: Sequence[tuple[BaselineRow, PerTopic]],
-    compared: Sequence[tuple[BaselineRow, Sequence[float]]],
+    pairs: Sequence[tuple[BaselineRow, Sequence[float]]],
+    base: Mapping[tuple[str, str], PerTopic],
     baseline: str,
     untested: Sequence[str],
 ) -> Iterator[str]:
@@ -256,15 +240,13 @@ def _warnings(
             f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
             "known; --across-pools (across_pools=True) tests all the same"
         )
-    had = {row["condition"] for row, _ in merits if row["system"] == baseline}
-    if lacking := [*dict.fromkeys(row["condition"] for row, _ in merits if row["condition"] not in had)]:
+    had = {condition for condition, _ in base}
+    if lacking := [*dict.fromkeys(row["condition"] for row, _ in pairs if row["condition"] not in had)]:
         yield f"{baseline} has no figures under {brief(lacking)}: nothing is compared there"
-    counts = {(row["system"], row["condition"], row["measure"]): len(values) for row, values in merits}
     fewer = [
         f"{row['system']}, {row['measure']}{_under(row['condition'])} ({len(sample)} of {most})"
-        for row, sample in compared
-        for most in [max(counts[system, row["condition"], row["measure"]] for system in (row["system"], baseline))]
-        if len(sample) < most
+        for row, sample in pairs
+        if sample and len(sample) < (most := max(row["n"], len(base[_column(row)])))
     ]
     if fewer:
         yield f"differences are over the topics that both systems have, here not all: {brief(fewer)}"
@@ -283,22 +265,32 @@ def _preference(measure: str) -> int:
     return 0 if measure.startswith("nDCG") else DECIDING.index(measure) if measure in DECIDING else len(DECIDING)
 
 
-def _sentence(row: BaselineRow, baseline: str, tested: int, is_lower_better: bool) -> str:
+def _sentence(row: BaselineRow, baseline: str, tested: int, directions: Mapping[str, bool]) -> str:
     """Return a sentence that says whether a system is better than the baseline; ``tested`` counts Holm's systems."""
-    difference, low, high = (row[key] or 0.0 for key in ("difference", "difference_low", "difference_high"))
     p_value, condition = row["p_holm"] or 0.0, row["condition"]
-    side = "better" if (difference > 0) != is_lower_better else "worse"
+    side = "better" if ((row["difference"] or 0.0) > 0) != lower_is_better(row["measure"], directions) else "worse"
     verdict = f"{'does' if '>' in condition else 'ranks'} {side} than"
     if p_value >= ALPHA:
         verdict = "does not differ significantly from"
-    figures = f"{row['measure']} {_difference_text(row)}, p {_p_text(p_value)}"
+    figures = f"{row['measure']} {_difference_text(row)}, p {p_text(p_value)}"
     holms = f" (Holm over {tested} systems)" if tested > 1 else ""
     equal = f", {row['equal']} equal" if row["equal"] else ""
     counts = f"{number_of(row['better'] or 0, 'topic')} better{equal}, {row['worse']} worse"
-    excludes = not low <= 0 <= high
-    disagree = f"; p and interval disagree: the interval {'excludes' if excludes else 'includes'} 0"
-    doubt = disagree if excludes != (p_value < ALPHA) else ""
+    doubt = f"; p and interval disagree: {interval}" if (interval := disagreement(row)) else ""
     return f"{row['system']} {verdict} {baseline}{_under(condition)}: {figures}{holms}, {counts}{doubt}"
+
+
+def _rescored(entry: SystemEntry) -> str:
+    """Return a sentence that says what a reranker rescored."""
+    depth = f" to depth {entry['depth']}" if entry.get("depth") else ""
+    return f"{entry['system']} rescored {', '.join(entry.get('first_stages') or ())}{depth}"
+
+
+def disagreement(row: BaselineRow) -> str:
+    """Return words for the interval of a tested difference where its p-value says otherwise, else an empty text."""
+    excludes = not (row["difference_low"] or 0.0) <= 0 <= (row["difference_high"] or 0.0)
+    said = f"the interval {'excludes' if excludes else 'includes'} 0"
+    return said if excludes != ((row["p_holm"] or 0.0) < ALPHA) else ""
 
 
 def _under(condition: str) -> str:
@@ -306,8 +298,9 @@ def _under(condition: str) -> str:
     return f" {'over' if '>' in condition else 'under'} {condition}" if condition else ""
 
 
-def _p_text(p_value: float) -> str:
-    return f"{p_value:.3f}" if p_value >= LEAST else f"<{LEAST}"
+def p_text(p_value: float) -> str:
+    """Return a p-value with two digits, and three where it is small."""
+    return f"<{LEAST}" if p_value < LEAST else f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
 
 
 def _difference_text(row: BaselineRow) -> str:

@@ -96,11 +96,11 @@ def _of_each_run(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
     return values
 
 
-def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
-    """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak; ``label`` begins most lines."""
+def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic]) -> None:
+    """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak."""
     warn_of_judgements(inputs)
-    warn_of_runs(inputs, values, label)
-    warn_of_single_precision({"base": (inputs.base, inputs.qrels), "new": (inputs.new, inputs.new_qrels)}, label)
+    warn_of_runs(inputs, values)
+    warn_of_single_precision({"base": (inputs.base, inputs.qrels), "new": (inputs.new, inputs.new_qrels)})
 
 
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from heed.measures.absence import unseen
+from heed.measures.absence import in_no_list, in_one_list
 from heed.measures.inputs import Inputs, no_longer_relevant
 from heed.measures.per_topic import Judged, PerTopic
 from heed.progress import brief, counted, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run
 
-SHARE = 0.2  # of a measure's documents in neither list, above which it is a warning
-ONE_SIDED = 0.2  # of p-MRR's in one list only: 0 to 8% with real news to depths 20 to 1000, 50% if half the ids differ
+# Of a measure's documents in neither list, or of p-MRR's in one list only, above which it is a warning. The latter are
+# 0 to 8% with real news to depths 20 to 1000, 50% if half the ids differ.
+SHARE = 0.2
 
 
 def warn_of_judgements(inputs: Inputs, label: str = "", by_p_mrr: bool = True) -> None:
@@ -88,26 +89,24 @@ def _cut(lengths: Sequence[int], others: Sequence[int]) -> bool:
 
 def warn_of_unseen(measure: str, runs: Sequence[Run], judged: Judged, label: str = "") -> None:
     """Warn where more than a fifth of the documents of ``measure`` are in none of the lists."""
-    topics = {qid: docids for qid, docids in judged.items() if all(qid in run for run in runs)}
-    documents = sum(map(len, topics.values()))
-    absent = sum(len(unseen(runs, qid, docids)) for qid, docids in topics.items())
-    if absent > SHARE * documents:
-        lists = "neither list" if len(runs) == 2 else "none of the three lists"
-        counted = f"{absent} of its {documents} documents ({absent / documents:.0%}) are in {lists}"
-        warn(f"{label}{measure}: {counted}, and what happens to them is not seen; deeper lists would show it")
+    lists = "neither list" if len(runs) == 2 else "none of the three lists"
+    hint = f"are in {lists}, and what happens to them is not seen; deeper lists would show it"
+    _warn_of_absent(measure, in_no_list(runs, judged), judged, hint, label)
 
 
 def warn_of_one_sided(base: Run, new: Run, changed: Judged, label: str = "") -> None:
     """Warn where more than a fifth of p-MRR's documents are in one of the two lists only."""
-    topics = [qid for qid in changed if qid in base and qid in new]
-    documents = sum(len(changed[qid]) for qid in topics)
-    alone = sum((docid in base[qid]) != (docid in new[qid]) for qid in topics for docid in changed[qid])
-    if alone > ONE_SIDED * documents:
-        counted = f"{alone} of its {documents} documents ({alone / documents:.0%}) are in one of the two lists only"
-        warn(f"{label}p-MRR: {counted}: are both lists deep enough, and their ids written in the same way?")
+    hint = "are in one of the two lists only: are both lists deep enough, and their ids written in the same way?"
+    _warn_of_absent("p-MRR", in_one_list(base, new, changed), changed, hint, label)
 
 
-def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]], label: str = "") -> None:
+def _warn_of_absent(measure: str, absent: Judged, judged: Judged, hint: str, label: str) -> None:
+    count, documents = sum(map(len, absent.values())), sum(len(judged[qid]) for qid in absent)
+    if count > SHARE * documents:
+        warn(f"{label}{measure}: {count} of its {documents} documents ({count / documents:.0%}) {hint}")
+
+
+def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]]) -> None:
     """Warn where scores that are the same in single precision decide measures of ``runs``, by name with their qrels."""
     counted = []
     for name, (run, qrels) in runs.items():
@@ -116,7 +115,7 @@ def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]], label: str =
         counted += [f"{count} of {len(judged)} topics of {name}"] if count else []
     if counted:
         warn(
-            f"{label}scores that differ only beyond single precision decide in {', '.join(counted)}: trec_eval takes "
+            f"scores that differ only beyond single precision decide in {', '.join(counted)}: trec_eval takes "
             "them for ties, and its figures differ"
         )
 
@@ -141,8 +140,8 @@ def warn_of_no_values(values: Mapping[str, PerTopic], label: str = "") -> None:
             warn(f"{label}{measure}: no topic has a value; {needs}")
 
 
-def warn_of_same_runs(runs: Mapping[str, Any]) -> None:
-    """Warn of each two of ``runs``, which are runs or digests of them by name, that are the same."""
+def warn_of_same_runs(runs: Mapping[str, Run]) -> None:
+    """Warn of each two of ``runs``, by name, that are the same."""
     for first, second in combinations(runs, 2):
         if runs[first] and runs[first] == runs[second]:
             warn(f"runs {first} and {second} hold the same lists and scores")

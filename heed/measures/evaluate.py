@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from heed.errors import UsageError
+from heed.errors import DataError, UsageError
 from heed.formats.pairs import renamed
+from heed.formats.topic_ids import number_hint
 from heed.languages import LANGUAGES
 from heed.measures.absence import absent
 from heed.measures.comparison import compare_pair, warn_of_runs
 from heed.measures.comparison_warnings import (
+    warn_of_foreign_ids,
     warn_of_judgements,
     warn_of_no_values,
     warn_of_same_runs,
@@ -127,6 +129,31 @@ def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size:
     for (system, condition), run in runs.items():
         for lang, values in _by_language(run, judging, condition, under(topics, condition)):
             details += details_of(system, f"{condition} {lang}", values)
+    return details
+
+
+def measure_runs(runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[str | Measure]) -> list[Detail]:
+    """Return the measures of single runs, which are by the names of their systems, under no condition.
+
+    Warns of judged topics that a run lacks, which count 0. Raises :class:`DataError` for a run of which no topic is
+    judged, and :class:`UsageError` for a measure of two runs.
+    """
+    for measure in filter(is_of_pair, measures):
+        raise UsageError(f"measure {measure}: compares two conditions; give BASE and NEW with --qrels and --new-qrels")
+    details = list[Detail]()
+    for system, run in runs.items():
+        lacking = sorted(qrels.keys() - run.keys())
+        if len(lacking) == len(qrels):
+            raise DataError(f"{system}: none of its topics ({brief([*run])}) is judged{number_hint(run, qrels)}")
+        if lacking:
+            said = f"judged topics are not in {system} and count 0 in its means: {brief(lacking)}"
+            warn(f"{len(lacking)} {said}{number_hint(lacking, run)}")
+        values = standard(run, qrels, measures)
+        warn_of_no_values(values, f"{system}: ")
+        details += details_of(system, "", values)
+    warn_of_foreign_ids(runs, [qrels])
+    warn_of_same_runs(runs)
+    warn_of_single_precision({system: (run, qrels) for system, run in runs.items()})
     return details
 
 

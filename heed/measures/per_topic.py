@@ -25,5 +25,5 @@ def mean(values: PerTopic) -> float:
 
 
 def difference(first: PerTopic, second: PerTopic) -> PerTopic:
-    """Return first − second for each topic that both have."""
-    return {qid: value - second[qid] for qid, value in first.items() if qid in second}
+    """Return first − second for each topic that both have, in the order of their qids."""
+    return {qid: first[qid] - second[qid] for qid in sorted(first.keys() & second.keys())}

@@ -1,7 +1,6 @@
 """All measures of Heed by name: a constant table, made of those that each family declares in its module."""
 
 import re
-from collections.abc import Sequence
 
 from heed.measures import contrast, diversity, pairwise, single_run, three_runs
 from heed.measures.definition import SUBTOPICS, Measure
@@ -48,16 +47,3 @@ def help_text() -> str:
         for example in (measure.examples or (measure.name,))[:1]
     )
     return f"a name of ir_measures or trec_eval, such as nDCG@10 and P_5, {names}, or package.module:function, yours"
-
-
-def table(kinds: Sequence[str]) -> str:
-    """Return the Markdown table of docs/measures.md of the measures of a run, of a pair or of three runs."""
-    lines = ["| name | function | value of a topic | needs | source |", "|---|---|---|---|---|"]
-    for measure in BUILT_IN.values():
-        if measure.of in kinds:
-            names = measure.examples or (measure.name,)
-            name = ", ".join(f"`{each}`" if measure.by_name else each for each in names)
-            value = f"{measure.value}; lower is better" if measure.lower_is_better else measure.value
-            cells = (name, f"`{measure.function.__name__}`", value, measure.needs, measure.source)
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)

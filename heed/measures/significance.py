@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
+from math import erfc, sqrt
 from typing import Any, NamedTuple
+from warnings import catch_warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heed.measures.judged_ranks import Array
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import PerTopic, difference
 
 RESAMPLES = 10_000
 SEED = 0
@@ -45,20 +48,12 @@ def intervals(samples: Sequence[Sequence[float]]) -> list[Interval]:
 def p_values(test: str, samples: Sequence[Sequence[float]]) -> list[float]:
     """Return for each sample of differences, one a topic, the two-sided p-value of the test that their mean is 0.
 
-    ``test`` is ``fisher``, ``wilcoxon`` or ``t``, the paired t-test as SciPy's ``ttest_rel`` has it: NaN for one topic.
-    Where no topic differs, p is 1. KeyError for another test.
+    ``test`` is ``wilcoxon`` or ``t``, as SciPy's ``wilcoxon`` and ``ttest_rel`` (NaN for one topic), or ``fisher``,
+    Fisher's randomization test (Smucker, Allan and Carterette, CIKM 2007): the share of sign flips whose mean is at
+    least as far from 0. These are all up to 13 topics, else 10,000 random ones and the observed one, so that p is
+    never 0. Where no topic differs, p is 1. KeyError for another test.
     """
     return [float(p_value) for p_value in _by_length(samples, TESTS[test])]
-
-
-def fisher(first: PerTopic, second: PerTopic) -> float:
-    """Return the two-sided p-value of Fisher's randomization test on the topics that both have.
-
-    Smucker, Allan and Carterette (CIKM 2007): the share of sign flips of the differences whose mean
-    is at least as far from 0. All flips up to 13 topics, else 10,000 random ones (the observed one
-    counted in, so that p is never 0).
-    """
-    return p_values("fisher", [differences(first, second)])[0]
 
 
 def fisher_lower(first: PerTopic, second: PerTopic) -> float:
@@ -66,18 +61,8 @@ def fisher_lower(first: PerTopic, second: PerTopic) -> float:
 
     It is small where ``first`` is lower than ``second``.
     """
-    column = np.array(differences(first, second))[:, None]
+    column = np.array([*difference(first, second).values()])[:, None]
     return float(np.mean(_product(_flips(len(column)), column) <= column.sum() + NEAR))
-
-
-def wilcoxon(first: PerTopic, second: PerTopic) -> float:
-    """Return the two-sided p-value of the Wilcoxon signed-rank test (SciPy) on the topics that both have."""
-    return p_values("wilcoxon", [differences(first, second)])[0]
-
-
-def differences(first: PerTopic, second: PerTopic) -> list[float]:
-    """Return first − second for each topic that both have, in the order of their qids."""
-    return [first[qid] - second[qid] for qid in sorted(first.keys() & second.keys())]
 
 
 def _by_length(samples: Sequence[Sequence[float]], function: Callable[[Array], Array]) -> list[Any]:
@@ -111,26 +96,21 @@ def _wilcoxon(columns: Array) -> Array:
 
 
 def _wilcoxon_normal(moved: Array) -> float:
-    """Return the p-value by the normal distribution, with the variance of tied ranks, as SciPy of many topics."""
-    from scipy.special import ndtr  # scipy.stats takes half a second to import
-
+    """Return the p-value as SciPy's, whose module takes half a second to import: of a normal, with tied ranks."""
     count = len(moved)
     if not count:
         return 1.0
     _, groups, ties = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(ties) - (ties - 1) / 2)[groups]
     variance = (count * (count + 1) * (2 * count + 1) - np.sum(ties**3 - ties) / 2) / 24
-    return float(2 * ndtr(-abs(ranks[moved > 0].sum() - count * (count + 1) / 4) / np.sqrt(variance)))
+    return erfc(abs(ranks[moved > 0].sum() - count * (count + 1) / 4) / sqrt(2 * variance))
 
 
 def _t(columns: Array) -> Array:
-    from scipy.special import stdtr  # scipy.stats takes twice as long to import
+    from scipy.stats import ttest_1samp
 
-    freedom = len(columns) - 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = columns.std(axis=0, ddof=1) if freedom else np.full(columns.shape[1], np.nan)
-        values = 2 * stdtr(freedom, -np.abs(columns.mean(axis=0) / (spread / np.sqrt(len(columns)))))
-    return np.where(np.any(columns, axis=0), values, 1.0)
+    with catch_warnings(action="ignore"):  # of one topic, and of the same difference in all
+        return np.where(np.any(columns, axis=0), ttest_1samp(columns, 0).pvalue, 1.0)
 
 
 TESTS: Mapping[str, Callable[[Array], Array]] = {"fisher": _fisher, "wilcoxon": _wilcoxon, "t": _t}
@@ -171,10 +151,6 @@ def _draw(below: int, count: int) -> Iterator[NDArray[np.int64]]:
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     """Return several p-values corrected by Holm's (1979) step-down method."""
-    adjusted: dict[str, float] = {}
-    highest = 0.0
-    ordered = sorted(p_values.items(), key=lambda item: item[1])
-    for smaller, (name, p_value) in enumerate(ordered):
-        highest = max(highest, min(1.0, p_value * (len(ordered) - smaller)))
-        adjusted[name] = highest
-    return {name: adjusted[name] for name in p_values}
+    ordered = sorted(p_values, key=lambda name: p_values[name])
+    products = [min(1.0, p_values[name] * (len(ordered) - smaller)) for smaller, name in enumerate(ordered)]
+    return dict(zip(ordered, accumulate(products, max), strict=True))

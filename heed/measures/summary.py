@@ -20,8 +20,6 @@ LABELS = 2  # columns before the figures: system and condition
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
 IN_ONE = " in one only"  # the share of those that are in one of the two lists
 ON_REQUEST = (KEPT, f"{P_MRR}{IN_ONE}")  # in all files, printed where they are asked for by name
-CHANGE = " change"  # of a measure from the base run to the new one
-ROLES = (" base", " new", " reversed", CHANGE)  # after a measure of one of the runs that are compared
 COLUMNS = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, P_MRR, KEPT, SELECTIVITY)  # others after these
 
 # What a results file may hold. A number beyond 1e9 is a mistake, and so are NaN and infinity; control characters and
@@ -157,13 +155,10 @@ def _column(measure: str) -> int:
 
 def lower_is_better(measure: str, directions: Mapping[str, bool] | None = None) -> bool:
     """Return whether the lowest value of ``measure`` is the best; ``directions`` says it of the user's own measures."""
-    name = measure
-    for role in ROLES:
-        name = name.removesuffix(role)
-    if directions and name in directions:
-        return directions[name]
-    declared = find(name)
-    return is_share(name) or (declared is not None and declared.lower_is_better)
+    if directions and measure in directions:
+        return directions[measure]
+    declared = find(measure)
+    return is_share(measure) or (declared is not None and declared.lower_is_better)
 
 
 def own_directions(measures: Sequence[str | Measure]) -> dict[str, bool]:

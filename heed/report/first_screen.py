@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from heed.measures.baseline import AgainstBaseline, BaselineRow
+from heed.measures.baseline import AgainstBaseline, BaselineRow, disagreement, p_text
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.power import is_compared_with_zero
 from heed.measures.significance import ALPHA
 from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
-from heed.measures.verdicts import FEWEST
 from heed.progress import number_of
 from heed.report.answer import MINUS, Answer, instruction, named, signed
 from heed.report.manifest_reader import Settings
@@ -17,7 +16,6 @@ from heed.report.topics.explored import Explored
 from heed.types import CONDITIONS
 
 TIED = "\u00a0"  # a space at which no line breaks
-LEAST = 0.001  # p-values below it are printed so
 FOLLOWED = {  # what a measure of following shows to the right of 0
     SELECTIVITY: "ruled out falls further →",
     P_MRR: "ruled out falls →",
@@ -147,19 +145,11 @@ def _headline(
 
 def _sure(row: BaselineRow) -> str:
     """Return whether a difference is significant, and whether its interval says the same."""
-    p_value, low, high = row["p_holm"], row["difference_low"] or 0.0, row["difference_high"] or 0.0
+    p_value = row["p_holm"]
     if p_value is None:
         return ", not tested: they rescored other pools" if row["same_pool"] is False else ""
-    words = f"{'' if p_value < ALPHA else 'not '}significant (p{TIED}{p_text(p_value)})"
-    excludes = not low <= 0 <= high
-    doubt = f", although the interval {'excludes' if excludes else 'includes'} 0"
-    disagree = excludes != (p_value < ALPHA) and row["n"] >= FEWEST
-    return f", {words}{doubt if disagree else ''}"
-
-
-def p_text(p_value: float) -> str:
-    """Return a p-value with two digits, and three where it is small."""
-    return f"<{LEAST}" if p_value < LEAST else f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
+    words = f", {'' if p_value < ALPHA else 'not '}significant (p{TIED}{p_text(p_value)})"
+    return f"{words}, although {interval}" if (interval := disagreement(row)) else words
 
 
 def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> str:

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from drinks import Twice, Words, collection
 
-from heed import Collection, DataError, Document, Documents, Experiment, Query, Results, UsageError, measure
+from heed import Collection, Document, Documents, Experiment, Query, Results, UsageError, measure
 from heed.errors import BusyError
 from heed.experiment import run_files
 from heed.experiment.measuring import refresh
 from heed.files import locked
 from heed.formats.trec_files import read_run
-from heed.measures.system_comparison import find_runs
 from heed.report.results import read_tree
 from heed.types import SubtopicGrades
 from pipelines import compare
@@ -155,8 +154,6 @@ def test_a_changed_narrative_moves_all_conditions_and_takes_back_what_is_the_sam
     evaluate(tmp_path, Words(), of=collection(source=fewer), conditions=["query"])
     assert "words: the documents have changed" in capsys.readouterr().err
     assert runs(tmp_path)[-4:] == [*(f"earlier/2/{name}" for name in WORDS), "words.query"]
-    with pytest.raises(DataError, match="no <system>.original.run"):
-        find_runs(tmp_path / DRINKS)
 
 
 def test_more_topics_are_other_topics(tmp_path: Path) -> None:

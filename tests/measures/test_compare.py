@@ -1,14 +1,16 @@
 """``python -m pipelines.compare``: all systems of a folder, and the command as a user runs it."""
 
+import json
 from pathlib import Path
 
 import pytest
 from comparing import compared, order, write_qrels
 from conftest import Heed, write_jsonl
+from drinks import Twice, Words, collection
 from mteb_predictions import RUN, mteb_file
 
-from heed.formats.trec_files import read_qrels, write_run
-from heed.measures.system_comparison import measure_folder
+from heed import Experiment
+from heed.formats.trec_files import write_run
 
 
 @pytest.fixture
@@ -21,21 +23,30 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_systems_of_a_folder_are_compared_as_data(files: Path) -> None:
-    for system, name in (("good", "new"), ("same", "base")):
-        for condition, run in (("original", "base"), ("changed", name)):
-            (files / f"{system}.{condition}.run").write_bytes((files / f"{run}.run").read_bytes())
-    write_run(files / "few.original.run", {"1": order("x", "y")}, "few")
-    write_run(files / "few.changed.run", {"1": order("y", "x")}, "few")
-    details = measure_folder(files, *(read_qrels(files / name) for name in "qn"), measures=["AP"])
-    values = {(each["system"], each["condition"], each["measure"]): each["per_topic"] for each in details}
-    assert {key[1:] for key in values if " in " not in key[2]} == {
-        *(("original", "AP"), ("changed", "AP")),
-        *(("original>changed", name) for name in ("p-MRR", "p-MRR kept", "selectivity")),
-    }
-    assert values["few", "original>changed", "p-MRR"] == {"1": 0.5}
-    assert values["good", "original>changed", "p-MRR"] == {"1": pytest.approx(2 / 3), "2": 0.0}
-    assert values["few", "changed", "AP"] == {"1": 1.0, "2": 0.0}  # judged, and not in its run
+def test_a_folder_is_compared_as_it_is_now_and_by_other_judgements(tmp_path: Path, heed: Heed) -> None:
+    """Words is twice the same system; a, or the other way round c, is relevant no longer."""
+    of = collection()
+    with Experiment(of, indexes=tmp_path / "indexes", out=tmp_path / "runs") as experiment:
+        experiment.evaluate([experiment.retrieve(Words()), experiment.retrieve(Twice())])
+    folder = tmp_path / "runs/drinks/eng"
+    path = write_qrels(tmp_path / "q", q1="a1 b1 c1"), write_qrels(tmp_path / "n", q1="a0 b1 c1")
+    found, _ = compared(heed, tmp_path, folder, "--qrels", path[0], "--new-qrels", path[1], "--measure", "P_2")
+    values = {(row["condition"], row["measure"]): row["value"] for row in found["rows"] if row["system"] == "words"}
+    assert (values["original", "P@2"], values["changed", "P@2"]) == (1.0, 0.5)  # a, b, c are found in this order
+    assert values.keys() >= {("original>changed", name) for name in ("p-MRR", "selectivity")}
+    gone = [*folder.glob("twice.*.run")]
+    for run in gone:
+        run.rename(tmp_path / run.name)
+    assert {row["system"] for row in compared(heed, tmp_path, folder)[0]["rows"]} == {"words"}
+    for run in gone:
+        (tmp_path / run.name).rename(run)
+    assert {row["system"] for row in compared(heed, tmp_path, folder)[0]["rows"]} == {"words", "twice"}
+    summary = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps({**summary, "systems": []}))  # as an earlier version wrote it
+    found, _ = compared(heed, tmp_path, folder, "--baseline", "words")
+    assert {row["p"] for row in found["rows"] if row["system"] == "twice" and row["measure"] == "AP"} == {1.0}
+    refused = heed("pipelines.compare", folder, "--corpus-size", "3", "--quiet")
+    assert "--corpus-size: not used here" in refused.stderr
 
 
 @pytest.mark.golden(program="ir-measures 0.4.3", compared="means over topics that a run lacks", systems=())
@@ -123,25 +134,6 @@ def test_several_instructions_of_a_query_are_paired_and_give_robustness(files: P
     assert found["measures"]["p-MRR"]["n"] == 2
 
 
-def test_systems_of_three_conditions_by_given_judgements(tmp_path: Path, heed: Heed) -> None:
-    """Gold rank 1 is better than 3; ``few`` has but one of the two topics, at its best."""
-    for system, docids in {"good": "gxy", "bad": "xyg", "few": "gxy"}.items():
-        run = dict.fromkeys("1" if system == "few" else "12", order(*docids))
-        for condition in ("query", "original", "reversed"):
-            write_run(tmp_path / f"runs/{system}.{condition}.run", run, system)
-    write_qrels(tmp_path / "q", q1="g1", q2="g1")
-    judged = ("--qrels", "q", "--new-qrels", "q", "--baseline", "good")
-    found, result = compared(heed, tmp_path, "runs", *judged, "--measure", "RR")
-    rows = {(row["system"], row["condition"], row["measure"]): row for row in found["rows"]}
-    rank = {system: rows[system, "reversed", "mean gold rank"] for system in ("good", "bad", "few")}
-    assert [row["value"] for row in rank.values()] == [1.0, 3.0, 1.0]
-    assert (rank["bad"]["difference"], rank["bad"]["worse"], rank["bad"]["n"]) == (2.0, 2, 2)
-    assert (rank["few"]["equal"], rank["few"]["n"]) == (1, 1)
-    assert rows["few", "original", "RR"]["n"] == 2  # 0 of topic 2 counts
-    assert "few, mean gold rank under query (1 of 2)" in result.stderr
-    assert {row["same_pool"] for row in found["rows"]} == {None}  # nothing is known but runs
-
-
 def test_judgements_of_several_languages_are_logged_and_one_can_be_taken(tmp_path: Path, heed: Heed) -> None:
     """NIST's file of 2022 has the language in column 2."""
     for name in ("base", "new"):
@@ -151,22 +143,6 @@ def test_judgements_of_several_languages_are_logged_and_one_can_be_taken(tmp_pat
     (merged, told), (alone, untold) = (compared(heed, tmp_path, *arguments, *lang) for lang in ((), ("--lang", "zho")))
     assert "q: judgements of zho, fas, rus are taken together" in told.stderr and "together" not in untold.stderr
     assert [found["measures"]["AP base"]["mean"] for found in (merged, alone)] == [pytest.approx(1 / 3), 1.0]
-
-
-def test_systems_of_a_folder_of_queries_and_instructions(tmp_path: Path, heed: Heed) -> None:
-    write_run(tmp_path / "runs/one.query.run", {"3": order("a", "b")}, "one")
-    write_run(tmp_path / "runs/one.original.run", {"3_0": order("b", "a"), "3_1": order("a", "b")}, "one")
-    write_qrels(tmp_path / "q", q3="a1 b1")
-    write_qrels(tmp_path / "i", q3_0="a0 b1", q3_1="a0 b1")
-    qrels, new_qrels = (read_qrels(tmp_path / name) for name in "qi")
-    details = measure_folder(tmp_path / "runs", qrels, new_qrels, corpus_size=4)
-    values = {each["measure"]: each["per_topic"] for each in details if each["condition"] == "query>original"}
-    assert values["p-MRR"] == {"3_0": 0.5, "3_1": 0.0}  # a, ruled out: from rank 1 to 2, or kept
-    # w(1) = 1, w(2) = .63, w(4) = .43: gain (1 − .63) − (.63 − 1) of the ideal (1 − .63) − (.43 − 1)
-    irs = (2 * (1 - 0.63093)) / ((1 - 0.63093) + (1 - 0.43068))
-    assert values["IRS"]["3_0"] == pytest.approx(irs, abs=1e-4)
-    [robust] = [each for each in details if each["measure"] == "Robustness@10"]
-    assert robust["condition"] == "original"
 
 
 def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path, heed: Heed) -> None:
@@ -188,7 +164,6 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
         (("base.run", "absent.run"), "absent.run: no such file"),
         (("base.run", "new.run"), "nothing can be measured: give --qrels"),
         ((".",), "no summary.json"),
-        ((".", "--qrels", "q", "--new-qrels", "n"), "no <system>.original.run"),
         (("base.run", "bad.run", "--qrels", "q"), "bad.run, line 2: 5 columns, expected 6"),
         (
             ("base.run", "new.run", "--qrels", "q", "--new-qrels", "n", "--corpus-size", "1"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,12 @@ from conftest import ROOT, Heed
 
 import heed as library
 from heed import Experiment, Judging, ModelError, Topic, UsageError, load
-from heed.formats.trec_files import write_run
 from heed.measures import Measure
 from heed.measures.baseline import against_baseline
 from heed.measures.evaluate import evaluate
 from heed.measures.own_measures import as_measure
-from heed.measures.registry import BUILT_IN, help_text, table
+from heed.measures.registry import BUILT_IN, help_text
 from heed.measures.summary import own_directions
-from heed.measures.system_comparison import measure_folder
 from heed.report.page import page
 from heed.report.results import read_tree
 
@@ -82,10 +81,12 @@ def test_a_measure_of_a_module_reaches_the_table_the_files_the_report_and_compar
 def test_the_lowest_is_best_where_the_measure_says_so(tmp_path: Path) -> None:
     judgements = {"1": {"a": 1, "b": 1}}, {"1": {"a": 0, "b": 1}}
     assert moved({"1": order(*"ab")}, {"1": order(*"ba")}, *judgements) == {"1": 1.0}  # it is a function still
-    for system, changed in {"calm": "abc", "wild": "cba"}.items():
-        write_run(tmp_path / f"{system}.original.run", {"1": order(*"abc")}, "t")
-        write_run(tmp_path / f"{system}.changed.run", {"1": order(*changed)}, "t")
-    details = measure_folder(tmp_path, *judgements, measures=[moved])
+    lists = {"calm": "abc", "wild": "cba"}
+    runs = {(system, "original"): {"1": order(*"abc")} for system in lists}
+    runs |= {(system, "changed"): {"1": order(*changed)} for system, changed in lists.items()}
+    topics = [Topic("1", "eng", "q", {"original": "i", "changed": "j"})]
+    judging = Judging(dict(zip(("original", "changed"), judgements, strict=True))).also([moved])
+    details = evaluate(runs, judging, topics, 0)
     compared = against_baseline(details, [], "calm", across_pools=True, directions=own_directions([moved]))
     rows_of_it = {row["system"]: row for row in compared.rows if row["measure"] == "Moved"}
     assert (rows_of_it["calm"]["value"], rows_of_it["wild"]["value"], rows_of_it["wild"]["worse"]) == (0.0, 1.0, 1)
@@ -161,6 +162,19 @@ def test_a_function_that_fails_or_returns_what_no_file_can_hold_is_an_error(func
     topics = [Topic("1", "eng", "q", {"original": "i"})]
     with pytest.raises(ModelError, match=problem):
         evaluate({("s", "original"): {"1": order(*"ab")}}, judging, topics, 2)
+
+
+def table(kinds: Sequence[str]) -> str:
+    """Return the Markdown table of docs/measures.md of the measures of a run, of a pair or of three runs."""
+    lines = ["| name | function | value of a topic | needs | source |", "|---|---|---|---|---|"]
+    for measure in BUILT_IN.values():
+        if measure.of in kinds:
+            names = measure.examples or (measure.name,)
+            name = ", ".join(f"`{each}`" if measure.by_name else each for each in names)
+            value = f"{measure.value}; lower is better" if measure.lower_is_better else measure.value
+            cells = (name, f"`{measure.function.__name__}`", value, measure.needs, measure.source)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def test_the_page_of_measures_and_the_help_are_made_of_the_registry() -> None:

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from heed.measures import significance
-from heed.measures.significance import fisher, holm, interval, p_values, wilcoxon
+from heed.measures.significance import holm, interval, p_values
 
 
 def test_fishers_test_by_counting_all_sign_flips() -> None:
-    one, other = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.2}, {"a": 0.5, "b": 0.7, "c": 0.4, "d": 0.3}
     differences = [0.4, 0.1, 0.3, -0.1]
     flipped = [
         abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
@@ -19,29 +18,26 @@ def test_fishers_test_by_counting_all_sign_flips() -> None:
     ]
     expected = sum(total >= 0.7 - 1e-9 for total in flipped) / 16
     assert expected == 6 / 16  # ±.9 once, ±.7 twice
-    assert fisher(one, other) == expected
-    assert fisher(one, one) == 1.0
+    assert p_values("fisher", [differences, [0.0] * 4]) == [expected, 1.0]
 
 
 def test_topics_are_drawn_in_blocks_as_at_once() -> None:
     """10,000 draws of 317 topics are more numbers than one block has."""
     assert significance.RESAMPLES * 317 > 2 * significance.BLOCK
     chooser = random.Random(0)
-    first, second = ({str(qid): chooser.random() for qid in range(317)} for _ in range(2))
-    values = np.array(list(first.values()))
+    values, others = np.array([[chooser.random() for _ in range(317)] for _ in range(2)])
     picks = np.random.default_rng(significance.SEED).integers(317, size=(significance.RESAMPLES, 317))
     assert interval(values.tolist()) == pytest.approx(np.percentile(values[picks].mean(axis=1), [2.5, 97.5]).tolist())
-    differences = np.array([first[qid] - second[qid] for qid in sorted(first)])
+    differences = values - others
     flips = np.random.default_rng(significance.SEED).integers(2, size=(significance.RESAMPLES, 317))
     further = np.abs((1 - 2 * flips) @ differences) >= abs(differences.sum()) - 1e-12
-    assert fisher(first, second) == pytest.approx((1 + further.sum()) / (1 + significance.RESAMPLES))
+    [p_value] = p_values("fisher", [differences.tolist()])
+    assert p_value == pytest.approx((1 + further.sum()) / (1 + significance.RESAMPLES))
 
 
 def test_wilcoxons_test_equals_its_table() -> None:
     # n = 6, all differences of one sign: exact two-sided p = 2 / 2^6
-    one, other = {str(n): float(n) for n in range(1, 7)}, {str(n): 0.0 for n in range(1, 7)}
-    assert wilcoxon(one, other) == pytest.approx(2 / 64)
-    assert wilcoxon(one, one) == 1.0
+    assert p_values("wilcoxon", [[*range(1, 7)], [0.0] * 6]) == [pytest.approx(2 / 64), 1.0]
 
 
 def test_holms_correction_by_hand() -> None:
