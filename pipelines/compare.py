@@ -174,7 +174,8 @@ def _by_other_judgements(
     inputs = read_topics_file(folder)
     if inputs is None or inputs.size is None or not inputs.pairs:
         raise UsageError(f"{folder}: has not the topics of two conditions and their measures; run its command again")
-    judging = inputs.judging()[0]._replace(qrels=dict(zip(inputs.pairs[0], (qrels, new_qrels), strict=True)))
+    first = inputs.pairs[0]
+    judging = inputs.judging()[0]._replace(qrels={first.base: qrels, first.new: new_qrels})
     files = runs_in(folder).items()
     runs = {(system, name): file.read() for system, of_system in files for name, file in of_system.items()}
     return evaluate(runs, judging.also(measures), [topic.topic() for topic in inputs.topics], inputs.size)

@@ -1,6 +1,7 @@
 """The notebook of the first hour runs, and shows what is stored in it.
 
-``PYTHONPATH=.:tests:tests/support python tests/docs/test_first_hour.py`` writes what its cells show now into the notebook.
+``PYTHONPATH=.:tests:tests/support python tests/docs/test_first_hour.py`` writes what its cells show now into the
+notebook.
 """
 
 import re
