@@ -70,14 +70,17 @@ class SystemRuns(Mapping[str, Run]):
 
     @property
     def entry(self) -> SystemEntry:
-        """What the system rescored, and how many replies are no answers, as ``summary.json`` says it."""
+        """What the system rescored, and how many replies are no answers, as ``summary.json`` says it.
+
+        There is no ``pool`` where it is not known.
+        """
         notes = [file.note for file in self.files.values()]
 
         def common(key: str) -> Any:
             values = [note.facts.get(key) or (note.recipe.get(key) if key == "pool" else None) for note in notes]
             return values[0] if values and values.count(values[0]) == len(values) else None
 
-        return SystemEntry(
+        entry = SystemEntry(
             system=self.name,
             first_stages=common("first_stages"),
             depth=common("depth"),
@@ -85,6 +88,9 @@ class SystemRuns(Mapping[str, Run]):
             documents=common("documents"),
             unanswered=sum(note.facts.get("unanswered", 0) for note in notes),
         )
+        if self.kind and entry["pool"] is None:  # of runs made elsewhere
+            del entry["pool"]
+        return entry
 
     @property
     def kind(self) -> int:

@@ -196,6 +196,8 @@ def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(tmp_path: P
         asked.add("added", {"changed": {"1": {"a": 1.0}}})
         asked.evaluate([])
     assert measured(tmp_path) == ["words", "added"] and "added.changed" in runs(tmp_path)
+    entries = json.loads((tmp_path / DRINKS / "summary.json").read_text())["systems"]
+    assert ["pool" in entry for entry in entries] == [True, False], "what runs made elsewhere rescored is not known"
 
 
 def test_files_are_the_truth(tmp_path: Path) -> None:
