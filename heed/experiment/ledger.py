@@ -154,13 +154,13 @@ def warn_of_mixtures(systems: Sequence[SystemRuns]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Give runs that somebody moved back their notes; remove the notes of runs that are gone."""
+    """Give runs that somebody moved back their notes; remove the notes of runs that were set aside."""
     by_system = runs_in(folder) if (folder / ASIDE).exists() else {}
     for file in (file for files in by_system.values() for file in files.values()):
         if read_note(note_of(file.path)) != file.note:
             write_note(note_of(file.path), file.note)
     for path in folder.glob(".made/*.run.json"):
-        if not (folder / path.stem).exists():
+        if not (folder / path.stem).exists() and any(folder.glob(f"{ASIDE}/*/{path.stem}")):
             path.unlink()
 
 
