@@ -152,7 +152,7 @@ class _Following(NamedTuple):
         measure = of_systems[0]["measure"]
         instructed = named([format_value(measure, row["instructed"]) for row in of_systems])
         alone = named([format_value(measure, row["query"]) for row in of_systems])
-        return f"{measure} {instructed}, by the same judgements the query alone {alone}"
+        return f"judged for it: {measure} {instructed}, by the query alone {alone}"
 
 
 def instruction(condition: str, pair: str) -> str:

@@ -100,7 +100,7 @@ def _choice(
 def _label(condition: str, pair: str) -> str:
     """Return the words for a condition beside a dot."""
     if condition == "original" and not pair.startswith("original>"):
-        return "with instruction"
+        return "original instruction"
     return INSTRUCTIONS.get(condition, condition)
 
 
@@ -149,6 +149,8 @@ def _sure(row: BaselineRow) -> str:
     if p_value is None:
         return ", not tested: they rescored other pools" if row["same_pool"] is False else ""
     words = f", {'' if p_value < ALPHA else 'not '}significant (p{TIED}{p_text(p_value)})"
+    if 2 ** (1 - row["n"]) > ALPHA:  # the p of a randomization test in which all topics agree
+        return f"{words}: {number_of(row['n'], 'topic')} cannot show a difference"
     return f"{words}, although {interval}" if (interval := disagreement(row)) else words
 
 

@@ -327,7 +327,7 @@ def test_who_ranks_worse_with_the_instruction_is_not_said_to_follow_it(tmp_path:
         )
     ]
     said = of_measures(tmp_path, dict.fromkeys(("worse", "alike", "before", "unknown"), following), against)
-    figures = "(nDCG@20 25.0, by the same judgements the query alone 50.0; selectivity +50.0; p-MRR +50.0)"
+    figures = "(judged for it: nDCG@20 25.0, by the query alone 50.0; selectivity +50.0; p-MRR +50.0)"
     assert said == (
         "alike and unknown follow the changed instruction (selectivity +50.0 and +50.0; p-MRR +50.0 and +50.0); "
         f"worse ranks worse with the changed instruction than with the query alone {figures}; "

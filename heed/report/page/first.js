@@ -7,6 +7,7 @@ import { byId, make } from "./shared/dom.js";
 const TESTS = { fisher: "Fisher's randomization", wilcoxon: "Wilcoxon's signed ranks" };
 const COMPACT = 6; // rows, from which on they are lower
 const FITS = 8; // rows on a first screen
+const KINDS = ["original", "changed"]; // conditions with a colour everywhere
 const STEPS = [1, 2, 3, 4, 5, 6, 8, 10];
 
 /** Draw the rows of a folder's systems into its section, and what is chosen at their foot. */
@@ -66,7 +67,7 @@ function drawRows(section, data, state) {
   const choice = first.choices[state.choice];
   const column = columns[choice.column];
   const baseline = first.baselines[state.baseline];
-  const dots = choice.dots.map(([at, label], kind) => ({ column: columns[at], label, kind: kind ? "changed" : "original" }));
+  const dots = choice.dots.map(([at, label]) => ({ column: columns[at], label, kind: KINDS.includes(columns[at].condition) ? columns[at].condition : "other" }));
   const following = first.following.map(([at, note]) => ({ column: columns[at], note }));
   const ours = systems.map((name, at) => ({ name, at, words: first.words[at], value: valueOf(column, at)?.value }));
   const names = state.published ? new Set(shownColumns(data, state.choice).flatMap((each) => each.published.map(([name]) => name))) : [];
@@ -80,11 +81,12 @@ function drawRows(section, data, state) {
     difference: scale(ours.flatMap(({ at }) => bounds(differenceOf(column, baseline, at))), true),
   };
   const name = `${column.measure} against ${systems[baseline]}`;
+  const under = choice.dots.filter(([at]) => at === choice.column).map(([, label]) => `${label}: `);
   const heads = [
     cell("columnheader", "system"),
     cell("columnheader", dots[0].column.measure, make("small", {}, ...dots.map(({ label, kind }) => make("span", { class: kind }, dot(kind), ` ${label}`)).flatMap((each) => [each, " "]))),
     ...following.map((each) => cell("columnheader", each.column.measure, make("small", {}, each.note))),
-    ...(first.baselines.length ? [cell("columnheader", name, make("small", {}, "← worse · better →"))] : []),
+    ...(first.baselines.length ? [cell("columnheader", name, make("small", {}, ...under, "← worse · better →"))] : []),
   ];
   const linked = byId("explorer") && section.querySelector(".topics");
   const lines = all.map((row) => {
@@ -95,7 +97,7 @@ function drawRows(section, data, state) {
       measured(dots[0].column.measure, plot(scales.dots, shown), said, shown.map(({ label, mark }) => spoken(label, mark)).filter(Boolean)),
       ...following.map((each) => {
         const mark = marks(each, row);
-        return measured(each.column.measure, plot(scales.following, [{ mark }]), mark ? [make("b", {}, signed(mark.value, 1))] : [], [spoken(each.column.measure, mark)]);
+        return measured([each.column.measure, make("small", {}, each.note)], plot(scales.following, [{ mark }]), mark ? [make("b", {}, signed(mark.value, 1))] : [], [spoken(each.column.measure, mark)]);
       }),
     ];
     if (first.baselines.length) cells.push(compared(column, baseline, row, scales.difference, systems[baseline]));
@@ -143,9 +145,9 @@ function compared(column, baseline, row, limits, name) {
   return measured(`against ${name}`, plot(limits, [{ mark }]), [make("b", {}, mark.shown), make("small", {}, p)], [spoken("difference", mark)], counts);
 }
 
-/** Return a cell: a label for narrow screens, the picture, the figures. */
+/** Return a cell: a label for narrow screens, a text or several parts, the picture, the figures. */
 function measured(label, picture, figures, titles, ...more) {
-  const name = make("span", { class: "label" }, label);
+  const name = make("span", { class: "label" }, ...[label].flat());
   return make("div", { role: "cell", class: "cell", title: titles.filter(Boolean).join("\n") || null }, name, picture, make("span", { class: "figures" }, ...figures), ...more);
 }
 
@@ -179,13 +181,13 @@ function plot(limits, shown) {
     const y = shown.length > 1 ? `${place ? 63 : 37}%` : "50%";
     const group = draw("g", { class: kind });
     if (mark.low !== null) group.append(draw("line", { class: "whisker", x1: at(limits, mark.low), x2: at(limits, mark.high), y1: y, y2: y }));
-    group.append(draw("circle", { class: "dot", cx: at(limits, mark.value), cy: y, r: kind === "changed" ? 4.5 : 5.5 }));
+    group.append(draw("circle", { class: "dot", cx: at(limits, mark.value), cy: y, r: ["changed", "other"].includes(kind) ? 4.5 : 5.5 }));
     picture.append(group);
   });
   return picture;
 }
 
-const dot = (kind) => draw("svg", { class: `legend ${kind}`, "aria-hidden": "true" }, draw("circle", { class: "dot", cx: 6, cy: 6, r: kind === "changed" ? 4 : 5 }));
+const dot = (kind) => draw("svg", { class: `legend ${kind}`, "aria-hidden": "true" }, draw("circle", { class: "dot", cx: 6, cy: 6, r: kind === "original" ? 5 : 4 }));
 
 function axis(limits) {
   const marks = limits.ticks.map((tick) => draw("text", { x: at(limits, tick), y: 14, "text-anchor": "middle" }, String(Number(tick.toFixed(6))).replace("-", "−")));
