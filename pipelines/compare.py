@@ -156,7 +156,7 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
         for warning in results.warnings:
             warn(warning)
     names = dict.fromkeys(detail["measure"] for detail in details)
-    expected = f"expected one of {folder}: {', '.join(names)}"
+    expected = f"expected one of {folder}: {', '.join(names)}; the command that makes its runs measures others"
     fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
     directions = {**results.lower_is_better, **own_directions(measures)}
     # a summary of an earlier version has no systems; notes of runs say what is a first stage

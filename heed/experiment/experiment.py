@@ -312,6 +312,10 @@ class Experiment:
         if digest_json(self._without_own(earlier)) != note.recipe.get("pool"):
             return pool
         self._remember(earlier, conditions, facts["depth"])
+        under = brief(list(dict.fromkeys(each for of_stage in conditions.values() for each in of_stage)))
+        log.warning(
+            f"{name}: rescores the pool of its finished runs, made under {under}; NAME={name} has one of its own"
+        )
         return earlier
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:

@@ -192,6 +192,14 @@ def against_baseline(
             row["p_holm"] = of_systems[row["system"]]
             if main.get(row["condition"]) == row["measure"]:
                 sentences.append(_sentence(row, baseline, len(of_systems), directions))
+    least = [
+        len(of_systems)
+        * 2.0 ** (1 - max(row["n"] for row, _ in compared if _column(row) == column))  # all topics agree
+        for column, of_systems in corrected.items()
+        if main.get(column[0]) == column[1]
+    ]
+    if least and test != "t" and min(least) >= ALPHA:
+        warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(min(least))} at least")
     sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
     return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
 

@@ -13,6 +13,8 @@ from heed.progress import warn
 from heed.ranking import ranked
 from heed.types import UNJUDGED, Qrels, Run, subtopics_of
 
+TREC_EVAL = re.compile(r"[A-Za-z_]+?([._]\d+(\.\d+)?(,\d+(\.\d+)?)*)?")  # trec_eval's names: P_5, iprec_at_recall_0.10
+
 
 def provided(name: Name) -> tuple[Any, Any]:
     """Return the provider of ir_measures that computes a measure here, and ir_measures' object for it."""
@@ -43,8 +45,8 @@ def provided(name: Name) -> tuple[Any, Any]:
 
 def from_trec_eval(name: str) -> str:
     """Return ir_measures' name for one of trec_eval's: AP for ``map``, P@5 for ``P_5``; any other name as it is."""
-    if "_" not in name and not name.islower():
-        return name
+    if not TREC_EVAL.fullmatch(name) or ("_" not in name and not name.islower()):
+        return name  # ir_measures' parser reads P_5x as P_5
     import ir_measures
 
     try:

@@ -126,12 +126,13 @@ def test_runs_of_the_same_bytes_are_not_moved(tmp_path: Path, config: Any) -> No
     assert runs(tmp_path) == [*(f"earlier/1/{name}" for name in OVER), "over.original", *WORDS]
 
 
-def test_another_condition_alone_completes_a_system(tmp_path: Path) -> None:
+def test_another_condition_alone_completes_a_system(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The pool stays that of the first command, so that both runs rescore the same documents."""
     for folder, conditions in (("parts", ["original", "changed"]), ("whole", ["original changed"])):
         for names in conditions:
             results = evaluate(tmp_path / folder, Words(), Over(), conditions=names.split(), depth=1)
     assert runs(tmp_path / "parts") == [*OVER[:2], *WORDS[:2]]
+    assert "over: rescores the pool of its finished runs, made under original; another name has its own, NAME=over" in caplog.text
     assert {row["condition"] for row in results.rows if row["system"] == "over"} == {
         "original", "changed", "original>changed"
     }  # fmt: skip

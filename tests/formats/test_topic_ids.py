@@ -127,9 +127,9 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     (tmp_path / "pairs").write_text("0051\tMB051\n")
     done = heed(COMPARE, base, new, *judged, "--topic-ids", "number", "--pairs", "pairs")
     assert "1 pairs" in done.stdout, done.stderr
-    for name, condition in ((base, "original"), (new, "changed")):
-        (tmp_path / name).rename(tmp_path / f"mine.{condition}.run")
-    done = heed(COMPARE, ".", *judged, "--topic-ids", "number", "--json", "c.json")
+    (tmp_path / "other.run").write_bytes((tmp_path / base).read_bytes())
+    of_systems = ("--qrels", "qrels", "--baseline", base, "--topic-ids", "number", "--json", "c.json")
+    done = heed(COMPARE, base, "other.run", *of_systems)
     assert {row["n"] for row in json.loads((tmp_path / "c.json").read_text())["rows"]} == {3}, done.stderr
 
 

@@ -157,6 +157,7 @@ def test_a_sentence_says_where_interval_and_p_disagree() -> None:
     found = against_baseline(details, firsts("b", "s"), "b")
     assert row_of(found, "s")["p"] == 2 / 16
     assert found.sentences[0].endswith("; p and interval disagree: the interval excludes 0")
+    assert found.warnings == ["so few topics can show no difference of so many systems: p is 0.12 at least"]
 
 
 def test_topics_that_one_system_lacks_are_left_out_of_the_difference_and_said() -> None:
@@ -166,6 +167,7 @@ def test_topics_that_one_system_lacks_are_left_out_of_the_difference_and_said() 
     assert found.warnings == [
         "b has no figures under query: nothing is compared there",
         "differences are over the topics that both systems have, here not all: s, nDCG@20 under original (4 of 6)",
+        "so few topics can show no difference of so many systems: p is 0.12 at least",
     ]
 
 
@@ -282,7 +284,20 @@ def test_one_run_is_measured_as_by_trec_eval(files: Path, heed: Heed) -> None:
 
 def test_names_of_trec_eval_and_no_others_are_read() -> None:
     names = ["ndcg", "ndcg_cut.10", "success_10", "Rprec", "set_P", "alpha_nDCG@5", "selectivity", "ndcg_cut", "p-MRR"]
-    read = ["nDCG", "nDCG@10", "Success@10", "Rprec", "SetP", "alpha_nDCG@5", "selectivity", "ndcg_cut", "p-MRR"]
+    names += ["P_5x", "ndcg_cut_1O"]  # ir_measures' own parser takes P@5 and nDCG@1
+    read = [
+        "nDCG",
+        "nDCG@10",
+        "Success@10",
+        "Rprec",
+        "SetP",
+        "alpha_nDCG@5",
+        "selectivity",
+        "ndcg_cut",
+        "p-MRR",
+        "P_5x",
+        "ndcg_cut_1O",
+    ]
     assert as_measures(names) == read
     assert as_measures(["map", "AP"]) == ["AP"]
 
