@@ -313,9 +313,7 @@ class Experiment:
             return pool
         self._remember(earlier, conditions, facts["depth"])
         under = brief(list(dict.fromkeys(each for of_stage in conditions.values() for each in of_stage)))
-        log.warning(
-            f"{name}: rescores the pool of its finished runs, made under {under}; NAME={name} has one of its own"
-        )
+        log.warning(f"{name}: rescores the pool of its finished runs, made under {under}; another name has its own")
         return earlier
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
