@@ -44,11 +44,12 @@ def _facts(of_system: Sequence[SystemRuns]) -> Recipe:
     facts: Recipe = {"unanswered": count, "warnings": [line] if count else []}
     for warning in facts["warnings"]:
         warn(warning)
-    if entries[0]["pool"] is None:
+    pools = [entry.get("pool") for entry in entries]
+    if None in pools:
         return facts
     facts |= {key: entries[0][key] for key in ("first_stages", "depth")}
     facts["documents"] = sum(entry["documents"] or 0 for entry in entries) or None
-    return {**facts, "pool": digest_json([entry["pool"] for entry in entries])}
+    return {**facts, "pool": digest_json(pools)}
 
 
 def merge(runs: Sequence[Run], rule: str, depth: int) -> Run:

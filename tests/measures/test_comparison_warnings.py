@@ -214,7 +214,8 @@ def test_the_same_run_twice(heed: Heed) -> None:
     said = "both runs hold the same lists and scores: the same run twice, or a system that reads no instruction"
     assert compared(heed, "base.run", "copy.run", *PAIR) == [said]
     said = "runs base.run and copy.run hold the same lists and scores"
-    assert compared(heed, "copy.run", "new.run", "--qrels", "q", "--baseline", "base.run") == [said]
+    few = "so few topics can show no difference of so many systems: p is 0.50 at least"
+    assert compared(heed, "copy.run", "new.run", "--qrels", "q", "--baseline", "base.run") == [said, few]
 
 
 def test_topics_that_only_one_run_has(heed: Heed) -> None:
