@@ -189,7 +189,9 @@ def test_runs_that_nobody_knows_are_not_measured(tmp_path: Path, capsys: pytest.
     assert "words, original" not in [f"{row['system']}, {row['condition']}" for row in read_tree(folder)[0].rows]
 
 
-def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(tmp_path: Path) -> None:
+def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for scores, expected in (
         ({"c": 1.0, "a": 2.0}, ["added.original"]),
         ({"a": 2.0, "c": 1.0}, ["added.original"]),
@@ -201,6 +203,7 @@ def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(tmp_path: P
             with pytest.raises(UsageError, match="system added: named twice"):
                 asked.evaluate([added, added])
         assert runs(tmp_path) == expected
+    assert "give one of them a name: NAME=FILE" in capsys.readouterr().err
     evaluate(tmp_path, Words())
     with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
         asked.add("added", {"changed": {"1": {"a": 1.0}}})
