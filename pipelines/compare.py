@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
@@ -25,13 +25,16 @@ from heed.measures.own_measures import as_measures
 from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.registry import help_text
 from heed.measures.significance import ALPHA
-from heed.measures.summary import ABSENT, Detail, SystemEntry, aligned, factor, format_value, own_directions
+from heed.measures.summary import ABSENT, Detail, SystemEntry, aligned, factor, format_value, own_directions, rows_of
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of, refuse
 from pipelines.options.data import encoding_option, run_reading_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
+
+if TYPE_CHECKING:
+    from heed.report.results import Results
 
 EXAMPLES = (
     "runs/neuclir-sample/zho --baseline bm25",
@@ -134,10 +137,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     """Print the systems of a results folder against a baseline, and return them as JSON has them."""
-    from heed.experiment.ledger import runs_in
     from heed.experiment.measuring import refresh
-    from heed.experiment.run_files import SystemRuns
-    from heed.report.results import read_tree
 
     folder, measures = options.run[0], as_measures(options.measure or ())
     refuse(options, [*OF_PAIRS, "subset", "per_topic", "corpus_size", "variant"], "a folder is compared as it was made")
@@ -145,40 +145,47 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
         instead = "the folder's own figures are compared, or those by both --qrels and --new-qrels"
         refuse(options, ["qrels", "new_qrels", "lang", "encoding", "topic_ids"], instead)
     refresh(folder)
+    results = _by_other_judgements(options, measures) if options.qrels else _own_figures(folder)
+    names = dict.fromkeys(detail["measure"] for detail in results.details)
+    expected = f"expected one of {folder}: {', '.join(names)}; the command that makes its runs measures others"
+    fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
+    directions = {**results.lower_is_better, **own_directions(measures)}
+    return _print_systems(options, results.title, results.details, results.systems, directions)
+
+
+def _own_figures(folder: Path) -> "Results":
+    """Return the figures of a results folder, or of the only one below it; say their warnings."""
+    from heed.experiment.ledger import systems_in
+    from heed.report.results import read_tree
+
     folders = read_tree(folder)
     results, *others = [each for each in folders if each.folder == "."] or folders
     if others:
         raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
-    if options.qrels:
-        details = _by_other_judgements(folder, *_judgements(options), measures)
-    else:
-        details = results.details
-        for warning in results.warnings:
-            warn(warning)
-    names = dict.fromkeys(detail["measure"] for detail in details)
-    expected = f"expected one of {folder}: {', '.join(names)}; the command that makes its runs measures others"
-    fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
-    directions = {**results.lower_is_better, **own_directions(measures)}
+    for warning in results.warnings:
+        warn(warning)
     # a summary of an earlier version has no systems; notes of runs say what is a first stage
-    systems = results.systems or [SystemRuns.of_files(*of_system).entry for of_system in runs_in(folder).items()]
-    return _print_systems(options, results.title, details, systems, directions)
+    return results._replace(systems=results.systems or [system.entry for system in systems_in(results.path)])
 
 
-def _by_other_judgements(
-    folder: Path, qrels: Qrels, new_qrels: Qrels, measures: Sequence[str | Measure]
-) -> list[Detail]:
+def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | Measure]) -> "Results":
     """Return the figures of a folder's systems by other judgements of the two conditions that it compares."""
-    from heed.experiment.ledger import runs_in
+    from heed.experiment.ledger import systems_in
+    from heed.report.results import Results
     from heed.report.topics.topics_file import read_topics_file
 
+    folder = options.run[0]
     inputs = read_topics_file(folder)
     if inputs is None or inputs.size is None or not inputs.pairs:
         raise UsageError(f"{folder}: has not the topics of two conditions and their measures; run its command again")
-    first = inputs.pairs[0]
-    judging = inputs.judging()[0]._replace(qrels={first.base: qrels, first.new: new_qrels})
-    files = runs_in(folder).items()
-    runs = {(system, name): file.read() for system, of_system in files for name, file in of_system.items()}
-    return evaluate(runs, judging.also(measures), [topic.topic() for topic in inputs.topics], inputs.size)
+    first, (qrels, new_qrels) = inputs.pairs[0], _judgements(options)
+    judging = inputs.judging()[0]._replace(qrels={first.base: qrels, first.new: new_qrels}).also(measures)
+    systems = systems_in(folder)
+    runs = {(system.name, name): run for system in systems for name, run in system.contents().items()}
+    details = evaluate(runs, judging, [topic.topic() for topic in inputs.topics], inputs.size)
+    results = Results(".", inputs.collection, inputs.subset, rows_of(details), details, [], [], folder)
+    directions, entries = own_directions(judging.all_measures), [system.entry for system in systems]
+    return results._replace(lower_is_better=directions, systems=entries)
 
 
 def _print_systems(

@@ -28,7 +28,7 @@ from heed.measures.own_measures import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics.topics_file import topics_file
-from heed.reranking.maxp import Cut
+from heed.reranking.maxp import MAXP, Cut
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
@@ -272,7 +272,8 @@ class Experiment:
         """
         with self._working():
             reranker = self.reranker(system)
-            pool = self._earlier_pool(reranker.name, self._pooled(candidates, depth))
+            name = reranker.name + MAXP if maxp else reranker.name
+            pool = self._earlier_pool(name, self._pooled(candidates, depth))
             pooled = self._without_own(pool)
             docids = {docid for listed in pooled.values() for docid in listed}
             missing = self.documents.missing(sorted(docids))
@@ -299,6 +300,8 @@ class Experiment:
         if not facts or not finished:
             return pool
         note = next(iter(finished.values())).note
+        if digest_json(self._without_own(pool)) == note.recipe.get("pool"):
+            return pool
         conditions = note.facts.get("conditions") or {stage: [*finished] for stage in facts["conditions"]}
         further = set(self.conditions).difference(*conditions.values())
         if conditions.keys() != facts["conditions"].keys() or (further and finished.keys() <= set(self.conditions)):
@@ -350,7 +353,7 @@ class Experiment:
                 about = {"system": config, "condition": condition, "topics": ledger.topics[condition]}
                 recipe, scores = {**about, "documents": ledger.documents}, without_own(run, self._left_out)
                 files[condition] = run_to_file(path, scores, f"{name}.{condition}", recipe, facts or {})
-            ledger.enter(name, files, whole=True)
+            ledger.enter(name, files, whole=True, spelling="SYSTEM" if config else "FILE")
             return SystemRuns(name, config, files)
 
     def evaluate(self, systems: SystemRuns | Sequence[SystemRuns], measures: Sequence[AnyMeasure] = ()) -> Results:
@@ -387,8 +390,8 @@ class Experiment:
             for condition in self.conditions:
                 destination = partial(self._ledger.destination, system.name, condition)
                 file = files[condition] = run_file(destination, self._queries(condition))
-                whole, spelling = condition == self.conditions[-1], self._spellings.get(system.name, "SYSTEM")
-                self._ledger.enter(system.name, files, whole, spelling)
+                spelling = self._spellings.get(system.name.removesuffix(MAXP), "SYSTEM")
+                self._ledger.enter(system.name, files, condition == self.conditions[-1], spelling)
                 if file.reused:
                     log.info(f"{file.path}: used again")
         return SystemRuns(system.name, manifest_entry(system), files)

@@ -12,7 +12,7 @@ from heed.experiment.run_files import SystemRuns
 from heed.files import locked, read_bytes, write_json
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts
 from heed.measures.summary import Detail, own_directions
-from heed.progress import brief, gathering, log, timed, warn
+from heed.progress import brief, gathering, log, silent, timed, warn
 from heed.report.manifest_reader import read_manifest
 from heed.report.topics.topics_file import TopicsFile, read_topics_file, write_topics_file
 from heed.reuse import RESULTS, Note, Recipe, read_note, write_note
@@ -102,7 +102,8 @@ def _measure_again(folder: Path, inputs: TopicsFile, measured: Recipe) -> None:
     if others:
         warn(f"{brief(missing)}: cannot be imported here, so that {brief(others)} have no values; run their command")
     manifest = of_systems(read_manifest(folder), systems)
-    results_of(folder, inputs, judging, systems, manifest, [*_earlier_rows(folder, missing, same)])
+    with silent():
+        results_of(folder, inputs, judging, systems, manifest, [*_earlier_rows(folder, missing, same)])
 
 
 def _earlier_rows(folder: Path, missing: Sequence[str], systems: set[str]) -> Iterator[Detail]:

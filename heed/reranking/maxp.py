@@ -18,6 +18,7 @@ from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker, config_of
 
 UNIT = counted()
+MAXP = "+maxp"  # at the end of the names of its systems
 
 
 class Cut(NamedTuple):
@@ -91,7 +92,7 @@ class MaxP(Wrapper):
 
     def __init__(self, reranker: Reranker, cut: Cut) -> None:
         """Let ``reranker`` score the passages of documents, as ``cut`` makes them."""
-        self.name, self._inner, self._cut = f"{reranker.name}+maxp", reranker, cut
+        self.name, self._inner, self._cut = f"{reranker.name}{MAXP}", reranker, cut
         if not 0 <= cut.overlap < cut.words:
             raise UsageError(f"passages: found {cut}, expected an overlap from 0 and below the words")
         config = config_of(reranker)

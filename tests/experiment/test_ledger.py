@@ -16,8 +16,9 @@ from heed.experiment.measuring import refresh
 from heed.files import locked
 from heed.formats.trec_files import read_run
 from heed.report.results import read_tree
-from heed.types import SubtopicGrades
-from pipelines import compare
+from heed.reranking.maxp import Cut
+from heed.types import SubtopicGrades, Topic
+from pipelines import compare, report
 
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
@@ -46,13 +47,14 @@ def evaluate(
     of: Collection | None = None,
     conditions: Sequence[str] = (),
     depth: int = 3,
+    maxp: Cut | None = None,
 ) -> Results:
     """Return the results of retrievers, and of rerankers over their pool."""
     with Experiment(
         of or collection(), indexes=folder / "indexes", out=folder / "runs", conditions=conditions
     ) as asked:
         searched = [asked.retrieve(system) for system in systems if isinstance(system, Words)]
-        reranked = [asked.rerank(system, searched, depth=depth) for system in systems if isinstance(system, Over)]
+        reranked = [asked.rerank(system, searched, depth, maxp) for system in systems if isinstance(system, Over)]
         return asked.evaluate([*reversed(reranked), *reversed(searched)])  # their order decides nothing
 
 
@@ -126,18 +128,25 @@ def test_runs_of_the_same_bytes_are_not_moved(tmp_path: Path, config: Any) -> No
     assert runs(tmp_path) == [*(f"earlier/1/{name}" for name in OVER), "over.original", *WORDS]
 
 
-def test_another_condition_alone_completes_a_system(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("maxp", "name"), [(None, "over"), (Cut(), "over+maxp")])
+def test_another_condition_alone_completes_a_system(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, maxp: Cut | None, name: str
+) -> None:
     """The pool stays that of the first command, so that both runs rescore the same documents."""
-    for folder, conditions in (("parts", ["original", "changed"]), ("whole", ["original changed"])):
-        for names in conditions:
-            results = evaluate(tmp_path / folder, Words(), Over(), conditions=names.split(), depth=1)
-    assert runs(tmp_path / "parts") == [*OVER[:2], *WORDS[:2]]
-    assert "over: rescores the pool of its finished runs, made under original; another name has" in caplog.text
-    assert {row["condition"] for row in results.rows if row["system"] == "over"} == {
+    of = collection(topics=[Topic("1", "eng", "tea", {"original": "milk", "changed": "with coffee"})])
+    finished = [f"{name}.changed", f"{name}.original", *WORDS[:2]]
+    said = f"{name}: rescores the pool of its finished runs, made under original; another name has its own"
+    for conditions, times in (("original", 0), ("changed", 1), ("original", 2)):
+        results = evaluate(tmp_path, Words(), Over(), of=of, conditions=[conditions], depth=2, maxp=maxp)
+        assert caplog.text.count(said) == times
+    assert runs(tmp_path) == finished
+    assert {row["condition"] for row in results.rows if row["system"] == name} == {
         "original", "changed", "original>changed"
     }  # fmt: skip
-    evaluate(tmp_path / "parts", Words(), Over(), conditions=["original"], depth=1)
-    assert runs(tmp_path / "parts") == [*OVER[:2], *WORDS[:2]]
+    caplog.clear()
+    evaluate(tmp_path, Words(), Over(), of=of, depth=1, maxp=maxp)
+    evaluate(tmp_path, Words(), Over(), of=of, depth=1, maxp=maxp)
+    assert f"{name}: the pool is now" in caplog.text and said not in caplog.text, "its own pool is no news"
 
 
 def test_a_changed_narrative_moves_all_conditions_and_takes_back_what_is_the_same(
@@ -180,7 +189,9 @@ def test_runs_that_nobody_knows_are_not_measured(tmp_path: Path, capsys: pytest.
     assert "words, original" not in [f"{row['system']}, {row['condition']}" for row in read_tree(folder)[0].rows]
 
 
-def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(tmp_path: Path) -> None:
+def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for scores, expected in (
         ({"c": 1.0, "a": 2.0}, ["added.original"]),
         ({"a": 2.0, "c": 1.0}, ["added.original"]),
@@ -192,6 +203,7 @@ def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(tmp_path: P
             with pytest.raises(UsageError, match="system added: named twice"):
                 asked.evaluate([added, added])
         assert runs(tmp_path) == expected
+    assert "give one of them a name: NAME=FILE" in capsys.readouterr().err
     evaluate(tmp_path, Words())
     with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
         asked.add("added", {"changed": {"1": {"a": 1.0}}})
@@ -225,12 +237,16 @@ def test_files_are_the_truth(tmp_path: Path) -> None:
     assert content(tmp_path) == of_both
 
 
-def test_runs_of_one_name_that_were_made_in_different_ways_are_warned_of(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [compare, report])
+def test_runs_of_one_name_that_were_made_in_different_ways_are_warned_of_once(
+    tmp_path: Path, command: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     evaluate(tmp_path, Words(), Over(), conditions=["original", "changed"])
     evaluate(tmp_path, Words(), Over(2.0), conditions=["original", "changed"])
     (tmp_path / DRINKS / "earlier/1/over.changed.run").rename(tmp_path / DRINKS / "over.changed.run")
-    refresh(tmp_path / DRINKS)
+    assert command.main([str(tmp_path / DRINKS)]) == 0
     warning = "over: its runs original and changed were made in different ways: weight was 2.0 and is now 1.0"
+    assert capsys.readouterr().err.count(warning) == 1
     assert warning in read_tree(tmp_path / DRINKS)[0].warnings
 
 

@@ -49,6 +49,22 @@ def test_a_folder_is_compared_as_it_is_now_and_by_other_judgements(tmp_path: Pat
     assert "--corpus-size: not used here" in refused.stderr
 
 
+def test_a_folder_without_judgements_is_compared_by_given_ones_in_the_order_of_the_report(
+    tmp_path: Path, heed: Heed
+) -> None:
+    of = collection(judging=collection().judging._replace(qrels={}))
+    with Experiment(of, indexes=tmp_path / "indexes", out=tmp_path / "runs") as experiment:
+        made = {condition: {"1": {"a": 1.0}} for condition in ("original", "changed")}
+        experiment.evaluate([experiment.retrieve(Words()), experiment.add("elsewhere", made)])
+    folder = tmp_path / "runs/drinks/eng"
+    path = write_qrels(tmp_path / "q", q1="a1 b1 c1"), write_qrels(tmp_path / "n", q1="a0 b1 c1")
+    found, _ = compared(heed, tmp_path, folder, "--qrels", path[0], "--new-qrels", path[1])
+    runs = dict.fromkeys((row["system"], row["condition"]) for row in found["rows"] if ">" not in row["condition"])
+    of_words = [("words", condition) for condition in ("query", "original", "changed")]
+    assert [*runs] == [*of_words, ("elsewhere", "original"), ("elsewhere", "changed")]
+    assert "nothing was measured" in heed("pipelines.compare", folder, "--quiet").stderr
+
+
 @pytest.mark.golden(program="ir-measures 0.4.3", compared="means over topics that a run lacks", systems=())
 @pytest.mark.parametrize(
     ("base", "new", "judged"),
