@@ -45,7 +45,7 @@ def _facts(of_system: Sequence[SystemRuns]) -> Recipe:
     for warning in facts["warnings"]:
         warn(warning)
     pools = [entry.get("pool") for entry in entries]
-    if None in pools:
+    if pools[0] is None:
         return facts
     facts |= {key: entries[0][key] for key in ("first_stages", "depth")}
     facts["documents"] = sum(entry["documents"] or 0 for entry in entries) or None
