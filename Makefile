@@ -6,7 +6,7 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all test quick check locks java vega sbom harden faults fuzz load odd-models docs dist bench clean
+.PHONY: help models demo demo-all test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -82,15 +82,17 @@ sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, with the licenc
 	$(BIN)/cyclonedx-py environment --output-reproducible --gather-license-texts --short-PURLs \
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
 
-harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; sequences; peers
+harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; peers
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m disturbance
 	$(BIN)/python -m hardening.faults --quick
-	$(BIN)/python -m hardening.sequences
 	$(BIN)/python -m hardening.load --judgements 1000 --think 0
 	$(BIN)/python -m hardening.fuzz --seconds 30
 	$(BIN)/python -m hardening.models --seconds 45
 	$(BIN)/python -m hardening.peers --cases 200
 	$(BIN)/python -m hardening.baselines --cases 20
+
+sequences: .venv/.tools ## commands after each other in one results folder, killed and repeated: nothing finished is lost
+	$(BIN)/python -m hardening.sequences
 
 faults: .venv/.tools ## kills, full disks, damaged files: each command must end with the same bytes
 	$(BIN)/python -m hardening.faults

@@ -45,7 +45,8 @@ class Ledger(NamedTuple):
             note = Note(recipe, note.files, {**note.facts, **facts})
             if read_note(note_of(path)) != note:
                 write_note(note_of(path), note)
-            _tidy(new)  # after a process that was killed
+            new.unlink(missing_ok=True)  # a process that was killed left it
+            _tidy(new)
             return path
         if older.exists() and not journal.exists():  # of version 0.3.0, beside the note
             journal.parent.mkdir(parents=True, exist_ok=True)
