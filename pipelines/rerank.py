@@ -80,12 +80,14 @@ def _run(options: argparse.Namespace) -> None:
             store = open_documents(source, indexes)
             work.did(store.count, "documents")
         pooled = _pool(options, topics, store)
+        name = options.out.name.removesuffix(f".{condition}.run")
+        is_result = (options.out.parent / RESULTS).exists() and name != options.out.name
+        if is_result:  # whose runs are of all topics, also of those for which nothing was found
+            pooled = {topic.qid: pooled.get(topic.qid, []) for topic in topics}
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
         reranker = _reranker(options, Corpus(indexes, store, lang), workers, pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         facts = {"depth": options.depth, "documents": sum(map(len, pooled.values()))}
-        name = options.out.name.removesuffix(f".{condition}.run")
-        is_result = (options.out.parent / RESULTS).exists() and name != options.out.name
         ledger = Ledger(options.out.parent, store.digest, _digests(read))
         destination = partial(ledger.destination, name, condition) if is_result else lambda *_: options.out
         if is_result:
@@ -93,7 +95,7 @@ def _run(options: argparse.Namespace) -> None:
         with closed(reranker):
             file = rescore_to_file(destination, reranker, queries, PoolDocuments(pooled, store), facts, tag)
         if is_result:  # among results no finished run is overwritten
-            ledger.enter(name, {condition: file}, whole=True, spelling=options.reranker)
+            ledger.enter(name, {condition: file}, whole=True, form=f"--out {options.out.parent}/NAME.{condition}.run")
         state = "used again" if file.reused else "written"
         log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
 

@@ -48,8 +48,8 @@ class Experiment:
 
     What a command writes an experiment writes too, in the same places under the same names: runs, ``pool.jsonl``,
     ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Runs that are finished there with the same inputs
-    and settings are reused; those of others go to ``earlier/`` in it. As a context manager it locks its folders, so
-    that no other process writes there meanwhile, and stops its workers at the end.
+    and settings are reused; those that others replace go to ``earlier/`` in it. As a context manager it locks its
+    folders, so that no other process writes there meanwhile, and stops its workers at the end.
     """
 
     def __init__(
@@ -353,7 +353,7 @@ class Experiment:
                 about = {"system": config, "condition": condition, "topics": ledger.topics[condition]}
                 recipe, scores = {**about, "documents": ledger.documents}, without_own(run, self._left_out)
                 files[condition] = run_to_file(path, scores, f"{name}.{condition}", recipe, facts or {})
-            ledger.enter(name, files, whole=True, spelling="SYSTEM" if config else "FILE")
+            ledger.enter(name, files, whole=True, form="NAME=SYSTEM" if config else "NAME=FILE")
             return SystemRuns(name, config, files)
 
     def evaluate(self, systems: SystemRuns | Sequence[SystemRuns], measures: Sequence[AnyMeasure] = ()) -> Results:
@@ -390,8 +390,8 @@ class Experiment:
             for condition in self.conditions:
                 destination = partial(self._ledger.destination, system.name, condition)
                 file = files[condition] = run_file(destination, self._queries(condition))
-                spelling = self._spellings.get(system.name.removesuffix(MAXP), "SYSTEM")
-                self._ledger.enter(system.name, files, condition == self.conditions[-1], spelling)
+                form = f"NAME={self._spellings.get(system.name.removesuffix(MAXP), 'SYSTEM')}"
+                self._ledger.enter(system.name, files, condition == self.conditions[-1], form)
                 if file.reused:
                     log.info(f"{file.path}: used again")
         return SystemRuns(system.name, manifest_entry(system), files)

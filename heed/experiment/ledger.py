@@ -53,11 +53,11 @@ class Ledger(NamedTuple):
             shutil.copyfile(older, journal)
         return new
 
-    def enter(self, name: str, new: Mapping[str, RunFile], whole: bool, spelling: str = "SYSTEM") -> None:
+    def enter(self, name: str, new: Mapping[str, RunFile], whole: bool, form: str = "NAME=SYSTEM") -> None:
         """Move the ``new`` runs of a system, by condition, into the folder, and what they replace aside.
 
         Runs by other settings wait there until the ``whole`` system is made. They stay where the new ones have their
-        bytes, else all of the name move; one line says what differs. ``spelling`` is how the system was asked for.
+        bytes, else all of the name move; one line says what differs. ``form`` is how the system gets another name.
         """
         there = {_parts(path)[1]: path for path in _run_paths(self.folder, name)}
         notes = {condition: finished_note(path) for condition, path in there.items()}
@@ -82,7 +82,7 @@ class Ledger(NamedTuple):
         if stale:
             why = _difference(notes[stale[0]], new.get(stale[0], next(iter(new.values()))).note)
             aside = _set_aside(self.folder, name, [there[condition] for condition in stale])
-            keep = f"to keep both in one report, give one of them a name: NAME={spelling}"
+            keep = f"to keep both in one report, give one of them a name: {form}"
             log.warning(f"{name}: {why}; its earlier runs are in {aside}; {keep}")
         for file in new.values():
             if file.path.parent != self.folder:

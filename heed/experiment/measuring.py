@@ -71,7 +71,8 @@ def refresh(runs: Path) -> None:
 
     So a system whose files were deleted is gone, and one whose files were moved back is there. Folders without any run,
     and those of version 0.3.0, whose ``topics.json`` says too little, stay as they are; so does one in which another
-    process works, with a warning. Raises :class:`BusyError` while another process writes its figures.
+    process works, with a warning. What is doubtful is in the results, whose readers say it. Raises :class:`BusyError`
+    while another process writes its figures.
     """
     for path in sorted(runs.rglob(str(RESULTS))):
         folder = path.parent.parent

@@ -51,10 +51,10 @@ class Judging(NamedTuple):
     """Judgements and measures of a collection.
 
     ``qrels`` by condition, where ``query`` and the ablations take those of ``original`` if they have none;
-    ``measures`` of every condition; ``pairs`` that are compared; ``traps`` for NFR by qid;
-    ``robust`` adds Robustness@10 over the topics of the same query and the mean rank of gold
-    documents; ``types`` are the kinds of instruction that get rows of their own; ``excluded`` are documents by qid that
-    are taken out of each run before it is measured (BRIGHT's ``excluded_ids``).
+    ``measures`` of every condition; ``pairs`` that are compared; ``traps`` for NFR by qid; ``robust`` adds
+    Robustness@10 over the topics of the same query and the mean rank of gold documents; ``types`` are
+    the kinds of instruction that get rows of their own; ``excluded`` are documents by qid that are taken out of each
+    run before it is measured (BRIGHT's ``excluded_ids``).
     """
 
     qrels: dict[str, Qrels]

@@ -54,15 +54,26 @@ def test_a_finished_run_among_results_is_moved_aside_with_its_other_conditions(
 ) -> None:
     folder = shutil.copytree(made, tmp_path / "zho")
     run, before = folder / "polarity.original.run", (made / "polarity.original.run").read_bytes()
-    for _ in range(2):
+    for again in (False, True):
         told = ("--reranker", "polarity", "--depth", "7", "--out", run)
         result = heed(COMMAND, folder / "bm25.original.run", *SAMPLE, *told)
         assert result.returncode == 0, result.stderr
         assert run.read_bytes().count(b"\n") == 7 * 12
+        assert (f"give one of them a name: --out {folder}/NAME.original.run" in result.stderr) != again
     assert sorted(path.name for path in folder.rglob("polarity.*.run")) == [
         f"polarity.{condition}.run" for condition in ("changed", "original", "original", "query")
     ]
     assert (folder / "earlier/1/polarity.original.run").read_bytes() == before
+
+
+def test_a_run_that_lacks_a_topic_is_among_results_when_it_was_rescored(made: Path, heed: Heed, tmp_path: Path) -> None:
+    folder = shutil.copytree(made, tmp_path / "zho")
+    lines = (made / "bm25.original.run").read_text().splitlines(keepends=True)
+    (tmp_path / "part.run").write_text("".join(line for line in lines if not line.startswith("11 ")))
+    told = ("--reranker", "rank_bm25", "--out", folder / "rank_bm25.original.run")
+    result = heed(COMMAND, "part.run", *SAMPLE, *told)
+    assert result.returncode == 0 and "nothing found for 1 of 12 topics: 11" in result.stderr
+    assert "rank_bm25 " in heed("pipelines.compare", folder).stdout and not (folder / "earlier").exists()
 
 
 @pytest.mark.disturbance

@@ -149,6 +149,15 @@ def test_another_condition_alone_completes_a_system(
     assert f"{name}: the pool is now" in caplog.text and said not in caplog.text, "its own pool is no news"
 
 
+def test_the_line_of_a_change_has_the_system_as_it_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (2, 3):
+        with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
+            asked.rerank("mine=rank_bm25", {"1": ["a", "b"]}, maxp=Cut(words, 1))
+    assert "mine+maxp: maxp was" in (err := capsys.readouterr().err) and "a name: NAME=rank_bm25\n" in err
+
+
 def test_a_changed_narrative_moves_all_conditions_and_takes_back_what_is_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
