@@ -103,10 +103,10 @@ def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
     for shift in results.shifts:
         by_system.setdefault(shift["system"], []).append(shift)
     lowest = max((max(shift["base"], shift["new"]) for shift in results.shifts), default=1)
+    under = instruction(chosen.condition.rpartition(">")[2], chosen.condition)
     note = (
-        f"Circles are documents that stay relevant under {chosen.condition.rpartition('>')[2]}: they should stay or "
-        "rise. Crosses are documents that are ruled out: they should be pushed down, below the line. "
-        "Rank 1 is at the top."
+        f"Circles are documents that stay relevant under {under}: they should stay or rise. Crosses are documents "
+        "that are ruled out: they should be pushed down, below the line. Rank 1 is at the top."
     )
     for system in chosen.systems:
         if system in by_system:
