@@ -64,7 +64,7 @@ def first_screen(
     data = {
         "baselines": [systems.index(baseline) for baseline in compared if len(systems) > 1],
         "chosen": "".join(each.sentences[0].rpartition(":")[0] for each in compared.values() if each.chosen),
-        "choices": [_choice(column, choices[0], columns, pair) for column in choices],
+        "choices": [_choice(column, choices[0], columns, answered) for column in choices],
         "headlines": headlines,
         "following": [[columns.index((pair, name)), FOLLOWED[name]] for name in answered.measures if name in FOLLOWED],
         "words": [_words(system, settings, results.systems) for system in systems],
@@ -86,11 +86,12 @@ def _order(column: tuple[str, str]) -> tuple[bool, int, bool]:
 
 
 def _choice(
-    column: tuple[str, str], first: tuple[str, str], columns: Sequence[tuple[str, str]], pair: str
+    column: tuple[str, str], first: tuple[str, str], columns: Sequence[tuple[str, str]], answered: Answer
 ) -> dict[str, Any]:
     """Return a column to choose, with its label, and the columns whose values stand first in the rows with theirs."""
-    condition, measure = column
-    ranking = first[1] if ">" in condition else measure
+    (condition, measure), pair = column, answered.pair
+    is_shown = condition == pair and measure in answered.measures and measure in FOLLOWED  # further to the right
+    ranking = first[1] if is_shown else measure
     both = [(each, ranking) for each in pair.split(">")]
     shown = both if condition in (pair, *pair.split(">")) and all(each in columns for each in both) else [column]
     label = measure if condition in (first[0], pair) else f"{measure}, {_label(condition, pair)}"

@@ -427,6 +427,16 @@ def test_what_rerankers_rescored_is_said_where_their_pools_differ(tmp_path: Path
         assert (column["against"]["1"][2][4] is None) == (pool == "2") and column["against"]["0"][2][4] is not None
 
 
+def test_a_chosen_measure_has_its_values_in_the_rows(tmp_path: Path) -> None:
+    rows, per_topic = compared("query>original", ("IRS", "p-MRR", "NFR"), {"a": [0.5] * 5, "b": [0.25] * 5})
+    data = screen_data(page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path))
+    columns = [(column["condition"], column["measure"]) for column in data["columns"]]
+    following = [index for index, _ in data["following"]]
+    for choice in data["choices"]:
+        shown = [index for index, _ in choice["dots"]]
+        assert choice["column"] in (following if columns[choice["column"]][1] in ("IRS", "p-MRR") else shown)
+
+
 def test_every_system_can_be_the_baseline_up_to_twenty(tmp_path: Path) -> None:
     for number in (20, 21):
         systems = {f"s{index:02}": [0.25, 0.5] * 4 for index in range(number)}
