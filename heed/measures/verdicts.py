@@ -47,3 +47,9 @@ def worse_than_query(against: Sequence[AgainstQuery], conditions: Collection[str
     """Return by system the first of ``conditions`` whose instruction makes its ranking worse than the query alone."""
     rows = [each for each in against if each["condition"] in conditions and each["p"] < ALPHA]
     return {each["system"]: each["condition"] for each in reversed(rows)}
+
+
+def instruction(condition: str, pair: str) -> str:
+    """Return an instruction as a sentence names it: the only one where ``pair`` compares it with none."""
+    only = condition == "original" and not pair.startswith("original>")
+    return "the instruction" if only else f"the {condition} instruction"

@@ -8,7 +8,7 @@ from heed.measures.per_topic import PerTopic
 from heed.measures.power import POWER, power_of
 from heed.measures.significance import ALPHA
 from heed.measures.summary import AgainstQuery, factor, format_value
-from heed.measures.verdicts import FEWEST, Verdict, verdicts, worse_than_query
+from heed.measures.verdicts import FEWEST, Verdict, instruction, verdicts, worse_than_query
 from heed.report.charts.part_charts import TYPES
 from heed.report.results import Results
 
@@ -106,8 +106,10 @@ class _Following(NamedTuple):
             subject = alone if len(self.verdicts) == 1 else "No system clearly follows"
             clauses.append(f"{subject} {compared}{least}")
             ordered.pop()
+        said = compared if clauses else ""  # the instruction that was named last, which "it" would be
         for group in ordered:
-            clauses.append(f"{named(group.systems)} {self._verb(group, 'it' if clauses else compared)}")
+            clauses.append(f"{named(group.systems)} {self._verb(group, 'it' if said == compared else compared)}")
+            said = instruction(group.worse, self.pair) if group.worse else compared
         return f"{'; '.join(clauses)}." if clauses else ""
 
     def _verb(self, group: _Group, compared: str) -> str:
@@ -153,12 +155,6 @@ class _Following(NamedTuple):
         instructed = named([format_value(measure, row["instructed"]) for row in of_systems])
         alone = named([format_value(measure, row["query"]) for row in of_systems])
         return f"judged for it: {measure} {instructed}, by the query alone {alone}"
-
-
-def instruction(condition: str, pair: str) -> str:
-    """Return an instruction as a sentence names it: the only one where ``pair`` compares it with none."""
-    only = condition == "original" and not pair.startswith("original>")
-    return "the instruction" if only else f"the {condition} instruction"
 
 
 def named(texts: Sequence[str]) -> str:

@@ -8,8 +8,9 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.power import is_compared_with_zero
 from heed.measures.significance import ALPHA
 from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
+from heed.measures.verdicts import instruction
 from heed.progress import number_of
-from heed.report.answer import MINUS, Answer, instruction, named, signed
+from heed.report.answer import MINUS, Answer, named, signed
 from heed.report.manifest_reader import Settings
 from heed.report.results import Results
 from heed.report.topics.explored import Explored
@@ -61,9 +62,9 @@ def first_screen(
         for column in choices
     ]
     data = {
-        "baselines": [systems.index(baseline) for baseline in compared],
+        "baselines": [systems.index(baseline) for baseline in compared if len(systems) > 1],
         "chosen": "".join(each.sentences[0].rpartition(":")[0] for each in compared.values() if each.chosen),
-        "choices": [_choice(column, choices[0], columns, pair) for column in choices],
+        "choices": [_choice(column, choices[0], columns, answered) for column in choices],
         "headlines": headlines,
         "following": [[columns.index((pair, name)), FOLLOWED[name]] for name in answered.measures if name in FOLLOWED],
         "words": [_words(system, settings, results.systems) for system in systems],
@@ -85,11 +86,12 @@ def _order(column: tuple[str, str]) -> tuple[bool, int, bool]:
 
 
 def _choice(
-    column: tuple[str, str], first: tuple[str, str], columns: Sequence[tuple[str, str]], pair: str
+    column: tuple[str, str], first: tuple[str, str], columns: Sequence[tuple[str, str]], answered: Answer
 ) -> dict[str, Any]:
     """Return a column to choose, with its label, and the columns whose values stand first in the rows with theirs."""
-    condition, measure = column
-    ranking = first[1] if ">" in condition else measure
+    (condition, measure), pair = column, answered.pair
+    is_shown = condition == pair and measure in answered.measures and measure in FOLLOWED  # further to the right
+    ranking = first[1] if is_shown else measure
     both = [(each, ranking) for each in pair.split(">")]
     shown = both if condition in (pair, *pair.split(">")) and all(each in columns for each in both) else [column]
     label = measure if condition in (first[0], pair) else f"{measure}, {_label(condition, pair)}"
@@ -167,9 +169,10 @@ def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> s
     pools = {entry["pool"] for entry in entries if entry.get("pool")}
     rescored = next((entry for entry in entries if entry["system"] == system and entry.get("pool")), None)
     if rescored and len(pools) > 1:
-        words.append(
-            f"rescored {rescored.get('documents')} documents of {named(rescored.get('first_stages') or ['a pool'])}"
-        )
+        depth, stages, documents = rescored.get("depth"), rescored.get("first_stages"), rescored.get("documents")
+        pool = f"the top {depth} of {named(stages)} by topic" if depth and stages else "a pool"
+        words = [word.removesuffix("; rescores the pool") for word in words]
+        words.append(f"rescored {pool}{f': {documents:,} documents' if documents else ''}")
     return "; ".join(words)
 
 

@@ -78,6 +78,8 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     data = Markup(_json([section.figures for section in sections]))  # noqa: S704
     drawn = plots(results)
     specs = {plot.name: plot.spec() | {"config": {}, "description": plot.title} for plot in drawn}
+    for name in (plot.name for plot in drawn if plot.kind == "plane"):
+        del specs[name]["title"]  # the page's heading says it
     html = template("overview.html.jinja").render(
         title=title,
         site=site,

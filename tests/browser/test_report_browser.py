@@ -233,7 +233,8 @@ def test_topics_parts_and_folders_where_two_systems_differ_are_listed_by_differe
     opened: "Page", report: Path
 ) -> None:
     opened.goto(f"{report.as_uri()}#/fas/systems/bm25/polarity")
-    assert opened.locator("#measure").evaluate("each => each.selectedOptions[0].text") == "p-MRR, original>changed"
+    chosen = opened.locator("#measure").evaluate("each => each.selectedOptions[0].text")
+    assert chosen == "selectivity, original>changed"
     listed = cells(opened, "Topics")
     differences = [abs(float(line[3])) for line in listed]
     assert differences == sorted(differences, reverse=True) and differences[0] > differences[-1]
@@ -348,6 +349,20 @@ def test_of_two_systems_printed_alike_neither_is_bold(chromium: "Browser", tmp_p
         opened.goto(f"{path.as_uri()}#/./systems/x/y")
         assert cells(opened, "Measures") == [["AP\na>b", "89.0", "89.0", "0.0", "-", "-", "-", "-"]]
         assert opened.locator("#pair strong").count() == 0
+
+
+def test_of_one_system_there_is_no_baseline_and_every_measure_is_drawn(chromium: "Browser", tmp_path: Path) -> None:
+    rows = [row("x", "original", "nDCG@10", 0.5, 8), row("x", "changed", "nDCG@10", 0.4, 8)]
+    rows += [row("x", "original>changed", name, 0.125, 8) for name in ("selectivity", "p-MRR")]
+    details = [each | {"per_topic": {str(qid): each["value"] for qid in range(8)}} for each in rows]
+    folder = write_results(tmp_path / "runs", rows, per_topic={"rows": details, "shifts": []})
+    path = tmp_path / "report.html"
+    path.write_text(page(read_tree(folder), folder), encoding="utf-8")
+    with watched(chromium, path.as_uri(), path.as_uri()) as opened:
+        assert "baseline" not in opened.inner_text("section")
+        plots = opened.locator(".screen [role=row] .plot")
+        widths = [plot.bounding_box()["width"] for plot in plots.all()]  # type: ignore[index]
+        assert len(widths) == 3 and min(widths) > 60
 
 
 def test_published_systems_are_grey_rows_that_are_shown_where_few_or_on_request(

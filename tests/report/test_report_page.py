@@ -132,7 +132,9 @@ def test_the_page_holds_the_plots_and_is_self_contained(sample_page: str) -> Non
         for measure in ("selectivity", "p-MRR")
     )
     assert names == ["fas.plane", *shifts, *deciding, "fas.plane.p-MRR", *behind]
-    assert set(charts_of(sample_page)) == set(names)
+    specs = charts_of(sample_page)
+    assert set(specs) == set(names)
+    assert [name for name in names if "title" not in specs[name]] == ["fas.plane"]  # the heading says it
 
 
 def test_the_bars_show_the_mean_of_the_summary_and_its_interval(sample: Path, sample_page: str) -> None:
@@ -326,13 +328,17 @@ def test_who_ranks_worse_with_the_instruction_is_not_said_to_follow_it(tmp_path:
             ("before", "original", 0.001),
         )
     ]
-    said = of_measures(tmp_path, dict.fromkeys(("worse", "alike", "before", "unknown"), following), against)
+    said = of_measures(tmp_path / "1", dict.fromkeys(("worse", "alike", "before", "unknown"), following), against)
     figures = "(judged for it: nDCG@20 25.0, by the query alone 50.0; selectivity +50.0; p-MRR +50.0)"
     assert said == (
         "alike and unknown follow the changed instruction (selectivity +50.0 and +50.0; p-MRR +50.0 and +50.0); "
         f"worse ranks worse with the changed instruction than with the query alone {figures}; "
         f"before ranks worse with the original instruction than with the query alone {figures}."
     )
+    said = of_measures(tmp_path / "2", {"before": following, "sinks": {"p-MRR": DOWN}}, against)
+    assert said.endswith(
+        "; sinks goes against the changed instruction (p-MRR −50.0)."
+    )  # "it" would be the original one
 
 
 def test_a_system_without_the_comparison_is_not_in_the_sentence(tmp_path: Path) -> None:
@@ -350,6 +356,11 @@ def test_of_many_systems_the_answer_names_three_and_counts_the_others(tmp_path: 
     text = page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path)
     figures = "p-MRR +70.0, +60.0, +50.0 and 4 more"
     assert sentence(text) == f"s7, s6, s5 and 4 more follow the changed instruction ({figures})."
+
+
+def test_without_a_sentence_on_the_instruction_nothing_is_explained(tmp_path: Path) -> None:
+    rows = [row("a", "original", "nDCG@10", 0.7), row("a", "original>changed", "p-MRR", 0.2)]
+    assert 'class="why"' not in page(read_tree(write_results(tmp_path, rows)), tmp_path)
 
 
 NONE = {"first_stages": None, "depth": None, "pool": None, "documents": None}
@@ -406,7 +417,7 @@ def screen_data(text: str) -> dict[str, Any]:
 
 
 def test_what_rerankers_rescored_is_said_where_their_pools_differ(tmp_path: Path) -> None:
-    for pool, words in (("1", ["", ""]), ("2", ["rescored 300 documents of bm25"] * 2)):
+    for pool, words in (("1", ["", ""]), ("2", ["rescored the top 100 of bm25 by topic: 300 documents"] * 2)):
         systems = {"bm25": [0.25] * 8, "one": [0.5] * 8, "other": [0.25] * 8}
         headline(tmp_path, systems, {"bm25": NONE, "one": POOL, "other": POOL | {"pool": pool}})
         data = screen_data(page(read_tree(tmp_path), tmp_path))
@@ -414,6 +425,16 @@ def test_what_rerankers_rescored_is_said_where_their_pools_differ(tmp_path: Path
         # Holm's p: with the baseline one the other is tested in the same pool alone
         [column] = data["columns"]
         assert (column["against"]["1"][2][4] is None) == (pool == "2") and column["against"]["0"][2][4] is not None
+
+
+def test_a_chosen_measure_has_its_values_in_the_rows(tmp_path: Path) -> None:
+    rows, per_topic = compared("query>original", ("IRS", "p-MRR", "NFR"), {"a": [0.5] * 5, "b": [0.25] * 5})
+    data = screen_data(page(read_tree(write_results(tmp_path, rows, per_topic=per_topic)), tmp_path))
+    columns = [(column["condition"], column["measure"]) for column in data["columns"]]
+    following = [index for index, _ in data["following"]]
+    for choice in data["choices"]:
+        shown = [index for index, _ in choice["dots"]]
+        assert choice["column"] in (following if columns[choice["column"]][1] in ("IRS", "p-MRR") else shown)
 
 
 def test_every_system_can_be_the_baseline_up_to_twenty(tmp_path: Path) -> None:

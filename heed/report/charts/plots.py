@@ -9,6 +9,7 @@ from typing import NamedTuple
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
+from heed.measures.verdicts import instruction
 from heed.published.standings import by_column, times_100
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Series
@@ -102,10 +103,10 @@ def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
     for shift in results.shifts:
         by_system.setdefault(shift["system"], []).append(shift)
     lowest = max((max(shift["base"], shift["new"]) for shift in results.shifts), default=1)
+    under = instruction(chosen.condition.rpartition(">")[2], chosen.condition)
     note = (
-        f"Circles are documents that stay relevant under {chosen.condition.rpartition('>')[2]}: they should stay or "
-        "rise. Crosses are documents that are ruled out: they should be pushed down, below the line. "
-        "Rank 1 is at the top."
+        f"Circles are documents that stay relevant under {under}: they should stay or rise. Crosses are documents "
+        "that are ruled out: they should be pushed down, below the line. Rank 1 is at the top."
     )
     for system in chosen.systems:
         if system in by_system:
@@ -121,23 +122,19 @@ def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) ->
     ]
     highest = max((abs(value) for detail in details for value in detail["per_topic"].values()), default=0.0)
     for detail in details:
-        system, instruction = detail["system"], detail["condition"]
+        system, pair = detail["system"], detail["condition"]
         if measure in FOLLOWING and system in chosen:
             note = (
-                f"Blue bars: the system followed {_change(instruction)}; orange bars: it went against it. "
-                "Dashed: the mean over topics; grey: its 95% bootstrap interval."
+                f"Blue bars: the system followed {instruction(pair.rpartition('>')[2], pair)}; orange bars: it went "
+                "against it. Dashed: the mean over topics; grey: its 95% bootstrap interval."
             )
-            title = f"{system}: {measure} by topic, {instruction}"
-            name = f"topics.{measure}.{system}.{instruction}"
+            title = f"{system}: {measure} by topic, {pair}"
+            name = f"topics.{measure}.{system}.{pair}"
             spec = partial(system_charts.topics, results.folder, detail, highest)
             yield Plot(name, kind, results.folder, title, note, spec)
             if len(detail["per_topic"]) > system_charts.MANY:
                 spec = partial(system_charts.histogram, detail)
                 yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
-
-
-def _change(pair: str) -> str:
-    return "the change of instruction" if pair.startswith("original>") else "the instruction"
 
 
 def plane(results: Results) -> Chart | None:
@@ -159,13 +156,15 @@ def _planes(results: Results, fewest: int) -> Iterator[Plot]:
         if points and len(points) + len(others) >= fewest:
             titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
             spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
+            pair = chosen.condition
             note = (
-                f"To the right: better rankings under original. Upwards: {_change(chosen.condition)} is followed: "
-                f"{FOLLOWING[following]}. Lines are 95% bootstrap intervals."
+                f"To the right: better rankings under {instruction('original', pair)}. "
+                f"Upwards: {instruction(pair.rpartition('>')[2], pair)} is followed: {FOLLOWING[following]}."
             )
+            lines = " Lines are 95% bootstrap intervals." if results.details else ""
             grey = " Grey: systems of papers; the pointer shows their names." if others else ""
             title = f"{results.title}: {measure} against {following}"
-            yield Plot(name, kind, results.folder, title, note + grey, spec)
+            yield Plot(name, kind, results.folder, title, note + lines + grey, spec)
 
 
 def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tuple[str, str]) -> list[Point]:

@@ -54,11 +54,10 @@ function explained(data, { choice, baseline }) {
   const column = columns[first.choices[choice].column];
   const tested = systems.filter((_, at) => difference(column, first.baselines[baseline], at)?.holm != null).length;
   const holm = tested > 1 ? `, Holm over ${tested} systems` : "";
-  const parts = ["dot: mean over topics"];
-  if (column.low.some((low) => low !== null)) parts.push("line: 95% interval");
+  const parts = column.low.some((low) => low !== null) ? ["dot: mean over topics", "line: 95% interval"] : ["dot: mean"];
   if (tested) parts.push(`p by ${TESTS[column.test]}${holm}`);
-  if (first.chosen && !baseline) parts.push(first.chosen);
-  if (first.baselines.length === 1 && systems.length > 1) parts.push("of so many systems one baseline is in this page, others are in heed compare");
+  if (first.baselines.length && first.chosen && !baseline) parts.push(first.chosen);
+  if (first.baselines.length === 1) parts.push("of so many systems one baseline is in this page, others are in heed compare");
   return parts.join("; ");
 }
 
@@ -106,7 +105,7 @@ function drawRows(section, data, state) {
   });
   const table = make("div", { role: "table", "aria-label": `Systems of ${data.title}` }, make("div", { role: "row", class: "row heads" }, ...heads), ...lines);
   const axes = make("div", { class: "row axes", "aria-hidden": "true" }, make("div", {}), axis(scales.dots), ...following.map(() => axis(scales.following)), ...(first.baselines.length ? [axis(scales.difference)] : []));
-  const box = make("div", { class: `grid of-${following.length}${all.length >= COMPACT ? " compact" : ""}` }, table, axes);
+  const box = make("div", { class: `grid of-${following.length}${first.baselines.length ? " with-baseline" : ""}${all.length >= COMPACT ? " compact" : ""}` }, table, axes);
   return [box];
 }
 

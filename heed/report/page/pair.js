@@ -30,8 +30,8 @@ export function drawPair(data, names, measured) {
   const [first, second] = names.map((name) => data.systems.indexOf(name));
   const columns = data.columns.filter((column) => column.means[first] !== null && column.means[second] !== null);
   const listed = columns.filter((column) => !column.part);
-  const instructed = listed.find((column) => column.condition.includes(">"));
-  const column = listed[measured] ?? instructed ?? listed[0] ?? columns[0];
+  const deciding = data.columns[data.first.following[0]?.[0] ?? data.first.choices[0].column];
+  const column = listed[measured] ?? listed.find((each) => each === deciding) ?? listed[0] ?? columns[0];
   const view = byId("pair");
   view.replaceChildren(
     head(data),

@@ -5,7 +5,7 @@ import { segments } from "./words.js";
 const MOST_CELLS = 3e7; // of the table of common subsequences; beyond it the middle counts as rewritten
 
 /** Return the words of a text with the white space behind them, so that a space is never an edit by itself. */
-export function tokens(text, language) {
+function tokens(text, language) {
   const words = [];
   for (const { segment } of segments(text, language)) {
     if (words.length && !segment.trim()) words[words.length - 1] += segment;

@@ -63,7 +63,7 @@ const PREFIXES = {
 };
 
 /** Return a word with one spelling of Arabic and Persian letters, marks, ё, width and case. */
-export function normalised(word, language) {
+function normalised(word, language) {
   const lower = word.normalize("NFKC").toLocaleLowerCase(language);
   return (FOLDED.has(language) ? lower.normalize("NFD").replace(MARKS, "").replace(/ß/g, "ss") : lower)
     .replace(/[\u064B-\u065F\u0670\u0640]/g, "")
@@ -77,7 +77,7 @@ export function normalised(word, language) {
 }
 
 /** Return a rough stem of a word, good enough to mark words for a reader. */
-export function stem(word, language) {
+function stem(word, language) {
   let form = normalised(word, language).replace(PREFIXES[language] ?? "", "");
   const ending = ENDINGS[language];
   for (let times = language === "fa" ? 2 : 1; ending && times; times -= 1) {

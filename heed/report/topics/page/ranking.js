@@ -53,7 +53,7 @@ export function shiftMark(verdict, text, ranks, due = "") {
 }
 
 /** Return the mark of a move between two ranks, {rank, text}, that names both. */
-export function moveMark(verdict, from, to, due) {
+function moveMark(verdict, from, to, due) {
   const ranks = `${from.text} → ${to.text}`;
   return shiftMark(verdict, SIGNS[verdict] ? `${SIGNS[verdict]} ${ranks}` : verdict, ranks, due);
 }

@@ -1,15 +1,12 @@
 // A topic's values of every measure, a line for each system, and why some are not there.
 
+import { figure } from "../../page/numbers.js";
 import { make } from "../../page/shared/dom.js";
 
 const ABSENT = "–";
 
 /** Return a value as the report's tables print it; `factors` are the folder's, by measure. */
-export function formatted(factors, measure, value) {
-  if (value === null || value === undefined) return ABSENT;
-  const text = (factors[measure] * value).toFixed(1);
-  return text === "-0.0" ? "0.0" : text;
-}
+export const formatted = (factors, measure, value) => (value == null ? ABSENT : figure(value, factors[measure]));
 
 /** Return the table of a topic's values; `link(system)` is the address of the topic with another system's lists. */
 export function valuesTable(topic, folder, system, link) {
