@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from heed import (
     DataError,
     Document,
     Experiment,
+    Judging,
     ModelError,
     Query,
     Results,
@@ -35,7 +37,9 @@ from heed.report.results import read_tree
 from heed.report.topics.explored import Explored
 from heed.report.topics.views import folder_view
 from heed.reranking.decompose import Decompose
+from heed.types import SubtopicGrades
 
+FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
 DRINKS = Path("runs/drinks/eng")
 
 
@@ -48,10 +52,74 @@ def measured(folder: Path, of: Collection | None = None, *systems: Words) -> Res
         return asked.evaluate([asked.retrieve(system) for system in systems or (Words(),)])
 
 
+def written(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Return each file's bytes and the time it was written."""
+    return {name: ((path := folder / DRINKS / name).read_bytes(), path.stat().st_mtime_ns) for name in FILES}
+
+
+def other_grades(of: Collection) -> Collection:
+    return replace(of, judging=Judging({"original": {"1": {"a": 1, "c": 1}}, "changed": {"1": {"a": 0, "c": 1}}}))
+
+
+def with_subtopics(of: Collection) -> Collection:
+    both = {"x": {"a": 1}, "y": {"c": 1}}  # the same grades by document
+    return replace(of, judging=of.judging._replace(qrels={**of.judging.qrels, "original": {"1": SubtopicGrades(both)}}))
+
+
+def another_measure(of: Collection) -> Collection:
+    return replace(of, judging=of.judging.also(["P@1"]))
+
+
+def traps(of: Collection) -> Collection:
+    return replace(of, judging=of.judging._replace(traps={"1": {"b"}}))
+
+
+def excluded(of: Collection) -> Collection:
+    return replace(of, judging=of.judging._replace(excluded={"1": {"a"}}))
+
+
+def another_topic(of: Collection) -> Collection:
+    return replace(of, topics=[of.topics[0]._replace(query="milk")])
+
+
+@pytest.mark.parametrize("change", [other_grades, with_subtopics, another_measure, traps, excluded, another_topic])
+def test_what_has_changed_is_measured_as_in_an_empty_folder(
+    tmp_path: Path, change: Callable[[Collection], Collection]
+) -> None:
+    measured(tmp_path / "used")
+    before = written(tmp_path / "used")["per_topic.json"][1]
+    changed = change(collection())
+    assert measured(tmp_path / "used", changed).rows == measured(tmp_path / "empty", changed).rows
+    after = written(tmp_path / "used")
+    assert after["per_topic.json"][1] != before  # written again
+    assert {name: file[0] for name, file in after.items()} == {
+        name: file[0] for name, file in written(tmp_path / "empty").items()
+    }
+
+
+def test_another_run_of_the_same_name_is_measured(tmp_path: Path) -> None:
+    measured(tmp_path / "used")
+    assert measured(tmp_path / "used", None, Words(-1.0)).rows == measured(tmp_path / "empty", None, Words(-1.0)).rows
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("harm", ["cut", "removed"])
+def test_a_damaged_file_of_results_is_written_again(tmp_path: Path, name: str, harm: str) -> None:
+    measured(tmp_path)
+    path = tmp_path / DRINKS / name
+    before = path.read_bytes()
+    if harm == "cut":
+        path.write_bytes(before[:-9])
+    else:
+        path.unlink()
+    measured(tmp_path)
+    assert path.read_bytes() == before
+
+
 def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path) -> None:
     """A kill between two files leaves both whole, but not of one experiment."""
 
-    @measure("stopping")
+    @measure("stopping", config=1)
     def stopping(run: object, qrels: object) -> dict[str, float]:
         raise KeyboardInterrupt
 
@@ -63,8 +131,7 @@ def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path) -> 
     measured(tmp_path)
     assert read_tree(tmp_path / DRINKS)[0].doubt == ""
     measured(tmp_path / "empty")
-    summaries = [(folder / DRINKS / "summary.json").read_bytes() for folder in (tmp_path, tmp_path / "empty")]
-    assert summaries[0] == summaries[1]
+    assert written(tmp_path)["summary.json"][0] == written(tmp_path / "empty")["summary.json"][0]
 
 
 @pytest.mark.parametrize("elsewhere", [{}, {"original": {"1": {"c": 1.0, "b": 2.0, "a": 2.0}}}])
