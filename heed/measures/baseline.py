@@ -6,10 +6,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from heed.errors import UsageError
-from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic, difference
 from heed.measures.registry import find
-from heed.measures.significance import ALPHA, METHOD, NEAR, holm, intervals, p_values
+from heed.measures.significance import ALPHA, METHOD, NEAR, holm, intervals, least_p, p_values
 from heed.measures.summary import (
     ABSENT,
     ON_REQUEST,
@@ -23,6 +22,7 @@ from heed.measures.summary import (
     lower_is_better,
     rows_of,
 )
+from heed.measures.verdicts import FOLLOWING
 from heed.notebook import data_frame, html_table
 from heed.progress import brief, number_of
 from heed.types import CONDITIONS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TESTS = {"fisher": "Fisher's randomization", "wilcoxon": "Wilcoxon's signed ranks", "t": "the paired t-test"}
-DECIDING = ("IRS", "WISE", SELECTIVITY, P_MRR)  # of a pair of conditions: the first that there is has a sentence
+DECIDING = list(FOLLOWING)  # of a pair of conditions: the first that there is has a sentence
 LEAST = 0.001  # p-values below it are printed so
 LABELS = 3  # columns of text: system, condition, measure
 
@@ -62,6 +62,9 @@ class BaselineRow(TypedDict):
     same_pool: bool | None
     test: str | None
     interval: str | None
+
+
+Sampled = tuple[BaselineRow, list[float]]  # a row with its differences to the baseline, by topic
 
 
 class AgainstBaseline(NamedTuple):
@@ -159,9 +162,7 @@ def against_baseline(
     rows = [cast(BaselineRow, empty | row | each) for row, each in zip(rows_of(details), same, strict=True)]
     values = ((row, detail["per_topic"]) for row, detail in zip(rows, details, strict=True) if is_merit(row["measure"]))
     merits = [(row, per_topic) for row, per_topic in values if per_topic]
-    ordered = [[per_topic[qid] for qid in sorted(per_topic)] for _, per_topic in merits]  # drawn from by position
-    for (row, _), (low, high) in zip(merits, intervals(ordered), strict=True):
-        row.update({"low": low, "high": high, "interval": METHOD})
+    _add_intervals(merits)
     base = {_column(row): per_topic for row, per_topic in merits if row["system"] == baseline}
     pairs = [
         (row, [*difference(per_topic, base.get(_column(row), {})).values()])
@@ -169,39 +170,55 @@ def against_baseline(
         if row["system"] != baseline
     ]
     compared = [(row, sample) for row, sample in pairs if sample]
+    _add_differences(compared, directions)
+    tested = _add_p_values([(row, sample) for row, sample in compared if row["system"] not in untested], test)
+    main = _main_measures(rows)
+    said = [row for row, _ in compared if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]]
+    sentences += [_sentence(row, baseline, tested[_column(row)], directions) for row in said]
+    sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
     warnings = [*_warnings(pairs, base, baseline, untested)]
+    least = min((tested[_column(row)] * least_p(row["n"]) for row in said if row["test"] != "t"), default=0.0)
+    if least >= ALPHA:
+        warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(least)} at least")
+    return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
+
+
+def _add_intervals(merits: Sequence[tuple[BaselineRow, PerTopic]]) -> None:
+    """Add to each row the interval of its mean over topics."""
+    ordered = [[per_topic[qid] for qid in sorted(per_topic)] for _, per_topic in merits]  # drawn from by position
+    for (row, _), (low, high) in zip(merits, intervals(ordered), strict=True):
+        row.update({"low": low, "high": high, "interval": METHOD})
+
+
+def _add_differences(compared: Sequence[Sampled], directions: Mapping[str, bool]) -> None:
+    """Add to each row its difference to the baseline, and how many topics are better, equal and worse."""
     for (row, sample), (low, high) in zip(compared, intervals([sample for _, sample in compared]), strict=True):
         sign = -1 if lower_is_better(row["measure"], directions) else 1
         better, worse = (sum(side * sign * each > NEAR for each in sample) for side in (1, -1))
         row.update({"difference": math.fsum(sample) / len(sample), "difference_low": low, "difference_high": high})
         row.update({"n": len(sample), "better": better, "equal": len(sample) - better - worse, "worse": worse})
-        if row["system"] not in untested:
-            declared = find(row["measure"])
-            row["test"] = test or (declared.test if declared else "fisher")
-    by_column: dict[tuple[str, str], dict[str, float]] = {}
+
+
+def _add_p_values(compared: Sequence[Sampled], test: str) -> dict[tuple[str, str], int]:
+    """Add to each row its p-value and Holm's; return how many systems are tested by condition and measure.
+
+    ``test`` is that of all measures; where it is empty each has its own.
+    """
+    for row, _ in compared:
+        declared = find(row["measure"])
+        row["test"] = test or (declared.test if declared else "fisher")
+    columns: dict[tuple[str, str], list[BaselineRow]] = {}
     for kind in TESTS:
         tested = [(row, sample) for row, sample in compared if row["test"] == kind]
         for (row, _), p_value in zip(tested, p_values(kind, [sample for _, sample in tested]), strict=True):
             if not math.isnan(p_value):
-                row["p"] = by_column.setdefault(_column(row), {})[row["system"]] = p_value
-    corrected = {column: holm(of_systems) for column, of_systems in by_column.items()}
-    main = _main_measures(rows)
-    for row, _ in compared:
-        if row["p"] is not None:
-            of_systems = corrected[_column(row)]
-            row["p_holm"] = of_systems[row["system"]]
-            if main.get(row["condition"]) == row["measure"]:
-                sentences.append(_sentence(row, baseline, len(of_systems), directions))
-    least = [
-        len(of_systems)
-        * 2.0 ** (1 - max(row["n"] for row, _ in compared if _column(row) == column))  # all topics agree
-        for column, of_systems in corrected.items()
-        if main.get(column[0]) == column[1]
-    ]
-    if least and test != "t" and min(least) >= ALPHA:
-        warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(min(least))} at least")
-    sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
-    return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
+                row["p"] = p_value
+                columns.setdefault(_column(row), []).append(row)
+    for rows in columns.values():
+        corrected = holm({row["system"]: row["p"] or 0.0 for row in rows})
+        for row in rows:
+            row["p_holm"] = corrected[row["system"]]
+    return {column: len(rows) for column, rows in columns.items()}
 
 
 def _column(row: Row | BaselineRow) -> tuple[str, str]:

@@ -3,10 +3,13 @@
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
+from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.power import is_compared_with_zero
 from heed.measures.significance import ALPHA, Interval, interval
 from heed.measures.summary import AgainstQuery, Detail
 
+# Measures of following an instruction, each with those that stand beside it: the first that results have decides.
+FOLLOWING = {"IRS": (P_MRR, "NFR"), "WISE": (P_MRR, "SICR"), SELECTIVITY: (P_MRR,), P_MRR: ()}
 FEWEST = 5  # topics that decide anything
 Kind = Literal["follows", "against", "unclear", "ignores"]
 

@@ -8,12 +8,10 @@ from heed.measures.per_topic import PerTopic
 from heed.measures.power import POWER, power_of
 from heed.measures.significance import ALPHA
 from heed.measures.summary import AgainstQuery, factor, format_value
-from heed.measures.verdicts import FEWEST, Verdict, instruction, verdicts, worse_than_query
+from heed.measures.verdicts import FEWEST, FOLLOWING, Verdict, instruction, verdicts, worse_than_query
 from heed.report.charts.part_charts import TYPES
 from heed.report.results import Results
 
-# The measures of a pair of conditions, the deciding one first: the first line that a folder has the first measure of.
-MEASURES = (("IRS", P_MRR, "NFR"), ("WISE", P_MRR, "SICR"), (SELECTIVITY, P_MRR), (P_MRR,))
 SCALES = {  # in printed units
     P_MRR: "−100 … 100; 0 = what is ruled out stays where it was",
     SELECTIVITY: "−200 … 200; 0 = what is ruled out falls no further than what stays relevant",
@@ -51,7 +49,7 @@ class Answer(NamedTuple):
 def answer(results: Results) -> Answer:
     """Return the answer of a folder, an empty one where no measure compares two conditions."""
     had = [(row["condition"], row["measure"]) for row in results.rows if row["condition"] not in TYPES]
-    chosen = ((names, column) for names in MEASURES for column in had if column[1] == names[0])
+    chosen = (((name, *beside), column) for name, beside in FOLLOWING.items() for column in had if column[1] == name)
     names, (pair, deciding) = next(chosen, ((), ("", "")))
     measures = [name for name in names if (pair, name) in had]
     details = [each for each in results.details if (each["condition"], each["measure"]) == (pair, deciding)]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from heed.measures.baseline import AgainstBaseline, BaselineRow, disagreement, p_text
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.power import is_compared_with_zero
-from heed.measures.significance import ALPHA
+from heed.measures.significance import ALPHA, least_p
 from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
 from heed.measures.verdicts import instruction
 from heed.progress import number_of
@@ -151,7 +151,7 @@ def _sure(row: BaselineRow) -> str:
     if p_value is None:
         return ", not tested: they rescored other pools" if row["same_pool"] is False else ""
     words = f", {'' if p_value < ALPHA else 'not '}significant (p{TIED}{p_text(p_value)})"
-    if 2 ** (1 - row["n"]) > ALPHA:  # the p of a randomization test in which all topics agree
+    if least_p(row["n"]) > ALPHA:
         return f"{words}: {number_of(row['n'], 'topic')} cannot show a difference"
     return f"{words}, although {interval}" if (interval := disagreement(row)) else words
 

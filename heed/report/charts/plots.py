@@ -9,7 +9,7 @@ from typing import NamedTuple
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
-from heed.measures.verdicts import instruction
+from heed.measures.verdicts import FOLLOWING, instruction
 from heed.published.standings import by_column, times_100
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Series
@@ -18,8 +18,7 @@ from heed.report.charts.scatter import Point, Value
 from heed.report.charts.vega_lite import Spec
 from heed.report.results import Results
 
-# The first that results have decides: systems are chosen and placed by it. What do systems do that are high?
-FOLLOWING = {
+HIGH = {  # what documents do in a system that is high by a measure of following
     "IRS": "relevant tables rise and excluded ones fall",
     "WISE": "relevant documents rise with the instruction and fall with its reverse",
     SELECTIVITY: "documents that are ruled out fall further than those that stay relevant",
@@ -159,7 +158,7 @@ def _planes(results: Results, fewest: int) -> Iterator[Plot]:
             pair = chosen.condition
             note = (
                 f"To the right: better rankings under {instruction('original', pair)}. "
-                f"Upwards: {instruction(pair.rpartition('>')[2], pair)} is followed: {FOLLOWING[following]}."
+                f"Upwards: {instruction(pair.rpartition('>')[2], pair)} is followed: {HIGH[following]}."
             )
             lines = " Lines are 95% bootstrap intervals." if results.details else ""
             grey = " Grey: systems of papers; the pointer shows their names." if others else ""
