@@ -30,7 +30,7 @@ from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of, refuse
 from pipelines.options.data import encoding_option, run_reading_options
-from pipelines.options.output import json_option, log_options
+from pipelines.options.output import TABLE_FORMS, json_option, log_options
 from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ EXAMPLES = (
     "mine.original.run mine.changed.run --qrels original.qrels --new-qrels changed.qrels",
     "mine.query.run mine.original.run mine.reversed.run --qrels query.qrels --new-qrels original.qrels",
 )
-FORMATS = ("text", "markdown", "latex", "csv")
 CAN_SHOW = "can show"
 ABSENCES: dict[Absence, str] = {"in_neither": "in neither list", "in_one_only": "in one list only"}
 OF_PAIRS = ("qrel_diff", "traps", "pairs", "difference")
@@ -74,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         choices=("t",),
         help="t: paired t-test, as in PyTerrier and ranx (default: Fisher's randomization, of pairs Wilcoxon's test)",
     )
-    parser.add_argument("--format", choices=FORMATS, help="form of the table against a baseline (default text)")
+    parser.add_argument("--format", choices=TABLE_FORMS, help="form of the table against a baseline (default text)")
     parser.add_argument(
         "--qrels", type=Path, metavar="PATH", help="judgements, of the base condition (default of a folder: its own)"
     )

@@ -9,7 +9,7 @@ from heed.errors import UsageError
 from heed.files import write_bytes
 from heed.progress import bar, log, number_of, timed
 from pipelines.command import main_of, refuse
-from pipelines.options.output import log_options
+from pipelines.options.output import TABLE_FORMS, log_options
 from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ EXAMPLES = (
     "runs/neuclir-sample/zho --html --plots plots --plot-format pdf",
     "runs ../others/runs --site public --title 'Our systems'",
 )
-FORMATS = ("text", "markdown", "latex", "csv")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUNS_DIR",
         help="results folder, which has summary.json, or a tree of such folders",
     )
-    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the tables (default text)")
+    parser.add_argument("--format", choices=TABLE_FORMS, default="text", help="form of the tables (default text)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the tables to this file instead of stdout")
     parser.add_argument(
         "--html",

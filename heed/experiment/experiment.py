@@ -29,14 +29,14 @@ from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
-from heed.reranking.rescore import PoolDocuments
+from heed.reranking.rescore import PoolDocuments, reads_cues
 from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins, split_name
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
-from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of, config_of
+from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
 from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
@@ -282,8 +282,7 @@ class Experiment:
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
-            by_cues = "'cues':" in str(config_of(reranker))  # also of one that the user named
-            if by_cues or reranker.name.startswith(("polarity", "decompose:")):
+            if reads_cues(reranker):
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
             return self._runs_of(

@@ -33,6 +33,8 @@ WEIGHTS = Weights(5.0, 5.0)
 class Decompose(VectorReranker):
     """The reranker over any encoder, as a :class:`heed.types.Reranker`."""
 
+    reads_cues = True
+
     def __init__(self, encoder: Encoder, weights: Weights = WEIGHTS, corpus: Corpus | None = None) -> None:
         """Compare by ``encoder``, with the vectors of ``corpus``."""
         super().__init__(encoder, corpus)

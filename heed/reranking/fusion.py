@@ -22,6 +22,8 @@ class Fusion(Wrapper):
     scores that are all the same become 0.
     """
 
+    reads_cues = True
+
     def __init__(self, polarity: Polarity, other: Reranker, weight: float = WEIGHT) -> None:
         """Add ``weight`` times the scores of ``other`` to those of ``polarity``."""
         self.name = f"{polarity.name}+{other.name}"

@@ -103,6 +103,11 @@ def queries_at_once(reranker: Reranker) -> int:
     return reranker.at_once if isinstance(reranker, BatchReranker) else 1
 
 
+def reads_cues(reranker: Reranker) -> bool:
+    """Return whether a reranker finds by cues what an instruction excludes."""
+    return bool(getattr(reranker, "reads_cues", False))
+
+
 def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
     """Yield the scores of each query's documents, in their order; several at once where the reranker can."""
     if isinstance(reranker, BatchReranker):
@@ -135,6 +140,11 @@ class Wrapper(BatchReranker):
     def at_once(self) -> int:
         """How many queries are scored at once."""
         return queries_at_once(self._inner)
+
+    @property
+    def reads_cues(self) -> bool:
+        """Whether it finds by cues what an instruction excludes."""
+        return reads_cues(self._inner)
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document."""

@@ -5,6 +5,8 @@ from pathlib import Path
 from heed import __version__
 from pipelines.options.parser import Group
 
+TABLE_FORMS = ("text", "markdown", "latex", "csv")
+
 
 def out_option(group: Group, folder: str = "runs") -> None:
     """Add the folder of results."""

@@ -105,7 +105,25 @@ def run_bm25(root: Path, lang: str, k1: float, depth: int, threads: int) -> None
         experiment.evaluate([*first, experiment.rerank("polarity", first)])
 
 
-def test_a_collection_whose_narratives_yield_no_cue_is_named(small: Experiment) -> None:
+class Configured:
+    name = "configured"
+    config = {"cues": "its own word"}  # noqa: RUF012 (nobody changes it)
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [float(len(document.text)) for document in documents]
+
+
+@pytest.mark.parametrize(
+    ("system", "reads"),
+    [
+        ("polarity", True),
+        ("pol=polarity", True),
+        ("decompose:letter_encoder:LetterCounts", True),
+        ("polarity+test_experiment:Configured", True),
+        ("test_experiment:Configured", False),
+    ],
+)
+def test_a_collection_whose_narratives_yield_no_cue_is_named(small: Experiment, system: str, reads: bool) -> None:
     """Traditional characters have no cues; by one narrative with a cue the others are taken for what they are."""
     plain = [
         topic._replace(lang="zho", instructions={"original": "只敘述被告反應的文件是不相關的。"})
@@ -118,9 +136,9 @@ def test_a_collection_whose_narratives_yield_no_cue_is_named(small: Experiment) 
         experiment = Experiment(replace(small.collection, topics=topics), depth=10)
         bm25 = experiment.retrieve("bm25")
         warned.append(experiment.warnings[:])
-        experiment.rerank("polarity", bm25)
-        warned.append(experiment.warnings)
-    assert warned == [[], [line], [], []]
+        experiment.rerank(system, bm25)
+        warned.append([warning for warning in experiment.warnings if "cue" in warning])
+    assert warned == [[], [line] if reads else [], [], []]
 
 
 def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ class Polarity:
     """The reranker over one BM25 index, as a :class:`heed.types.Reranker`."""
 
     name = "polarity"
+    reads_cues = True
 
     def __init__(self, bm25: Bm25, settings: Weighting | None = None) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
