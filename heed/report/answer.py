@@ -49,7 +49,8 @@ class Answer(NamedTuple):
 def answer(results: Results) -> Answer:
     """Return the answer of a folder, an empty one where no measure compares two conditions."""
     had = [(row["condition"], row["measure"]) for row in results.rows if row["condition"] not in TYPES]
-    chosen = (((name, *beside), column) for name, beside in FOLLOWING.items() for column in had if column[1] == name)
+    lines = [(name, *others) for name, others in FOLLOWING.items()]
+    chosen = ((names, column) for names in lines for column in had if column[1] == names[0])
     names, (pair, deciding) = next(chosen, ((), ("", "")))
     measures = [name for name in names if (pair, name) in had]
     details = [each for each in results.details if (each["condition"], each["measure"]) == (pair, deciding)]
