@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from heed.addons.judging.pools.rank_fusion import pool
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.formats.document_store import open_store
 from heed.formats.pairs import renamed
-from heed.judging.pools.rank_fusion import pool
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.models.encoders.bi_encoder import SentenceEncoder

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.timing import Measured, Row, Settings, difference, in_turn
+from heed.addons.judging.pools.rank_fusion import pool
 from heed.formats.trec_files import read_run, write_run
-from heed.judging.pools.rank_fusion import pool
 from heed.measures import mean, p_mrr, standard
 from heed.types import Qrels, Run
 

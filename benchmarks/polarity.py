@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heed.addons.judging.pools.rank_fusion import pool
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import fail
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
@@ -28,7 +29,6 @@ from heed.formats.documents import Files
 from heed.formats.pairs import renamed
 from heed.formats.trec_files import read_qrels
 from heed.formats.user_files import read_topics
-from heed.judging.pools.rank_fusion import pool
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.measures.significance import interval

@@ -1,4 +1,4 @@
-"""Write heed/retrieval/bm25/prebuilt.json from the lists of prebuilt indexes in the installed pyserini 1.6.0.
+"""Write heed/addons/bridges/prebuilt.json from the lists of prebuilt indexes in the installed pyserini 1.6.0.
 
 Both lists are only read: JSON inside Anserini's jar, which comes first, and a Python file of Pyserini.
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from heed.addons.bridges.prebuilt import DATA, Prebuilt
 from heed.files import write_json
-from heed.retrieval.bm25.prebuilt import DATA, Prebuilt
 from heed.retrieval.lucene.jvm import anserini_version, jar
 
 IN_JAR = "prebuilt-indexes/"

@@ -3,8 +3,8 @@
     python examples/mteb_model.py                                   # MTEB's random baseline, which needs no download
     python examples/mteb_model.py BAAI/bge-reranker-v2-m3           # any cross-encoder or bi-encoder that MTEB knows
 
-Needs `make models` and MTEB (pip install "mteb>=2"). The other way round, heed.adapters.mteb.as_mteb makes a model for
-mteb.evaluate of a system of Heed.
+Needs `make models` and MTEB (pip install "mteb>=2"). The other way round,
+heed.addons.bridges.mteb.as_mteb makes a model for mteb.evaluate of a system of Heed.
 """
 
 import sys

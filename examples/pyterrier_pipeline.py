@@ -11,7 +11,7 @@ from typing import Any
 import pyterrier as pt
 
 import heed
-from heed.adapters import pyterrier
+from heed.addons.bridges import pyterrier
 
 
 def count(row: Any) -> float:

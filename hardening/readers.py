@@ -55,7 +55,7 @@ def _neuclir(path: Path) -> object:
 
 
 def _expected(path: Path) -> object:
-    from heed.submission.expected import expected_topics
+    from heed.addons.submission.expected import expected_topics
 
     return expected_topics(path)
 
@@ -116,34 +116,34 @@ def _models(path: Path) -> object:
 
 
 def _training(path: Path) -> object:
-    from heed.training.recipe import read_examples
+    from heed.addons.training.recipe import read_examples
 
     return read_examples(path)
 
 
 def _judgements(path: Path) -> object:
-    from heed.judging.exchange.judgements import count_votes, read_judgements
+    from heed.addons.judging.exchange.judgements import count_votes, read_judgements
 
     return count_votes(read_judgements([path], encoding="zho"), {}, None)
 
 
 def _check(track: str, path: Path) -> object:
-    from heed.submission.expected import Rules
-    from heed.submission.run_checks import check_run
-    from heed.submission.tracks import TRACKS
+    from heed.addons.submission.expected import Rules
+    from heed.addons.submission.run_checks import check_run
+    from heed.addons.submission.tracks import TRACKS
 
     return check_run(path, Rules(TRACKS[track], 1000)).as_data()
 
 
 def _form(path: Path) -> object:
-    from heed.submission.form import as_yaml, form_problems, read_form
+    from heed.addons.submission.form import as_yaml, form_problems, read_form
 
     read = read_form(path)
     return [form_problems(entry) for entry in read.values()], as_yaml(read.values())
 
 
 def _shown(path: Path) -> object:
-    from heed.judging.annotate.pooled_documents import read_pooled
+    from heed.addons.judging.annotate.pooled_documents import read_pooled
 
     return list(read_pooled([str(path)], ["doc1", "doc2"]))
 

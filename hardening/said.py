@@ -38,10 +38,10 @@ def thought(path: Path) -> object:
 
 def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
+    from heed.addons.judging.annotate.payloads import read_request
+    from heed.addons.judging.annotate.task import Task, parse_scale
     from heed.errors import HeedError
     from heed.files import parse_json
-    from heed.judging.annotate.payloads import read_request
-    from heed.judging.annotate.task import Task, parse_scale
     from heed.types import Topic
 
     task = Task({"1": ["a", "b"]}, {"1": Topic("1", "eng", "query", {"original": "told"})}, "eng", parse_scale("0,1,3"))

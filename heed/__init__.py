@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heed.addons.cluster import Workers
     from heed.datasets.collection import Collection
     from heed.datasets.loading import load, load_files
     from heed.errors import DataError, HeedError, ModelError, UsageError
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from heed.systems.alone import encoder, reranker
     from heed.systems.settings import Machine, Search
     from heed.types import Document, Encoder, Query, Reranker, Retriever, Topic
-    from heed.workers import Workers
 
 _HOMES = {
     "datasets.collection": ("Collection",),
@@ -51,7 +51,7 @@ _HOMES = {
     "systems.alone": ("encoder", "reranker"),
     "systems.settings": ("Machine", "Search"),
     "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Topic"),
-    "workers": ("Workers",),
+    "addons.cluster": ("Workers",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

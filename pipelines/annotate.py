@@ -5,9 +5,9 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from heed.judging.annotate.store import Store
-from heed.judging.annotate.task import Task
-from heed.judging.exchange.judgements import RULES
+from heed.addons.judging.annotate.store import Store
+from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.exchange.judgements import RULES
 from heed.languages import language
 from heed.progress import log, number_of
 from pipelines import as_started
@@ -106,8 +106,8 @@ def parser() -> argparse.ArgumentParser:
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name."""
-    from heed.judging.annotate.opening import open_annotation
-    from heed.judging.annotate.sources import Sources
+    from heed.addons.judging.annotate.opening import open_annotation
+    from heed.addons.judging.annotate.sources import Sources
 
     sources = Sources(**{field.name: getattr(options, field.name) for field in fields(Sources)})
     return open_annotation(sources, options.database, must_exist=options.export is not None and not options.add)
@@ -120,7 +120,7 @@ def _run(options: argparse.Namespace) -> None:
     task, store = open_given(options)
     try:
         if options.export:
-            from heed.judging.annotate.export import export
+            from heed.addons.judging.annotate.export import export
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
             print(*export(task, store, options.export, options.assessor, unjudged, resolve), sep="\n")
@@ -131,10 +131,10 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
-    from heed.judging.annotate.assessor_progress import progress_lines
-    from heed.judging.annotate.assessors import check_name, refuse_reserved
+    from heed.addons.judging.annotate.assessor_progress import progress_lines
+    from heed.addons.judging.annotate.assessors import check_name, refuse_reserved
+    from heed.addons.judging.annotate.site import AnnotationServer
     from heed.retrieval.lucene.analysis import Analysis
-    from heed.web.annotation import AnnotationServer
     from heed.web.guard import Access
     from heed.web.listening import listen
 

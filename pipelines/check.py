@@ -6,15 +6,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from heed.addons.submission.expected import Rules, expected_topics, read_candidates, read_collection_ids
+from heed.addons.submission.package import Package, write_package
+from heed.addons.submission.run_checks import check_run
+from heed.addons.submission.run_fixes import fix_run
+from heed.addons.submission.run_report import CheckedRun
+from heed.addons.submission.tracks import TRACKS, Track
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import write_json
 from heed.progress import timed, warn
-from heed.submission.expected import Rules, expected_topics, read_candidates, read_collection_ids
-from heed.submission.package import Package, write_package
-from heed.submission.run_checks import check_run
-from heed.submission.run_fixes import fix_run
-from heed.submission.run_report import CheckedRun
-from heed.submission.tracks import TRACKS, Track
 from heed.types import CONDITIONS
 from pipelines.command import main_of
 from pipelines.options.data import topics_format_option

@@ -171,7 +171,7 @@ def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | M
     """Return the figures of a folder's systems by other judgements of the two conditions that it compares."""
     from heed.experiment.ledger import systems_in
     from heed.report.results import Results
-    from heed.report.topics.topics_file import read_topics_file
+    from heed.report.topics_file import read_topics_file
 
     folder = options.run[0]
     inputs = read_topics_file(folder)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heed.addons.judging.model.judge_prompts import GRADES, PROMPT, SYSTEM
 from heed.errors import UsageError, fail
 from heed.files import digest
-from heed.judging.model.judge_prompts import GRADES, PROMPT, SYSTEM
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import condition_option, reading_options, text_options
@@ -18,8 +18,8 @@ from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
-    from heed.judging.exchange.exports import ExportedPool
-    from heed.judging.model.judge import Judge, Judged
+    from heed.addons.judging.exchange.exports import ExportedPool
+    from heed.addons.judging.model.judge import Judge, Judged
     from heed.measures.agreement import Comparison
     from heed.models.registry.entries import Model
 
@@ -90,13 +90,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.addons.architectures.vllm import check_inference
+    from heed.addons.judging.exchange.exported_pool import check_exported
+    from heed.addons.judging.model.chats import judge_chat
+    from heed.addons.judging.model.judge import Judge
+    from heed.addons.judging.model.report import check_replaceable, judgements_path
     from heed.formats.pools import read_pool
-    from heed.judging.exchange.exported_pool import check_exported
-    from heed.judging.model.chats import judge_chat
-    from heed.judging.model.judge import Judge
-    from heed.judging.model.report import check_replaceable, judgements_path
     from heed.models.local.language_models import check_device
-    from heed.models.local.vllm import check_inference
     from pipelines.options.settings import registry_of, runtime_of
     from pipelines.texts import exported_pool
 
@@ -153,8 +153,8 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
 
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
+    from heed.addons.judging.pools.pool_inputs import read_runs
     from heed.formats.user_files import read_judgements
-    from heed.judging.pools.pool_inputs import read_runs
     from heed.measures.agreement import compare_judgements
 
     if not options.qrels:
@@ -174,7 +174,7 @@ def _write(
     comparison: "Comparison | None",
     warnings: list[str],
 ) -> None:
-    from heed.judging.model.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
+    from heed.addons.judging.model.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
 
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None
     note = {

@@ -4,10 +4,17 @@ import argparse
 import sys
 from pathlib import Path
 
+from heed.addons.judging.exchange.judgements import (
+    RULES,
+    agreements,
+    count_votes,
+    parse_grades,
+    read_judgements,
+    resolve,
+)
 from heed.errors import fail
 from heed.formats.pools import read_pool
 from heed.formats.trec_files import write_qrels
-from heed.judging.exchange.judgements import RULES, agreements, count_votes, parse_grades, read_judgements, resolve
 from heed.measures.agreement import same_grades
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED

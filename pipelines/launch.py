@@ -163,7 +163,7 @@ def print_published(options: argparse.Namespace, summary: Mapping[str, Any], poo
 
     ``pool`` says what the rerankers rescored.
     """
-    from heed.published.standings import all_text, explanations, near_text
+    from heed.addons.published.standings import all_text, explanations, near_text
 
     if options.published == "none":
         return

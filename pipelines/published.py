@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.published.figures import as_rows
+    from heed.addons.published.figures import as_rows
 
     paper, tables = published_tables(options, options.measure)
     print("\n\n".join(f"{paper.paper.title}, {table}" for table in tables))

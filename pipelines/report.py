@@ -65,10 +65,10 @@ def _page(text: str) -> Path:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.addons.explorer.static_site import write_site
     from heed.experiment.measuring import refresh
     from heed.report.page import write_page
     from heed.report.results import read_folders
-    from heed.report.site import write_site
     from heed.report.tables import tables
 
     if options.html == Path() and len(options.runs) > 1:

@@ -19,11 +19,11 @@ from pipelines.options.parser import command_parser
 from pipelines.options.published import paper_options, published_tables
 
 if TYPE_CHECKING:
+    from heed.addons.published.reproduction import PlannedRow
+    from heed.addons.published.settings import Setting
+    from heed.addons.published.verdicts import ReproducedFigure
     from heed.experiment.results import Results
     from heed.measures.summary import Detail
-    from heed.published.reproduction import PlannedRow
-    from heed.published.settings import Setting
-    from heed.published.verdicts import ReproducedFigure
 
 EXAMPLES = (
     "mfollowir --dry-run",
@@ -46,9 +46,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.addons.published.reproduction import LocalMeans, tasks
+    from heed.addons.published.verdicts import cells, page
     from heed.models.registry.entries import Registry
-    from heed.published.reproduction import LocalMeans, tasks
-    from heed.published.verdicts import cells, page
 
     paper, tables = published_tables(options)
     listed = tasks(paper, tables, Registry(), LocalMeans(options.data, _gpu_gib()))
@@ -91,8 +91,8 @@ def _reproduced(
 
     One that fails is said to be missing its result; the others go on.
     """
-    from heed.published.standings import explanations
-    from heed.published.verdicts import cells
+    from heed.addons.published.standings import explanations
+    from heed.addons.published.verdicts import cells
 
     done: dict[Setting, Sequence[Detail] | str] = {}
     reproduced: list[ReproducedFigure] = []
@@ -129,9 +129,9 @@ def _details(setting: "Setting", out: Path, options: argparse.Namespace) -> "Seq
 
 def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
     """Return the measures of a setting's systems; the last is the one that the paper prints."""
+    from heed.addons.published.settings import FIRST_STAGE_DEPTH
     from heed.datasets.loading import load
     from heed.experiment.experiment import Experiment
-    from heed.published.settings import FIRST_STAGE_DEPTH
 
     collection = load(
         setting.collection, lang=setting.lang, subset=setting.subset, dimension=setting.dimension, data=setting.data

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from heed.addons.cluster.pool import WorkerPool, open_pool
 from heed.datasets.own_ids import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest_json, locked, unpacked_name
@@ -18,7 +19,6 @@ from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.reuse import RESULTS
 from heed.types import CONDITIONS, Reranker, Topic, closed
-from heed.workers.pool import WorkerPool, open_pool
 from pipelines.command import main_of
 from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import condition_option, reading_options, run_reading_options, text_options

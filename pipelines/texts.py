@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from heed.addons.judging.exchange.exports import ExportedPool
 from heed.datasets.own_files import given_files
 from heed.files import locked
 from heed.formats.documents import Source
 from heed.formats.origin import open_documents
 from heed.formats.pools import Pool
-from heed.judging.exchange.exports import ExportedPool
 from heed.languages import Language, language
 from heed.types import Topic
 

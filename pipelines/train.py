@@ -7,10 +7,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from heed.addons.training.trainer import TrainingSettings
 from heed.errors import UsageError
 from heed.models.local.language_models import check_device
 from heed.models.registry.entries import Model, Registry
-from heed.training.trainer import TrainingSettings
 from pipelines.command import main_of
 from pipelines.options.machine import device_option
 from pipelines.options.models import registry_options
@@ -83,7 +83,7 @@ def _seed(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.training.recipe import train
+    from heed.addons.training.recipe import train
     from pipelines.options.settings import registry_of
 
     check_device(options.device)

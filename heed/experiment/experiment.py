@@ -9,6 +9,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self, TypeVar
 
+from heed.addons.bridges.prebuilt import find_index
+from heed.addons.cluster.pool import WorkerPool, open_pool
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.datasets.own_ids import own_documents, without_own
 from heed.errors import UsageError, fail
@@ -27,17 +29,15 @@ from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.own_measures import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
-from heed.report.topics.topics_file import topics_file
+from heed.report.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
 from heed.reranking.rescore import PoolDocuments, reads_cues
-from heed.retrieval.bm25.prebuilt import find_index
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins, split_name
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
-from heed.workers.pool import WorkerPool, open_pool
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
 Made = TypeVar("Made", Retriever, Reranker)

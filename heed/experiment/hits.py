@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from heed.addons.explorer.views import title_of
 from heed.formats.document_store import DocumentStore, StoredDocuments
 from heed.measures.summary import aligned
 from heed.notebook import html_table
 from heed.progress import escaped
 from heed.ranking import ranked
-from heed.report.topics.views import title_of
 from heed.reranking.rescore import score_alone
 from heed.types import Query, Reranker, Retriever, closed, load
 

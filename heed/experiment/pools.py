@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from heed.addons.judging.pools.rank_fusion import pool as fused_pool
 from heed.datasets.collection import Collection
 from heed.errors import fail
 from heed.experiment.run_files import SystemRuns
 from heed.formats.document_store import DocumentStore
-from heed.judging.pools.rank_fusion import pool as fused_pool
 from heed.progress import warn
 from heed.types import Topic
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from heed.addons.architectures.late_models import load_late_model
 from heed.errors import HeedError
 from heed.models.encoders.bi_encoder import as_trained
-from heed.models.encoders.late_models import load_late_model
 from heed.models.files.model_files import loading
 from heed.models.local.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer, precision
 from heed.models.local.runtime import Runtime

@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from heed.addons.apis.endpoints import PROVIDERS, environment
+from heed.addons.apis.rerank_forms import SERVER, SERVICES, instruction_field
 from heed.errors import UsageError
 from heed.extras import NOT_INSTALLED, installed_version
 from heed.models.files.conversion import has_weights
@@ -14,8 +16,6 @@ from heed.models.files.guessing import guess
 from heed.models.files.model_files import FETCHED, in_cache
 from heed.models.registry.entries import Model, Registry, refuse_gguf
 from heed.models.registry.families import API_RERANK, BLOCK, CROSS_ENCODER, FAMILIES, LEXICAL
-from heed.models.remote.endpoints import PROVIDERS, environment
-from heed.models.remote.rerank_forms import SERVER, SERVICES, instruction_field
 from heed.models.rerankers.block import block_text
 from heed.models.rerankers.chat_pairs import reads_messages
 from heed.models.rerankers.listwise_prompt import WORDS, messages, passage, pieces

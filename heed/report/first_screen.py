@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from heed.addons.explorer.explored import Explored
 from heed.measures.baseline import AgainstBaseline, BaselineRow, disagreement, p_text
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.power import is_compared_with_zero
@@ -13,7 +14,6 @@ from heed.progress import number_of
 from heed.report.answer import MINUS, Answer, named, signed
 from heed.report.manifest_reader import Settings
 from heed.report.results import Results
-from heed.report.topics.explored import Explored
 from heed.types import CONDITIONS
 
 TIED = "\u00a0"  # a space at which no line breaks

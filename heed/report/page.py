@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from msgspec.json import encode
 
+from heed.addons.explorer.explorer import embedded
+from heed.addons.explorer.packing import pack
+from heed.addons.published.standings import grids
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, layout
-from heed.published.standings import grids
 from heed.report.answer import SCALES, Answer, answer
 from heed.report.bundle import page_file, script
 from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
@@ -25,8 +27,6 @@ from heed.report.html import Part, compose, template
 from heed.report.manifest_reader import Settings, read_settings
 from heed.report.page_links import page_link
 from heed.report.results import Results
-from heed.report.topics.explorer import embedded
-from heed.report.topics.packing import pack
 
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 PAGE = PurePosixPath("report/page")

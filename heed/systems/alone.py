@@ -6,20 +6,20 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from heed.addons.bridges.mteb_models import PREFIX as MTEB
+from heed.addons.bridges.mteb_models import mteb_model
+from heed.addons.bridges.programs import COMMAND, Program
 from heed.errors import UsageError
 from heed.extras import OBJECT
 from heed.files import digest_json
 from heed.languages import language
 from heed.models.files.guessing import with_family
-from heed.models.local.mteb_models import PREFIX as MTEB
-from heed.models.local.mteb_models import mteb_model
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
 from heed.reranking.rescore import score_alone
 from heed.reranking.similarity import Similarity
 from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS, renamed, split_name
-from heed.systems.programs import COMMAND, Program
 from heed.systems.registry_models import installed_model, model_without_documents
 from heed.systems.settings import Machine, machine_of
 from heed.systems.user_objects import OwnReranker, class_name, is_built_in, is_encoder, load_object, own_system

@@ -15,13 +15,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from heed.addons.architectures.late_interaction import LateEncoder
+from heed.addons.architectures.late_retriever import LateRetriever
+from heed.addons.bridges.foreign_index import ForeignIndex, open_foreign_index
+from heed.addons.bridges.mteb_models import PREFIX as MTEB
+from heed.addons.bridges.mteb_models import mteb_model
+from heed.addons.bridges.programs import COMMAND, Program, program_by_workers
+from heed.addons.cluster.pool import WorkerPool
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT
 from heed.formats.document_store import open_store
-from heed.models.encoders.late_interaction import LateEncoder
 from heed.models.files.guessing import with_family
-from heed.models.local.mteb_models import PREFIX as MTEB
-from heed.models.local.mteb_models import mteb_model
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER
@@ -33,14 +37,11 @@ from heed.reranking.maxp import Cut, MaxP, Passages
 from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
-from heed.retrieval.bm25.foreign_index import ForeignIndex, open_foreign_index
 from heed.retrieval.bm25.retriever import NAMES as BM25_NAMES
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.late_retriever import LateRetriever
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
-from heed.systems.programs import COMMAND, Program, program_by_workers
 from heed.systems.registry_models import family_of, installed_model, system_by_workers
 from heed.systems.settings import Machine, Search
 from heed.systems.user_objects import (
@@ -55,7 +56,6 @@ from heed.systems.user_objects import (
     load_object,
 )
 from heed.types import Encoder, Reranker, Retriever, config_of
-from heed.workers.pool import WorkerPool
 
 RETRIEVERS = (*BM25_NAMES, "lsa")
 RERANKERS = ("polarity", "rank_bm25")

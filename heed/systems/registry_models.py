@@ -5,6 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from heed.addons.cluster.parallel import ParallelEncoder, ParallelReranker
+from heed.addons.cluster.pool import WorkerPool
+from heed.addons.cluster.tasks import system_of
 from heed.errors import UsageError
 from heed.extras import require
 from heed.models.local.runtime import Runtime
@@ -12,9 +15,6 @@ from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, SERVICE
 from heed.systems.user_objects import is_encoder
 from heed.types import Encoder, Reranker
-from heed.workers.parallel import ParallelEncoder, ParallelReranker
-from heed.workers.pool import WorkerPool
-from heed.workers.tasks import system_of
 
 
 def model_without_documents(model: Model, runtime: Runtime) -> Reranker | Encoder:

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from heed.addons.architectures.vllm import check_inference
+from heed.addons.cluster import ENGINES, Workers
 from heed.errors import UsageError
 from heed.models.local.language_models import check_device
 from heed.models.local.runtime import Runtime
-from heed.models.local.vllm import check_inference
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.dense.search import KINDS
 from heed.retrieval.lucene.jvm import HEAP, check_heap
-from heed.workers import ENGINES, Workers
 
 
 class Search(NamedTuple):

@@ -242,7 +242,7 @@ def is_encoder(system: Any) -> TypeGuard[Encoder]:
 def is_built_in(system: object) -> bool:
     """Whether ``system`` is one of Heed's own, not an object of the user's."""
     module = type(system).__module__
-    return module.startswith("heed.") and not module.startswith("heed.adapters.")
+    return module.startswith("heed.") and not module.startswith("heed.addons.bridges.")
 
 
 def class_name(system: object) -> str:

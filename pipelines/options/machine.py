@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from heed.workers import ENGINES
+from heed.addons.cluster import ENGINES
 from pipelines.options.parser import Group, positive
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from heed.addons.judging.exchange.exports import FORMATS
+from heed.addons.judging.pools.build import DEPTH, PoolSettings
+from heed.addons.judging.pools.orders import GUIDED, ORDERS
+from heed.addons.judging.pools.samples import Stratum, parse_strata
+from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import UsageError, fail
 from heed.formats.trec_files import parse_score
-from heed.judging.exchange.exports import FORMATS
-from heed.judging.pools.build import DEPTH, PoolSettings
-from heed.judging.pools.orders import GUIDED, ORDERS
-from heed.judging.pools.samples import Stratum, parse_strata
-from heed.judging.pools.statistics import SECONDS
 from pipelines.options.data import condition_option, docs_option, lang_option, run_reading_options, topics_option
 from pipelines.options.output import indexes_option, json_option, log_options
 from pipelines.options.parser import Group, command_parser, listed, positive

@@ -2,8 +2,8 @@
 
 import argparse
 
-from heed.published.figures import Paper, find_table, read_paper, select
-from heed.published.paper_tables import PaperTable
+from heed.addons.published.figures import Paper, find_table, read_paper, select
+from heed.addons.published.paper_tables import PaperTable
 from heed.types import PAPERS
 
 

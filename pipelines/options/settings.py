@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from heed.addons.bridges.programs import COMMAND
+from heed.addons.cluster import Workers
 from heed.errors import UsageError
 from heed.formats.user_files import OwnFiles
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.systems.programs import COMMAND
 from heed.systems.settings import Machine, Search
-from heed.workers import Workers
 
 DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
 

@@ -316,7 +316,7 @@ MARKDOWN = [
 
 
 def test_the_page_reads_pipe_tables_as_the_library_does(tab: "Page") -> None:
-    source = (ROOT / "heed/report/topics/page/grid.js").read_text()
+    source = (ROOT / "heed/addons/explorer/page/grid.js").read_text()
     plain = source.replace("export ", "")
     for text in MARKDOWN:
         table = tab.evaluate(f"(() => {{ {plain}\nreturn markdownTable({json.dumps(text)}); }})()")

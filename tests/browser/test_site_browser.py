@@ -10,8 +10,8 @@ from explored_results import sample, tables
 from report_folders import hostile_results
 from watched_page import watched
 
+from heed.addons.explorer.static_site import write_site
 from heed.report.results import read_folders
-from heed.report.site import write_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -19,8 +19,8 @@ HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transfo
 ALONE = {
     "heed.models.local.engine",
     "heed.models.local.logits",
-    "heed.models.local.nv_embed",
-    "heed.models.encoders.tapas",
+    "heed.addons.architectures.nv_embed",
+    "heed.addons.architectures.tapas",
     "heed.retrieval.lsa.ngrams",
 }
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}

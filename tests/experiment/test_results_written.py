@@ -26,16 +26,16 @@ from heed import (
     Topic,
     measure,
 )
+from heed.addons.apis.listwise import api_listwise
+from heed.addons.apis.reranker import ApiReranker
+from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.views import folder_view
 from heed.experiment.merged_runs import add_merged
 from heed.models.registry.entries import Model
-from heed.models.remote.listwise import api_listwise
-from heed.models.remote.reranker import ApiReranker
 from heed.models.rerankers.listwise import ListwiseReranker
 from heed.models.rerankers.listwise_prompt import Message
 from heed.report.page import page
 from heed.report.results import read_tree
-from heed.report.topics.explored import Explored
-from heed.report.topics.views import folder_view
 from heed.reranking.decompose import Decompose
 from heed.types import SubtopicGrades
 

@@ -12,6 +12,8 @@ import zstandard
 from conftest import write_jsonl
 
 from heed import load_files
+from heed.addons.judging.exchange.judgements import read_judgements as read_exports
+from heed.addons.judging.pools.pool_inputs import read_judged
 from heed.errors import DataError, UsageError
 from heed.files import read_lines, read_objects, read_text
 from heed.formats.data_set_folders import config_files
@@ -19,8 +21,6 @@ from heed.formats.documents import Files
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_given_run, read_qrels
 from heed.formats.user_files import OwnFiles, read_judgements, read_own, read_topics
-from heed.judging.exchange.judgements import read_judgements as read_exports
-from heed.judging.pools.pool_inputs import read_judged
 from heed.languages import LANGUAGES
 from heed.tables.documents import Tables
 

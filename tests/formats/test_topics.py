@@ -9,12 +9,12 @@ from conftest import write_jsonl
 from ir_datasets.formats import TrecQuery
 from ir_datasets.formats.trec import TrecColonQueries
 
+from heed.addons.submission.expected import expected_topics
 from heed.datasets.irds import _topic
 from heed.errors import HeedError
 from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
 from heed.formats.topics import read_jsonl_topics, read_tsv_topics
 from heed.formats.user_files import read_topics, recognised
-from heed.submission.expected import expected_topics
 from heed.templates import paragraphs
 from heed.types import Query, Topic, conditions_of, under
 

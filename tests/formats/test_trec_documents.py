@@ -9,11 +9,11 @@ import pytest
 from conftest import Heed, write_jsonl
 from ir_datasets.util import sax_html_parser
 
+from heed.addons.judging.annotate.pooled_documents import read_pooled
 from heed.errors import DataError
 from heed.formats.document_store import FILE, DocumentStore, open_store
 from heed.formats.documents import DocumentLine, Files
 from heed.formats.trec_documents import read_trec_documents
-from heed.judging.annotate.pooled_documents import read_pooled
 from heed.retrieval.lucene import jvm
 from heed.types import Document
 

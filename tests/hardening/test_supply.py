@@ -143,7 +143,7 @@ def test_the_wheel_has_types_samples_data_and_the_console_script(wheel_file: Pat
     assets = {file for name in ("heed", "pipelines") for file in (ROOT / name).rglob("*") if file.is_file()}
     assets = {str(file.relative_to(ROOT)) for file in assets if file.suffix not in {".pyc", ".so"}}
     assert assets <= names and any(name.endswith(".jinja") for name in assets)
-    assert {"heed/judging/annotate/page/index.html", "heed/report/topics/page/explorer.js"} <= names
+    assert {"heed/addons/judging/annotate/page/index.html", "heed/addons/explorer/page/explorer.js"} <= names
     for folder in ("documents", "topics", "qrels"):
         for file in (ROOT / folder).rglob("*"):
             assert file.is_dir() or f"heed/sample/{file.relative_to(ROOT)}" in names

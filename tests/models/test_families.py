@@ -103,7 +103,7 @@ def test_a_causal_folder_asks_for_what_its_files_cannot_tell(tmp_path: Path, sma
 
 def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
     made = [row.made_by.partition(":") for row in ROWS if row.system]
-    assert all(callable(getattr(import_module(f"heed.models.{module}"), name)) for module, _, name in made)
+    assert all(callable(getattr(import_module(f"heed.{module}"), name)) for module, _, name in made)
     assert {model.family for model in Registry().entries.values() if model.status != "named"} <= FAMILIES.keys()
 
 

@@ -17,10 +17,10 @@ from safetensors.torch import load_file, save_file
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 import heed
+from heed.addons.architectures.late_interaction import LateEncoder, split
 from heed.errors import HeedError, ModelError
 from heed.files import write_json
 from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.encoders.late_interaction import LateEncoder, split
 from heed.models.facts import scoring_facts
 from heed.models.files.guessing import guess, with_family
 from heed.models.files.model_files import source_folder

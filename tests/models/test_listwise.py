@@ -18,11 +18,11 @@ from processes import until
 from transformers import AutoModelForCausalLM
 
 import heed as library
+from heed.addons.apis import client as api
+from heed.addons.apis.listwise import api_listwise
 from heed.errors import HeedError
 from heed.formats.trec_files import read_run
 from heed.models.registry.entries import Model
-from heed.models.remote import client as api
-from heed.models.remote.listwise import api_listwise
 from heed.models.rerankers.listwise import ListwiseReranker, parse_ranking, read_answer
 from heed.models.rerankers.listwise_local import LocalChat, local_listwise
 from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, Style, messages, passage, pieces

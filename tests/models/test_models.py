@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
+from heed.addons.published.systems import called, in_tables
 from heed.errors import HeedError
 from heed.models import listing as catalogue
 from heed.models.listing import (
@@ -31,7 +32,6 @@ from heed.models.registry.families import FAMILIES
 from heed.models.rerankers.block import block_text
 from heed.models.rerankers.listwise_prompt import PROMPTS
 from heed.models.text.templates import document_text, prompt_text, query_text
-from heed.published.systems import called, in_tables
 from heed.types import PAPERS
 
 GOLDEN = ROOT / "tests" / "data" / "registry_texts.txt"
@@ -191,7 +191,7 @@ def test_a_setting_is_that_of_the_authors_code(name: str, settings: dict[str, ob
 
 def printed_in(paper: str) -> set[tuple[str, str]]:
     """The systems of a paper's tables: the name printed and the registry's."""
-    data = json.loads((files("heed.published") / f"{paper}.json").read_text(encoding="utf-8"))
+    data = json.loads((files("heed.addons.published") / f"{paper}.json").read_text(encoding="utf-8"))
     rows = [row for table in data["tables"] for row in table["rows"] if row["system"]]
     assert all(row["model"] for row in rows), paper
     return {(row["system"], row["model"]) for row in rows}

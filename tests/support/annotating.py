@@ -10,8 +10,8 @@ from pathlib import Path
 import serving
 from conftest import ROOT, write_jsonl
 
+from heed.addons.judging.annotate.store import Applied, Change, Store
 from heed.formats.trec_files import read_qrels
-from heed.judging.annotate.store import Applied, Change, Store
 
 SAMPLE = "neuclir-sample"
 

@@ -91,7 +91,7 @@ class Assessor:
         if not java:  # as from a server without it: starting it takes two seconds for each server of the tests
             self.context.route("**/api/terms", lambda route: route.fulfill(json={"terms": None}))
         if not settling:
-            script = (ROOT / "heed/judging/annotate/page/shown.js").read_text(encoding="utf-8")
+            script = (ROOT / "heed/addons/judging/annotate/page/shown.js").read_text(encoding="utf-8")
             assert SETTLING in script
             sooner = script.replace(SETTLING, "SETTLING = 0;")
             self.context.route("**/shown.js", lambda route: route.fulfill(body=sooner, content_type="text/javascript"))

@@ -5,9 +5,9 @@ from typing import Any
 
 from conftest import write_jsonl
 
+from heed.addons.judging.exchange.exports import ExportedPool
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
-from heed.judging.exchange.exports import ExportedPool
 from heed.types import Topic
 
 RESULTS = Path(__file__).parents[1] / "data" / "annotation_tools"

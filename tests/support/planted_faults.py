@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.submission.expected import CollectionIds, Rules
-from heed.submission.run_report import CheckedRun
-from heed.submission.tracks import TRACKS
+from heed.addons.submission.expected import CollectionIds, Rules
+from heed.addons.submission.run_report import CheckedRun
+from heed.addons.submission.tracks import TRACKS
 
 TAG = "zho-TEAM3-AEND_x"
 QIDS = ("200", "201", "202")

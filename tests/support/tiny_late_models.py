@@ -10,7 +10,7 @@ import torch
 from model_inputs import CPU
 from safetensors.torch import save_file
 
-from heed.models.encoders.late_interaction import LateReranker
+from heed.addons.architectures.late_interaction import LateReranker
 from heed.models.registry.entries import Model
 from heed.types import Document, Topic
 

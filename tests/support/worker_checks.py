@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from heed.addons.cluster.parallel import ParallelEncoder
+from heed.addons.cluster.pool import WorkerPool
+from heed.addons.cluster.tasks import SystemTask, plain_system, system_of
 from heed.formats.document_store import DocumentStore
 from heed.languages import language
 from heed.models.encoders.bi_encoder import SentenceEncoder
@@ -25,9 +28,6 @@ from heed.retrieval.dense.vectors import embed
 from heed.retrieval.lsa.lsa import Lsa, build_lsa
 from heed.retrieval.lucene.jvm import HEAP
 from heed.types import Document, Query, Reranker, Topic
-from heed.workers.parallel import ParallelEncoder
-from heed.workers.pool import WorkerPool
-from heed.workers.tasks import SystemTask, plain_system, system_of
 
 CPU = Runtime("cpu")
 TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]

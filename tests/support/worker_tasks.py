@@ -5,7 +5,7 @@ import signal
 import sys
 from typing import NamedTuple
 
-from heed.workers.tasks import WorkerState
+from heed.addons.cluster.tasks import WorkerState
 
 
 class Seen(NamedTuple):

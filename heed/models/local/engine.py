@@ -5,10 +5,10 @@ from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig
 
+from heed.addons.architectures.vllm import VllmModel, uses_vllm
 from heed.models.local.language_models import load_network
 from heed.models.local.logits import Rows, causal_logits, padded, read_prefix, rows_of, seq2seq_logits, shares_prefixes
 from heed.models.local.runtime import Runtime
-from heed.models.local.vllm import VllmModel, uses_vllm
 from heed.models.registry.entries import Model
 from heed.models.text.batches import NEXT_WORD_TOKENS, Batches
 

@@ -26,7 +26,7 @@ def load_sentence_model(model: Model, runtime: Runtime) -> Any:
 
     folder = local_copy(model)
     if read_object(folder / "config.json").get("model_type") == "nvembed":
-        from heed.models.local import nv_embed
+        from heed.addons.architectures import nv_embed
 
         nv_embed.prepare()
     if model.pooling is not None:

@@ -51,9 +51,9 @@ class Model(NamedTuple):
     ``source`` is a hub id or a local path, ``base`` the model of an adapter; ``pickled``: that revision has no
     safetensors weights, so they are converted. ``price`` is in US dollars for a million tokens of input and of
     output, ``search_price`` for a thousand searches of a rerank server that counts those; ``api`` is how such a
-    server is asked, one of :data:`heed.models.remote.rerank_forms.FORMS`. ``needs`` are pip packages. ``presets`` are
+    server is asked, one of :data:`heed.addons.apis.rerank_forms.FORMS`. ``needs`` are pip packages. ``presets`` are
     changes of these fields by name, ``variant`` the preset that was applied; ``names`` is what papers call the
-    model outside their tables (:mod:`heed.published.systems` knows those in tables). ``trusted``: the user allowed
+    model outside their tables (:mod:`.published.systems` knows those in tables). ``trusted``: the user allowed
     the code of the model's repository to run; set by a :class:`Registry`, never by a file, as is ``entry``, its name in
     a file of the user's.
     """

@@ -11,7 +11,7 @@ AT_SERVICE = "it runs at a service"
 class Family(NamedTuple):
     """One family.
 
-    Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed.models`, of an
+    Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed`, of an
     entry and a :class:`heed.models.local.runtime.Runtime`. ``class_name`` computes its scores, and ``library`` loads
     it. ``vllm``: vLLM can run it instead. ``needs`` are fields that an entry must have. ``local``, if there is one, is
     the reason why no worker runs it. ``prompt`` is the conversation of one that orders documents where its entry names
@@ -34,7 +34,7 @@ class Family(NamedTuple):
     def make(self, model: Any, runtime: Any) -> Any:
         """Return the system of ``model``, not loaded yet; raises as its class does."""
         module, _, name = self.made_by.partition(":")
-        return getattr(import_module(f"heed.models.{module}"), name)(model, runtime)
+        return getattr(import_module(f"heed.{module}"), name)(model, runtime)
 
 
 BI_ENCODER, CROSS_ENCODER, LATE = "bi-encoder", "cross-encoder", "late-interaction"
@@ -44,12 +44,12 @@ CAUSAL_CLASS, SEQ2SEQ_CLASS = "transformers.AutoModelForCausalLM", "transformers
 ENCODER_CLASS = "sentence_transformers.SentenceTransformer"
 PAIR_CLASS, LATE_CLASS = "sentence_transformers.CrossEncoder", "sentence_transformers.MultiVectorEncoder"
 TABLE_CLASS = "transformers.TapasModel, projected by heed"
-YES_NO, REASONING = "rerankers.yes_no:YesNoReranker", "rerankers.reasoning:ReasoningReranker"
+YES_NO, REASONING = "models.rerankers.yes_no:YesNoReranker", "models.rerankers.reasoning:ReasoningReranker"
 ROWS = (
     Family(
         BI_ENCODER,
         ENCODER,
-        "encoders.bi_encoder:SentenceEncoder",
+        "models.encoders.bi_encoder:SentenceEncoder",
         SENTENCE_TRANSFORMERS,
         ENCODER_CLASS,
         architectures=("Model",),
@@ -58,13 +58,19 @@ ROWS = (
     Family(
         CROSS_ENCODER,
         RERANKER,
-        "rerankers.cross_encoder:CrossEncoderReranker",
+        "models.rerankers.cross_encoder:CrossEncoderReranker",
         SENTENCE_TRANSFORMERS,
         PAIR_CLASS,
         architectures=("ForSequenceClassification",),
         saved_as=("CrossEncoder",),
     ),
-    Family("peft", ENCODER, "encoders.bi_encoder:PeftEncoder", SENTENCE_TRANSFORMERS, f"{ENCODER_CLASS}, with peft"),
+    Family(
+        "peft",
+        ENCODER,
+        "models.encoders.bi_encoder:PeftEncoder",
+        SENTENCE_TRANSFORMERS,
+        f"{ENCODER_CLASS}, with peft",
+    ),
     Family(
         "causal",
         RERANKER,
@@ -88,7 +94,7 @@ ROWS = (
     Family(
         "listwise",
         RERANKER,
-        "rerankers.listwise_local:local_listwise",
+        "models.rerankers.listwise_local:local_listwise",
         TRANSFORMERS,
         CAUSAL_CLASS,
         vllm=True,
@@ -97,7 +103,7 @@ ROWS = (
     Family(
         BLOCK,
         RERANKER,
-        "rerankers.block:BlockReranker",
+        "models.rerankers.block:BlockReranker",
         TRANSFORMERS,
         "transformers.AutoModel, projected by heed",
         architectures=("ForRanking",),
@@ -105,7 +111,7 @@ ROWS = (
     Family(
         LATE,
         RERANKER,
-        "encoders.late_interaction:LateReranker",
+        "addons.architectures.late_interaction:LateReranker",
         SENTENCE_TRANSFORMERS,
         LATE_CLASS,
         local="it keeps the vectors of documents from topic to topic",
@@ -113,11 +119,17 @@ ROWS = (
         saved_as=("MultiVectorEncoder", "ColBERT"),
     ),
     Family(
-        "api-chat", RERANKER, "remote.listwise:api_listwise", SERVICE, "a service", local=AT_SERVICE, prompt="rank_gpt"
+        "api-chat",
+        RERANKER,
+        "addons.apis.listwise:api_listwise",
+        SERVICE,
+        "a service",
+        local=AT_SERVICE,
+        prompt="rank_gpt",
     ),
-    Family("api-embedding", ENCODER, "remote.encoder:ApiEncoder", SERVICE, "a service", local=AT_SERVICE),
-    Family(API_RERANK, RERANKER, "remote.reranker:ApiReranker", SERVICE, "a service", local="it runs at a server"),
+    Family("api-embedding", ENCODER, "addons.apis.encoder:ApiEncoder", SERVICE, "a service", local=AT_SERVICE),
+    Family(API_RERANK, RERANKER, "addons.apis.reranker:ApiReranker", SERVICE, "a service", local="it runs at a server"),
     Family(LEXICAL, "", "", "", ""),  # BM25, which is no model
-    Family(TABLE, ENCODER, "encoders.table_encoder:TableEncoder", TRANSFORMERS, TABLE_CLASS),
+    Family(TABLE, ENCODER, "addons.architectures.table_encoder:TableEncoder", TRANSFORMERS, TABLE_CLASS),
 )
 FAMILIES = {row.name: row for row in ROWS}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from heed.addons.architectures import enc_t5
 from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy, source_folder
 from heed.models.local.language_models import ADAPTER, precision
@@ -20,7 +21,6 @@ from heed.models.local.sentence_models import (
     set_longest,
 )
 from heed.models.registry.entries import Model
-from heed.models.rerankers import enc_t5
 from heed.models.rerankers.chat_pairs import ChatPairs
 from heed.models.text.batches import Batches
 from heed.models.text.fit import room_for_document, whole_rows

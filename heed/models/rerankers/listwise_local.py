@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from heed.addons.architectures.vllm import engine_config
 from heed.errors import ModelError
 from heed.models.files.model_files import local_copy
 from heed.models.local.language_models import LanguageModel, base_of, load_config, network_config
 from heed.models.local.runtime import DEFAULT, Runtime
-from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
 from heed.models.rerankers.listwise import CONTEXT, ListwiseReranker

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from heed.addons.architectures.vllm import engine_config
 from heed.errors import ModelError
 from heed.models.local.language_models import LanguageModel, check_entry, entry_ids, load_config, network_config
 from heed.models.local.runtime import DEFAULT, Runtime
-from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.rerankers.yes_no import score_of
 from heed.models.text.prompts import Prompts

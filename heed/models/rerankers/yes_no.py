@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from heed.addons.architectures.vllm import engine_config
 from heed.models.local.language_models import (
     LanguageModel,
     check_entry,
@@ -13,7 +14,6 @@ from heed.models.local.language_models import (
     network_config,
 )
 from heed.models.local.runtime import DEFAULT, Runtime
-from heed.models.local.vllm import engine_config
 from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text

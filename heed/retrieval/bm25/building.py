@@ -6,6 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from heed.addons.cluster.pool import WorkerPool
+from heed.addons.cluster.tasks import Worker, WorkerState
 from heed.formats.document_store import DocumentStore, PackedDocuments
 from heed.languages import Language
 from heed.progress import bar, log, timed
@@ -17,8 +19,6 @@ from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_r
 from heed.retrieval.lucene.writer import write_index
 from heed.reuse import Recipe, ensure_folder, folder_reason, recipe_version
 from heed.types import Document
-from heed.workers.pool import WorkerPool
-from heed.workers.tasks import Worker, WorkerState
 
 Files = dict[str, bytes]  # by path in their folder
 

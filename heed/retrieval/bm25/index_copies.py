@@ -11,6 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.addons.cluster.folders import send_files
+from heed.addons.cluster.pool import WorkerPool
+from heed.addons.cluster.tasks import SystemTask, Worker, plain_system
 from heed.languages import Language
 from heed.progress import bar
 from heed.retrieval.bm25.index import Bm25Settings, Searcher
@@ -18,9 +21,6 @@ from heed.retrieval.lucene.jvm import start
 from heed.retrieval.lucene.shards import postings_folder, shard_folders
 from heed.reuse import NOTE, folder_note
 from heed.types import Config, Document, Query, Reranker, Run
-from heed.workers.folders import send_files
-from heed.workers.pool import WorkerPool
-from heed.workers.tasks import SystemTask, Worker, plain_system
 
 TOGETHER = 8  # topics of a task
 

@@ -5,17 +5,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from heed.addons.bridges.foreign_index import ForeignIndex
+from heed.addons.cluster.pool import WorkerPool
 from heed.errors import UsageError
 from heed.formats.document_store import DocumentStore
 from heed.retrieval.bm25.building import build_by_workers, build_index, shards_of
-from heed.retrieval.bm25.foreign_index import ForeignIndex
 from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
 from heed.retrieval.bm25.index_copies import IndexCopies, IndexCopy, Opening
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
 from heed.types import Config, Query, Run
-from heed.workers.pool import WorkerPool
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two

@@ -12,11 +12,11 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from heed.addons.cluster.pool import WorkerPool, result_of
+from heed.addons.cluster.tasks import Worker, WorkerState
 from heed.progress import log
 from heed.retrieval.dense.vectors import Vectors
 from heed.types import Matrix
-from heed.workers.pool import WorkerPool, result_of
-from heed.workers.tasks import Worker, WorkerState
 
 Hits = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # queries, numbers of vectors, products
 

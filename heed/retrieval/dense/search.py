@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from heed.addons.bridges.foreign_vectors import ForeignVectors
+from heed.addons.cluster.pool import WorkerPool
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.exact_scan import OnGpus, Scan, on_gpus
-from heed.retrieval.dense.foreign_vectors import ForeignVectors
 from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed, folder_of
 from heed.retrieval.lsa.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa.lsa import Lsa, build_lsa
 from heed.reuse import Recipe, ensure_folder, recipe_version
 from heed.types import Config, Encoder, Matrix, Query, Run, close, config_of
-from heed.workers.pool import WorkerPool
 
 KINDS = ("exact", "hnsw", "ivfpq")
 SPARE = 64  # further candidates, so that rounding inside FAISS does not decide which documents are returned

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heed.addons.cluster.parallel import ParallelEncoder
+from heed.addons.cluster.pool import WorkerPool
+from heed.addons.cluster.tasks import plain_system
 from heed.errors import DataError
 from heed.files import finished
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar
 from heed.reuse import ensure_folder, recipe_version
 from heed.types import Config, Document, Matrix, Query
-from heed.workers.parallel import ParallelEncoder
-from heed.workers.pool import WorkerPool
-from heed.workers.tasks import plain_system
 
 SETTINGS: Config = {
     "lsa": recipe_version("lsa"),

@@ -126,7 +126,7 @@ def _check_running() -> None:
     except JavaException as error:
         raise JavaError(
             "Java was started by another package, such as PyTerrier, without Anserini's jar or Heed's class, and a "
-            "process can start it once; start it for both by heed.adapters.pyterrier.start_java()"
+            "process can start it once; start it for both by heed.addons.bridges.pyterrier.start_java()"
         ) from error
 
 

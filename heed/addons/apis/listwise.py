@@ -1,0 +1,103 @@
+"""List-wise reranking by a chat model behind an API; every answer is stored, so that none is paid twice."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from heed.addons.apis.client import Client, RefusedError
+from heed.addons.apis.cost import Answers, Bill, about
+from heed.addons.apis.endpoints import endpoint
+from heed.models.files.model_files import settings_of
+from heed.models.local.runtime import DEFAULT, Runtime
+from heed.models.registry.entries import Model
+from heed.models.registry.families import FAMILIES
+from heed.models.rerankers.listwise import CONTEXT, Answer, ListwiseReranker, read_answer
+from heed.models.rerankers.listwise_prompt import Message, pieces
+from heed.progress import log
+from heed.types import Config, Document
+
+PATH = "chat/completions"
+BAD_REQUEST = 400
+CUT = ("length", "content_filter")  # why an answer stopped before its end
+Check = Callable[[str, str], bool]  # one of the expected answers, and what may be an answer
+
+
+def api_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
+    """Return the reranker of family ``api-chat``; :class:`heed.errors.ServiceError` for a missing key or address."""
+    prompt = FAMILIES["api-chat"].prompt
+    form = pieces(model, prompt).form
+    return ListwiseReranker(model, ApiChat(model, runtime, lambda *texts: read_answer(form, *texts).is_one), prompt)
+
+
+class ApiChat:
+    """A model of the chat completions API as a :class:`heed.models.rerankers.listwise.Chat`."""
+
+    def __init__(self, model: Model, runtime: Runtime, is_answer: Check, needs_key: bool = True) -> None:
+        """Read key and address from the environment; nothing is sent yet, and nothing can be without ``needs_key``."""
+        target = endpoint(model, needs_key=needs_key)
+        self.config: Config = {**settings_of(model), **target.config}
+        self._model, self._client, self._answers = model, Client(target), Answers(runtime.answers)
+        self._is_answer, self._takes_temperature = is_answer, True
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def shortened(self, document: Document) -> Document:
+        """Return the document: its tokens cannot be counted here, so ``longest`` cuts it to as many words."""
+        return document
+
+    def fits(self, conversation: list[Message], ranking: str) -> bool:
+        """Whether both fit into the entry's ``max_length``, by :func:`heed.addons.apis.cost.about`."""
+        texts = [*(message["content"] for message in conversation), ranking]
+        return sum(map(about, texts)) <= (self._model.max_length or CONTEXT)
+
+    def answer(self, conversation: list[Message], ranking: str) -> str:
+        """Return the model's answer, at temperature 0 where it takes one; a stored one is not requested again."""
+        key, request = self._key(conversation), partial(self._request, self._body(conversation))
+        return self._answers.answer(key, request, partial(self._is_answer, ranking))
+
+    def stored(self, conversation: list[Message], ranking: str) -> str | None:
+        """Return the answer if it is stored."""
+        return self._answers.stored(self._key(conversation), partial(self._is_answer, ranking))
+
+    def estimate(self) -> tuple[Callable[[str], str], Answer]:
+        """Return a bill's line, and a function that returns stored answers and adds the costs of others to the bill."""
+        bill = Bill(self._model.price)
+
+        def answer(conversation: list[Message], ranking: str) -> str | None:
+            stored = self.stored(conversation, ranking)
+            if stored is None:
+                bill.add([message["content"] for message in conversation], ranking)
+            else:
+                bill.free += 1
+            return stored
+
+        return bill.line, answer
+
+    def _body(self, conversation: list[Message]) -> Config:
+        return {"model": self._client.endpoint.model, "messages": conversation, "temperature": 0}
+
+    def _key(self, conversation: list[Message]) -> str:
+        return self._client.endpoint.digest(PATH, self._body(conversation))
+
+    def _request(self, body: Config) -> str:
+        if not self._takes_temperature:
+            body = {name: value for name, value in body.items() if name != "temperature"}
+        try:
+            return self._client.post(PATH, body, _content)
+        except RefusedError as error:
+            if "temperature" not in body or error.status != BAD_REQUEST or "temperature" not in error.reason:
+                raise
+        log.info(f"{self._model.name}: takes no temperature, so another run without its cache can give other answers")
+        self._takes_temperature = False
+        return self._request(body)
+
+
+def _content(answer: Any) -> str:
+    """Return the text of the first choice; empty where there is none, or only its beginning."""
+    choice = answer["choices"][0]
+    content = choice["message"]["content"]
+    if content is not None and not isinstance(content, str):
+        raise TypeError("its content is no text")
+    return "" if content is None or choice.get("finish_reason") in CUT else content

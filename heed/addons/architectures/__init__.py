@@ -1,0 +1,1 @@
+"""Networks of unusual models, and vLLM."""

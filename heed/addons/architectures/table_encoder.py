@@ -1,0 +1,174 @@
+"""Encoders of tables that read cells: the caption as text, then header and rows with the place of every token."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heed.errors import ModelError, fail
+from heed.models.files.guessing import is_tapas
+from heed.models.files.model_files import fingerprint, loading, local_copy
+from heed.models.local.language_models import precision, torch_device
+from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.registry.entries import Model
+from heed.models.text.batches import Batches
+from heed.models.text.templates import document_text, query_text
+from heed.progress import log
+from heed.tables.markup import Table, parse_table
+from heed.tables.text import as_fields, column_names
+from heed.types import Config, Document, Matrix, Query
+
+TYPES = 7  # of a token: segment, column, row, earlier answer, rank, inverse rank, relation to a number of the question
+RELATION = 6  # DTR has no question beside a table, so this is 0
+
+
+class TableInput(NamedTuple):
+    """Token ids, and seven types for each."""
+
+    ids: list[int]
+    types: list[list[int]]
+
+
+class TableEncoder(LocalModel):
+    """Google's dense table retriever as a :class:`heed.types.Encoder`: one network for tables, one for queries."""
+
+    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+        """Find the files of ``model``; it is loaded when first used. Raises :class:`ModelError` without them."""
+        super().__init__(model, runtime)
+        self.config: Config = {**fingerprint(model), "precision": precision(model, runtime)}
+        self._device = torch_device(runtime.device)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        import torch
+
+        from heed.addons.architectures import tapas
+
+        folder, dtype = local_copy(self._model), precision(self._model, self._runtime)
+        if not is_tapas(folder):
+            raise ModelError(f"{folder}: no {tapas.CONFIG} of a model that reads tables; {self._model.note}")
+        with loading(self._model.source):
+            return tapas.load_tapas(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))
+
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
+        """Return the vectors of tables, cut between rows; a document that is no table is read as a caption alone.
+
+        Raises :class:`DataError` for a table whose text no longer says which cell is where.
+        """
+        tables = [self._table(document) for document in documents]
+        fail(
+            f"document {document.docid}: its text does not hold the cells of its table, which {self.name} reads; write "
+            "tables in the form raw, markdown, html or csv"
+            for document, table in zip(documents, tables, strict=True)
+            if document.is_table and not _holds(document, table)
+        )
+        return self._vectors([self._input(table) for table in tables], self._loaded.tables)
+
+    def _table(self, document: Document) -> Table:
+        if not document.is_table:
+            return Table(document_text(self._model, document.title, document.text), [], [])
+        table = parse_table(document.text)
+        return table._replace(caption=document_text(self._model, document.title, table.caption).strip())
+
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
+        """Return the vectors of queries with their instructions; logs how many the model must cut at their end."""
+        texts = [query_text(self._model, query.query, query.instruction) for query in queries]
+        tokens = [self._tokens(text) for text in texts]
+        room = self._limit(self._model.query_length) - 2
+        cut = sum(len(query) > room for query in tokens)
+        if cut:
+            log.info(f"{self.name}: {cut} of {len(texts)} queries are longer than {room + 2} tokens: their end is cut")
+        return self._vectors([self._text(query[:room]) for query in tokens], self._loaded.queries)
+
+    def _limit(self, length: int | None) -> int:
+        most: int = self._loaded.positions
+        return min(length or self._model.max_length or most, most)
+
+    def _tokens(self, text: str) -> list[str]:
+        """Return the tokens of ``text``, ``[EMPTY]`` for one without words."""
+        tokens: list[str] = self._loaded.tokenizer.tokenize(_marked(text))
+        return tokens
+
+    def _text(self, tokens: list[str]) -> TableInput:
+        tokenizer = self._loaded.tokenizer
+        ids = tokenizer.convert_tokens_to_ids([tokenizer.cls_token, *tokens, tokenizer.sep_token])
+        return TableInput(ids, [[0] * TYPES for _ in ids])
+
+    def _input(self, table: Table) -> TableInput:
+        """Return the caption, then as many whole rows as fit; a caption may take half of the room that rows need.
+
+        Of a table whose header and first row do not fit, their cells lose tokens at their ends, as TAPAS's own
+        tokenizer cuts them; where that does not do, columns at the right are left out.
+        """
+        import pandas as pd
+
+        limit = self._limit(self._model.document_length)
+        if not table.header and not table.body:
+            return self._text(self._tokens(table.caption)[: limit - 2])
+        most_columns, most_rows = self._loaded.sizes
+        caption = self._head(table.caption, (limit - 2) // 2)
+        room = limit - 2 - len(self._tokens(caption))
+        columns = min(len(column_names(table)), most_columns, room // 2)
+        names, body = column_names(table)[:columns], [row[:columns] for row in table.body[:most_rows]]
+        rows = max(self._fitting(names, body, room), 1)
+        cells = [list(map(_marked, row)) for row in body[:rows]]
+        frame = pd.DataFrame(cells, columns=list(map(_marked, names)), dtype=object)
+        features = self._loaded.tokenizer(frame, _marked(caption), truncation="drop_rows_to_fit", max_length=limit)
+        types = [[*token[:RELATION], 0] for token in features["token_type_ids"]]
+        return TableInput(features["input_ids"], types)
+
+    def _head(self, text: str, room: int) -> str:
+        """Return the first words of ``text`` that have at most ``room`` tokens."""
+        words = text.split()
+        fitting = sum(length <= room for length in accumulate(len(self._tokens(word)) for word in words))
+        return " ".join(words[:fitting])
+
+    def _fitting(self, names: list[str], body: list[list[str]], room: int) -> int:
+        """Return how many rows fit into ``room`` beside the header."""
+        room -= self._length(names)
+        for number, row in enumerate(body):
+            room -= self._length(row)
+            if room < 0:
+                return number
+        return len(body)
+
+    def _length(self, cells: list[str]) -> int:
+        return sum(len(self._tokens(cell)) for cell in cells)
+
+    def _vectors(self, inputs: Sequence[TableInput], tower: Any) -> Matrix:
+        import torch
+
+        batches = Batches(self.name, torch.device(self._device), self._runtime.batch_size)
+        counts = [len(text.ids) for text in inputs]
+        rows = batches.read(counts, lambda batch: self._read([inputs[position] for position in batch], tower))
+        vectors = np.array(rows, dtype=np.float32)
+        if not np.isfinite(vectors).all():
+            raise ModelError(f"{self.name}: a vector is not finite; the model's precision is too low for a text")
+        return vectors
+
+    def _read(self, inputs: Sequence[TableInput], tower: Any) -> list[Any]:
+        import torch
+
+        longest = max(len(text.ids) for text in inputs)
+        ids, mask = (torch.zeros(len(inputs), longest, dtype=torch.long) for _ in range(2))
+        types = torch.zeros(len(inputs), longest, TYPES, dtype=torch.long)
+        for row, text in enumerate(inputs):
+            length = len(text.ids)
+            ids[row, :length], mask[row, :length] = torch.tensor(text.ids), 1
+            types[row, :length] = torch.tensor(text.types)
+        with torch.inference_mode():
+            vectors = tower.vectors(*(tensor.to(self._device) for tensor in (ids, types, mask)))
+        return list(vectors.float().cpu().numpy())
+
+
+def _marked(text: str) -> str:
+    """Return ``text``; TAPAS has a token for an empty one, which transformers' tokenizer gives to a mark alone."""
+    return text if text.strip() else "?"
+
+
+def _holds(document: Document, table: Table) -> bool:
+    """Whether ``table`` has the cells of ``document``'s; without a header the first row may have become one."""
+    cells = as_fields(table)["cells"]
+    return bool(cells) == bool(document.cells) and document.cells.endswith(cells)

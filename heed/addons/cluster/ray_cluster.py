@@ -1,0 +1,157 @@
+"""Workers on a Ray cluster: one that runs already, or one on this machine for the time of the command."""
+
+import os
+import secrets
+import signal
+import socket
+import threading
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from heed.addons.cluster.tasks import LostError, Result, Worker, WorkerState, WorkerTask
+from heed.addons.cluster.versions import check_versions, versions
+from heed.errors import UsageError, WorkerError, first_line
+from heed.process import faults_left_to_java
+from heed.progress import log
+
+STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
+START = 120.0  # seconds until a worker that finds no place is given up
+ANSWER = 20.0  # seconds until an address where nobody answers is given up
+OWN = "local"  # Ray's word for a cluster of the command's own
+# nothing leaves the machine; and Ray is to leave GPUs alone where none is requested
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+NICENESS = {"RAY_worker_niceness": "0"}  # as this command's other processes; Ray's own, 15, waits for everything else
+
+
+class Cluster:
+    """A Ray cluster as a :class:`heed.addons.cluster.tasks.Machines`."""
+
+    remote = True
+
+    def __init__(self, count: int | None, address: str | None, device: str) -> None:
+        """Use ``count`` workers; if that is None one for each GPU, or on CPUs one for each machine.
+
+        Raises :class:`WorkerError` where Ray is not installed.
+        """
+        self._count, self._device = count, device
+        self._address = address or os.environ.get("RAY_ADDRESS") or OWN
+        if self._address.startswith("ray://"):
+            raise UsageError(f"{self._address}: run the command on a machine of the cluster, with --ray-address auto")
+        self._ray: Any = _imported(self._address == OWN)
+
+    @cached_property
+    def _connected(self) -> Any:
+        """Ray, connected to the cluster."""
+        check_answer(self._address)
+        is_own = self._address == OWN
+        options = {"object_store_memory": STORE, "include_dashboard": False} if is_own else {}
+        main = threading.current_thread() is threading.main_thread()
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with faults_left_to_java():
+                self._ray.init(
+                    self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR", **options
+                )
+        except Exception as error:  # of a machine too busy to begin, Ray raises no class of its own
+            raise WorkerError(
+                f"Ray cluster {self._address}: cannot be reached ({first_line(error)}); expected HOST:PORT of one that "
+                "was begun with 'ray start --head', or none for one of the command's own"
+            ) from error
+        finally:
+            if main:
+                signal.signal(signal.SIGTERM, before)  # Ray's own would end the command as if all was well
+        # what Ray says of lost machines would go to stdout, among our tables; of 2.60, which has no public way
+        vars(import_module("ray._private.worker"))["_worker_logs_enabled"] = False
+        return self._ray
+
+    def device(self, requested: str) -> str:
+        """Return for auto ``cuda`` if any machine of the cluster has a GPU, else ``cpu``."""
+        if requested != "auto":
+            return requested
+        return "cuda" if self._connected.cluster_resources().get("GPU", 0) >= 1 else "cpu"
+
+    def workers(self) -> list[Worker]:
+        """Return the workers, spread over the machines."""
+        ray = self._connected
+        gpus = int(ray.cluster_resources().get("GPU", 0)) if self.device(self._device) == "cuda" else 0
+        machines = sum(node["Alive"] for node in ray.nodes())
+        if self.device(self._device) == "cuda" and not gpus:
+            raise WorkerError("--device cuda: the Ray cluster has no GPU; use --device cpu")
+        count = self._count or gpus or machines
+        log.info(f"models run on a Ray cluster: workers {count}, machines {machines}, GPUs {gpus}")
+        return [Actor(ray, number, gpus=1 if gpus else 0) for number in range(count)]
+
+    def close(self) -> None:
+        """Leave the cluster; one of the command's own ends."""
+        if "_connected" in self.__dict__:
+            with faults_left_to_java():
+                self._ray.shutdown()
+
+
+def check_answer(address: str) -> None:
+    """Raise :class:`WorkerError` if nobody answers at ``HOST:PORT``, for which Ray itself would wait a long time."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
+    except (OSError, OverflowError) as error:
+        raise WorkerError(
+            f"Ray cluster {address}: nobody answers there ({error}); expected HOST:PORT of one that was begun with "
+            "'ray start --head', or none for one of the command's own"
+        ) from error
+
+
+def _imported(is_own: bool) -> Any:
+    """Return Ray, with its environment variables set before it is imported."""
+    os.environ.update(QUIET)
+    if is_own:
+        # its ports are open to the network, and who may speak to them can run code here: nobody but this command
+        os.environ.update(NICENESS, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    try:
+        return import_module("ray")
+    except ImportError as error:
+        raise WorkerError("--engine ray needs Ray; install it with pip install 'ray>=2.60,<2.61'") from error
+
+
+class Actor:
+    """A Ray actor as a :class:`heed.addons.cluster.tasks.Worker`."""
+
+    def __init__(self, ray: Any, number: int, gpus: int) -> None:
+        """Start nothing yet."""
+        self.name = f"worker {number + 1}"
+        self.built = ""
+        self.shards: set[tuple[str, int]] = set()
+        self._ray = ray
+        self._kind = ray.remote(WorkerState).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")
+        self._actor: Any = None
+        self._machine, self.pid = "", 0
+
+    def start(self) -> None:
+        """Start the actor where there is room; :class:`WorkerError` where the machine has other versions."""
+        self.built, self.shards = "", set()
+        self._actor = self._kind.remote()
+        self._machine, self.pid, theirs = self._get(self._actor.here.remote(), START)
+        check_versions(f"{self.name} on {self._machine}", versions(), theirs)
+
+    def run(self, task: WorkerTask) -> Result:
+        """Return the result of ``task``; :class:`LostError` if the actor ended meanwhile."""
+        try:
+            result: Result = self._get(self._actor.run.remote(task), None)
+        except LostError as lost:
+            raise LostError(f"process {self.pid} on {self._machine}: {lost}") from lost
+        return result
+
+    def stop(self) -> None:
+        """Kill the actor."""
+        if self._actor is not None and self._ray.is_initialized():
+            self._ray.kill(self._actor)
+
+    def _get(self, reference: Any, seconds: float | None) -> Any:
+        try:
+            return self._ray.get(reference, timeout=seconds)
+        except self._ray.exceptions.GetTimeoutError as error:
+            raise LostError(f"found no room on the cluster within {seconds:g} s") from error
+        except self._ray.exceptions.RayError as error:
+            raise LostError(first_line(error)) from error

@@ -1,0 +1,131 @@
+"""Answers of the playground: a system's ranking before and after a change of query or instruction, and its reasons."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from heed.addons.explorer.playground.loaded_systems import LiveSystems, Question
+from heed.addons.explorer.view_types import Narrative, Ranking
+from heed.addons.explorer.views import narrative_of, title_of
+from heed.ranking import ranked
+from heed.reranking.polarity.terms import topic_terms
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset
+from heed.types import Query
+
+SHOWN = 50  # documents of a ranking, and all judged ones
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+KINDS = ("query", "asked", "excluded")  # of words, in the order of TopicTerms
+Words = dict[str, list[str]]  # of a topic that a document holds, by kind
+
+
+class Side(TypedDict):
+    """A question and its answer: ``ranking`` as in a topic's view; ``words`` of each of the answer's ``docids``."""
+
+    query: str
+    narrative: Narrative | None
+    ranking: Ranking
+    words: list[Words]
+
+
+class LiveAnswer(TypedDict):
+    """A system's answer to a topic as it is (``before``) and as it was changed (``after``).
+
+    ``titles`` and ``grades`` (None: unjudged) are parallel to ``docids``; ``seconds`` is how long both took. A system
+    that ``explains`` can be asked why a document has its score.
+    """
+
+    system: str
+    explains: bool
+    docids: list[str]
+    titles: list[str]
+    grades: list[int | None]
+    before: Side
+    after: Side
+    seconds: float
+
+
+def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOWN) -> LiveAnswer:
+    """Return the ranking of ``system`` for ``question``, beside its ranking for the topic as it is.
+
+    Raises :class:`DataError` for an unknown topic or system and a condition that the topic does not have.
+    """
+    started = time.perf_counter()
+    explored = live.explored
+    topic = live.topic(question)
+    stored = explored.topics[question.qid]
+    unchanged = question._replace(query=stored.query, instruction=stored.instructions.get(question.condition, ""))
+    before, after = live.scores(system, unchanged), live.scores(system, question)
+    grades = explored.grades(topic, question.condition) or {}
+    docids = [*dict.fromkeys([*ranked(after)[:shown], *ranked(before)[:shown], *sorted(grades)])]
+    documents = live.documents.find(docids)
+    return LiveAnswer(
+        system=system,
+        explains=live.explains(system),
+        docids=docids,
+        titles=[title_of(documents[docid]) if docid in documents else "" for docid in docids],
+        grades=[grades.get(docid) for docid in docids],
+        before=_side(live, unchanged, before, docids),
+        after=_side(live, question, after, docids),
+        seconds=round(time.perf_counter() - started, 4),
+    )
+
+
+def _side(live: LiveSystems, question: Question, scores: Mapping[str, float], docids: Sequence[str]) -> Side:
+    query = live.query(question)
+    narrative = narrative_of(query.instruction, query.lang) if query.instruction else None
+    words = matched_words(live.searcher, query, docids)
+    return Side(query=query.query, narrative=narrative, ranking=_ranking(scores, docids), words=words)
+
+
+def _ranking(scores: Mapping[str, float], docids: Sequence[str]) -> Ranking:
+    """Return the ranks of those of ``docids`` that have a score."""
+    index_of = {docid: index for index, docid in enumerate(docids)}
+    rows = [(index_of[docid], rank) for rank, docid in enumerate(ranked(scores), 1) if docid in index_of]
+    return Ranking(
+        length=len(scores),
+        documents=[index for index, _ in rows],
+        ranks=[rank for _, rank in rows],
+        scores=[scores[docids[index]] for index, _ in rows],
+    )
+
+
+def matched_words(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Words]:
+    """Return for each of ``docids`` the words of the query and the instruction that it holds, in their order.
+
+    Words are those of the query, those asked for and those excluded, as the index and ``polarity`` read them.
+    """
+    subset = Subset(docids)
+    words: list[Words] = [{kind: [] for kind in KINDS} for _ in docids]
+    written = _written_terms(searcher, f"{query.query}\n{query.instruction}")
+    position = {term: number for number, term in enumerate(written)}
+    terms_of = topic_terms(searcher.terms_of_each, query.query, query.instruction, query.lang)
+    for kind, terms in zip(KINDS, terms_of, strict=True):
+        for term in sorted(terms, key=lambda term: position.get(term, len(position))):
+            # an index of fields has no whole texts, others not all fields
+            scores = searcher.score({(field, term): 1.0 for field in (FIELD, *TABLE_FIELDS)}, subset)
+            for of_document, docid in zip(words, docids, strict=True):
+                if scores[docid] > 0:
+                    of_document[kind].append(written.get(term, term))
+    return words
+
+
+def _written_terms(searcher: Searcher, text: str) -> dict[str, str]:
+    """Return terms of the index as ``text`` has them, in its order; one of several terms in a word is written alone."""
+    written: dict[str, str] = {}
+    for word in WORD.findall(text):
+        terms = searcher.terms(word)
+        for term in terms:
+            written.setdefault(term, word if len(terms) == 1 else term)
+    return written
+
+
+def reason(live: LiveSystems, system: str, question: Question, docid: str) -> dict[str, object]:
+    """Return the score of ``docid`` by ``system`` for ``question``, and the contributions to it, largest first.
+
+    These are as in :class:`heed.reranking.polarity.explain.Contribution`. Raises :class:`HeedError` for a system that
+    gives no reasons, and a document that it did not rank.
+    """
+    explanation = live.explained(system, question, docid)
+    contributions = [each._asdict() | {"value": round(each.value, 5)} for each in explanation.contributions]
+    return {"score": explanation.score, "contributions": contributions}

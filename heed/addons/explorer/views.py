@@ -1,0 +1,202 @@
+"""The views of a results folder, made from what is on disk."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.view_types import (
+    Absence,
+    DocumentView,
+    FolderView,
+    LanguageData,
+    Narrative,
+    Ranking,
+    Span,
+    TableData,
+    TopicEntry,
+    TopicView,
+)
+from heed.errors import DataError
+from heed.formats.run_lists import RankedList, read_list
+from heed.instructions.clauses import pieces
+from heed.languages import RIGHT_TO_LEFT, known_language
+from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
+from heed.measures.summary import factor, lower_is_better
+from heed.progress import counted
+from heed.tables.recognition import as_table
+from heed.types import Document, Topic
+
+FIRST_WORDS = 80  # characters, where there is no title
+MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
+DEPTH = 20  # documents of a list that are shown; judged ones are further down too
+BMP = "\uffff"  # the last character that is one unit in JavaScript
+
+Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
+
+
+def folder_view(explored: Explored) -> FolderView:
+    """Return the systems, conditions, topics and figures of a results folder."""
+    values = [[explored.value(key, topic) for topic in explored.topics.values()] for key in explored.values]
+    return FolderView(
+        folder=explored.results.folder,
+        title=explored.results.title,
+        systems=explored.systems,
+        conditions=explored.conditions,
+        pairs=explored.pairs,
+        language=language_data(explored.language),
+        topics=[_entry(topic) for topic in explored.topics.values()],
+        keys=[*explored.values],
+        lower=[lower_is_better(key.measure, explored.results.lower_is_better) for key in explored.values],
+        factors={key.measure: factor(key.measure) for key in explored.values},
+        values=[[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
+        notes=[*filter(None, [explored.results.doubt]), *explored.notes],
+    )
+
+
+def language_data(code: str) -> LanguageData:
+    """Return a language's tag in HTML, and its direction."""
+    known = known_language(code)
+    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")
+
+
+def _entry(topic: Topic) -> TopicEntry:
+    language = language_data(topic.lang)
+    return TopicEntry(qid=topic.qid, base=topic.base, type=topic.type, query=topic.query, language=language)
+
+
+def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
+    """Return a topic with the first ``depth`` and all judged documents of every list.
+
+    Raises :class:`DataError` for an unknown topic.
+    """
+    if qid not in explored.topics:
+        raise DataError(f"{explored.path}: no topic {qid!r}; expected one of its {len(explored.topics)} topics")
+    topic = explored.topics[qid]
+    judged = explored.judged(topic)
+    lists = {
+        key: listed
+        for key, path in explored.runs.items()
+        if (listed := read_list(path, explored.qid_under(topic, key[1]), depth, judged))
+    }
+    docids = shown_docids(explored, topic, lists)
+    documents = explored.store.find(docids) if explored.store else {}
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    for key in explored.values:
+        if (value := explored.value(key, topic)) is not None:
+            values.setdefault(key.system, {}).setdefault(key.condition, {})[key.measure] = value
+    index_of = {docid: index for index, docid in enumerate(docids)}
+    rankings: dict[str, dict[str, Ranking]] = {}
+    for (system, condition), listed in lists.items():
+        places = [index_of[docid] for docid in listed.docids]
+        rankings.setdefault(system, {})[condition] = Ranking(
+            length=listed.length, documents=places, ranks=listed.ranks, scores=[*listed.scores]
+        )
+    return TopicView(
+        **_entry(topic),
+        narratives=narratives(explored, topic),
+        docids=docids,
+        titles=[title_of(documents[docid]) if docid in documents else "" for docid in docids],
+        grades=grades(explored, topic, docids),
+        rankings=rankings,
+        values=values,
+        absent=absences(explored, topic),
+    )
+
+
+def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
+    """Return the documents of a topic's lists, and those that are judged, each once."""
+    listed = dict.fromkeys(chain.from_iterable(each.docids for each in lists.values()))
+    return [*(listed | dict.fromkeys(sorted(explored.judged(topic))))]
+
+
+def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str, list[int | None]]:
+    """Return the grades of ``docids`` by condition, where the topic is judged."""
+    by_condition = {condition: explored.grades(topic, condition) for condition in explored.conditions}
+    return {
+        condition: [of_condition.get(docid) for docid in docids]
+        for condition, of_condition in by_condition.items()
+        if of_condition is not None
+    }
+
+
+def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
+    """Return the topic's instructions by condition of the runs, with the spans that ask and those that exclude."""
+    return {
+        condition: narrative_of(topic.instructions[condition], topic.lang)
+        for condition in explored.conditions
+        if topic.instructions.get(condition)
+    }
+
+
+def narrative_of(text: str, lang: str) -> Narrative:
+    """Return an instruction with the spans of its text that ask for something and those that exclude something."""
+    spans_asked: list[Span] = []
+    spans_excluded: list[Span] = []
+    # two units in JavaScript
+    wide = [index for index, character in enumerate(text) if character > BMP] if max(text) > BMP else []
+    for piece in pieces(text, lang):
+        span = piece.start + bisect_left(wide, piece.start), piece.end + bisect_left(wide, piece.end)
+        (spans_asked if piece.sign > 0 else spans_excluded).append(span)
+    return Narrative(text=text, asked=spans_asked, excluded=spans_excluded)
+
+
+def absences(explored: Explored, topic: Topic) -> list[Absence]:
+    """Return the reasons why measures are undefined or constant for a topic, by condition and pair that have runs."""
+    conditions = [name for name in explored.conditions if topic.has(name) or (name == "query" and topic.base)]
+    reasons = [(name, reason) for name in conditions for reason in _of_condition(explored, topic, name)]
+    for base, new in explored.compared:
+        if base in conditions and new in conditions:
+            reasons += [(f"{base}>{new}", reason) for reason in _of_pair(explored, topic, base, new)]
+    return [Absence(condition=condition, reason=reason) for condition, reason in reasons]
+
+
+def _of_condition(explored: Explored, topic: Topic, condition: str) -> Iterator[str]:
+    grades = explored.grades(topic, condition)
+    if grades is None:
+        yield f"Not judged under {condition}: it is in no mean of that condition."
+    elif not any(grade > 0 for grade in grades.values()):
+        yield f"No document is relevant under {condition}: nDCG, AP and recall are 0 whatever is found."
+
+
+def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[str]:
+    before, after = explored.grades(topic, base), explored.grades(topic, new)
+    if before is None or after is None:
+        missing = " and ".join(name for name, grades in ((base, before), (new, after)) if grades is None)
+        yield f"Not judged under {missing}: the two are not compared."
+        return
+    judged = {topic.qid: {**before}}, {topic.qid: {**after}}
+    if not no_longer_relevant(*judged):
+        yield f"No document that is relevant under {base} is ruled out under {new}: p-MRR has nothing that should fall."
+    elif not still_relevant(*judged):
+        yield f"No document is relevant under both {base} and {new}: selectivity has nothing that should stay."
+    for docids in not_judged(*judged).values():
+        count = counted(len(docids), "document")
+        yield f"{count} relevant under {base} and not judged under {new}: neither ruled out nor kept."
+
+
+def document_view(explored: Explored, docid: str) -> DocumentView:
+    """Return a document; raises :class:`DataError` if it is not here."""
+    documents = explored.store.find([docid]) if explored.store else {}
+    if docid not in documents:
+        notes = " ".join(explored.notes) or "expected one of the collection"
+        raise DataError(f"{explored.path}: no document {docid!r}; {notes}")
+    document = documents[docid]
+    table = table_of(document) if document.is_table else None
+    return DocumentView(docid=docid, title=document.title or document.caption, text=document.text, table=table)
+
+
+def title_of(document: Document) -> str:
+    """Return a document's title, a table's caption, or else the first words of the text."""
+    if title := document.title or document.caption:
+        return title
+    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
+    cut = beginning[:FIRST_WORDS]
+    return cut if cut == beginning else f"{cut}…"
+
+
+def table_of(document: Document) -> TableData | None:
+    """Return the table that a document's text is; None where most of the text would be lost by it."""
+    table = as_table(document.text, known=True)
+    return TableData(caption=table.caption, header=table.header, body=table.body) if table else None

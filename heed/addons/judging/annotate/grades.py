@@ -1,0 +1,243 @@
+"""The grades of several assessors: one final grade a document, their agreement, and where they differ."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple, NotRequired, TypedDict
+
+from heed.addons.judging.annotate.assessors import ADJUDICATED
+from heed.addons.judging.annotate.store import Judgement, wording_of
+from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.exchange.judgements import Key, Votes, resolve
+from heed.measures.agreement import agreement
+from heed.types import Qrels
+
+DocumentKey = tuple[str, str, str]  # topic, condition and docid
+GradesByDocument = Mapping[DocumentKey, Mapping[str, int]]  # of each document, by assessor
+Graded = dict[tuple[str, str], tuple[int, str]]  # topic and document: grade, and the wording it was given under
+Narratives = Mapping[str, str]  # qid -> the current changed narrative
+
+
+class FinalGrades(NamedTuple):
+    """The exported grades of both conditions.
+
+    ``undecided`` are the documents on which assessors differ, ``waiting`` those that not all to whom their topic is
+    assigned have judged, ``by_rule`` the grades that a rule decided; ``incomplete`` the relevant documents, by topic,
+    that have no changed grade and for which their topic is left out of ``changed``.
+    """
+
+    original: Qrels
+    changed: Qrels
+    undecided: set[DocumentKey]
+    waiting: set[DocumentKey]
+    by_rule: dict[DocumentKey, int]
+    incomplete: dict[str, list[str]]
+
+    def unjudged(self, task: Task) -> dict[str, list[str]]:
+        """Return the pooled documents that nobody has graded, by topic, without topics that have none."""
+        graded = {(qid, docid) for qid, condition, docid in self.undecided | self.waiting if condition == "original"}
+        without = {
+            qid: [docid for docid in docids if docid not in self.original.get(qid, {}) and (qid, docid) not in graded]
+            for qid, docids in task.pool.items()
+        }
+        return {qid: docids for qid, docids in without.items() if docids}
+
+
+class PairAgreement(TypedDict):
+    """Two assessors under one condition: the fields of :class:`~heed.measures.agreement.Agreement`.
+
+    ``reworded`` documents, graded under different narratives, are not counted.
+    """
+
+    first: str
+    second: str
+    condition: str
+    reworded: int
+    agreement: dict[str, Any]
+
+
+class Disagreement(TypedDict):
+    """A document with different grades; ``decision`` is the adjudicated grade, None if there is none yet.
+
+    ``decided_by`` is absent where it is not known, ``by_rule`` where no rule has decided the grade of an export.
+    """
+
+    qid: str
+    condition: str
+    docid: str
+    grades: dict[str, int]
+    decision: int | None
+    decided_by: NotRequired[str]
+    by_rule: NotRequired[int]
+
+
+def current(judgements: Sequence[Judgement], narratives: Narratives) -> list[Judgement]:
+    """Return the judgements that count: all but changed grades that are older than the narrative's last edit."""
+    wordings = {qid: wording_of(text) for qid, text in narratives.items()}
+    return [judgement for judgement in judgements if not judgement.is_stale(wordings[judgement.qid])]
+
+
+def grades_by_document(judgements: Sequence[Judgement]) -> dict[DocumentKey, dict[str, int]]:
+    """Return each document's grades by assessor, without judgements that are only notes."""
+    grades: dict[DocumentKey, dict[str, int]] = {}
+    for judgement in judgements:
+        if judgement.grade is not None:
+            grades.setdefault(judgement[1:4], {})[judgement.assessor] = judgement.grade
+    return grades
+
+
+def majority_grade(grades: Mapping[str, int]) -> int | None:
+    """Return a document's adjudicated grade, else that of more than half; None where nothing decides.
+
+    ``grades`` are by assessor, such as those of :func:`grades_by_document`.
+    """
+    if ADJUDICATED in grades or not grades:
+        return grades.get(ADJUDICATED)
+    if len(grades) == 1:  # nearly always: the page asks for all documents every few seconds
+        return next(iter(grades.values()))
+    grade, votes = Counter(grades.values()).most_common(1)[0]
+    return grade if 2 * votes > len(grades) else None
+
+
+def grade_before_edit(task: Task, qid: str, grades: Mapping[str, int], assessor: str) -> int | None:
+    """Return the original grade by which ``assessor`` reads a document again after an edit; None without any.
+
+    It is the decision or the majority's, else his own. Before a decision he learns nothing about what he has not graded
+    himself, and nothing at all of topics that are assigned.
+    """
+    first = grades.get(assessor)
+    is_known = ADJUDICATED in grades or (first is not None and qid not in task.assigned)
+    final = majority_grade(grades) if is_known else None
+    return first if final is None else final
+
+
+def was_relevant(task: Task, votes: GradesByDocument, qid: str, docid: str, assessor: str) -> bool:
+    """Whether a document was relevant before an edit, as far as ``assessor`` may know, who then reads it again."""
+    grade = grade_before_edit(task, qid, votes.get((qid, "original", docid), {}), assessor)
+    return (task.qrels.get(qid, {}).get(docid, 0) if grade is None else grade) > 0
+
+
+def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narratives, rule: str = "") -> FinalGrades:
+    """Return one grade a document and condition: the adjudicated one, else the one that all gave.
+
+    A ``rule`` of :func:`heed.addons.judging.exchange.judgements.resolve` decides where assessors differ; without one
+    nothing does. Where nobody has judged, a document keeps its given grade under ``original``. The topics under
+    ``changed`` are those whose changed narrative differs from the original, that wait for nobody to whom they are
+    assigned, and whose relevant documents are all judged under it as it is now: a relevant document without a changed grade would count as
+    one that the edit has made non-relevant. Documents that were not relevant and are not judged under it keep their
+    grades, since an edit only narrows (FollowIR, mFollowIR). Changed grades that are older than it count for nothing
+    but what was relevant before it.
+    """
+    judgements = [judgement for judgement in judgements if judgement.qid in task.pool]
+    counting = current(judgements, narratives)
+    votes = grades_by_document(counting)
+    waiting = {key for key in votes if _waits(task, votes, key)}
+    differing = {
+        key: by_name
+        for key, by_name in votes.items()
+        if len({*by_name.values()}) > 1 and ADJUDICATED not in by_name and key not in waiting
+    }
+    by_rule = _resolve(differing, rule) if rule else {}
+    undecided = differing.keys() - by_rule.keys()
+    decided = {key: majority_grade(by_name) for key, by_name in votes.items()} | by_rule
+    decided |= dict.fromkeys(is_open := waiting | undecided)
+    grades: dict[str, Qrels] = {"original": {qid: {**task.qrels.get(qid, {})} for qid in task.pool}}
+    grades["changed"] = {qid: {} for qid in task.pool}
+    for (qid, condition, docid), grade in decided.items():
+        grades[condition][qid].pop(docid, None)
+        if grade is not None:
+            grades[condition][qid][docid] = grade
+    original = {qid: in_pool_order(task, qid, grades["original"][qid]) for qid in task.pool}
+    stale = {*judgements} - {*counting}
+    begun = {qid for qid, condition, _ in votes if condition == "changed"} | {judgement.qid for judgement in stale}
+    unfinished, changed, incomplete = {qid for qid, _, _ in waiting}, {}, {}
+    for qid, judged in grades["changed"].items():
+        if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):
+            continue
+        older = {judgement.docid: judgement.grade for judgement in stale if judgement.qid == qid and judgement.grade}
+        before = in_pool_order(task, qid, original[qid] | older)
+        unchanged = {
+            docid: grade for docid, grade in before.items() if grade <= 0 and (qid, "changed", docid) not in is_open
+        }
+        missing = [docid for docid, grade in before.items() if grade > 0 and docid not in judged]
+        if missing and qid in begun:
+            incomplete[qid] = missing
+        elif not missing and (unchanged or judged) and qid not in unfinished:
+            changed[qid] = in_pool_order(task, qid, {**unchanged, **judged})
+    return FinalGrades(
+        original={qid: by_docid for qid, by_docid in original.items() if by_docid},
+        changed=changed,
+        undecided=undecided,
+        waiting=waiting,
+        by_rule=by_rule,
+        incomplete=incomplete,
+    )
+
+
+def _waits(task: Task, votes: GradesByDocument, key: DocumentKey) -> bool:
+    """Whether somebody to whom the topic is assigned has not judged a document, or not read it again."""
+    qid, condition, docid = key
+    names = task.assigned.get(qid, []) if condition in task.conditions() and ADJUDICATED not in votes[key] else []
+    if condition == "changed":
+        names = [name for name in names if was_relevant(task, votes, qid, docid, name)]
+    return not votes[key].keys() >= {*names}
+
+
+def _resolve(differing: GradesByDocument, rule: str) -> dict[DocumentKey, int]:
+    """Return one grade of each document, by ``rule`` of :func:`~heed.addons.judging.exchange.judgements.resolve`."""
+    votes: dict[Key, Votes] = {}
+    for (qid, condition, docid), grades in sorted(differing.items()):
+        by_grade = votes.setdefault((qid, f"{docid}, {condition}"), {})
+        for assessor, grade in grades.items():
+            by_grade.setdefault(grade, {})[assessor] = assessor
+    resolved = resolve(votes, rule)
+    return {(qid, condition, docid): resolved[qid][f"{docid}, {condition}"] for qid, condition, docid in differing}
+
+
+def is_changed(task: Task, qid: str, narrative: str) -> bool:
+    """Whether a changed ``narrative`` differs from the topic's original in more than white space."""
+    return bool(narrative.strip()) and narrative.split() != task.original(qid).split()
+
+
+def in_pool_order(task: Task, qid: str, grades: Mapping[str, int]) -> dict[str, int]:
+    """Return grades in the pool's order, those of documents outside of it last, by docid."""
+    pooled = [docid for docid in task.pool[qid] if docid in grades]
+    return {docid: grades[docid] for docid in [*pooled, *sorted(grades.keys() - set(pooled))]}
+
+
+def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> list[PairAgreement]:
+    """Return the agreement of every two assessors with a document in common, by condition and name."""
+    graded: dict[str, dict[str, Graded]] = {"original": {}, "changed": {}}
+    for judgement in judgements:
+        if judgement.grade is not None and judgement.assessor != ADJUDICATED:
+            by_document = graded[judgement.condition].setdefault(judgement.assessor, {})
+            by_document[judgement.qid, judgement.docid] = judgement.grade, judgement.wording
+    agreements = []
+    for condition, by_assessor in graded.items():
+        for first, second in combinations(sorted(by_assessor), 2):
+            firsts, seconds = by_assessor[first], by_assessor[second]
+            common = [(*firsts[key], *seconds[key]) for key in sorted(firsts.keys() & seconds.keys())]
+            same = [(grade, other) for grade, wording, other, other_wording in common if wording == other_wording]
+            if common:
+                count, result = len(common) - len(same), agreement(same, scale)._asdict()
+                pair = PairAgreement(first=first, second=second, condition=condition, reworded=count, agreement=result)
+                agreements.append(pair)
+    return agreements
+
+
+def disagreements(judgements: Sequence[Judgement], deciders: Mapping[DocumentKey, str]) -> list[Disagreement]:
+    """Return the documents with different grades, by topic, condition (original first) and docid.
+
+    ``deciders`` are the names of those who decided, as the store has them.
+    """
+    grades = grades_by_document(judgements)
+    differing = []
+    for qid, condition, docid in sorted(grades, key=lambda key: (key[0], key[1] != "original", key[2])):
+        by_assessor = grades[qid, condition, docid]
+        decision = by_assessor.pop(ADJUDICATED, None)
+        if len(set(by_assessor.values())) > 1:
+            item = Disagreement(qid=qid, condition=condition, docid=docid, grades=by_assessor, decision=decision)
+            if decision is not None and (qid, condition, docid) in deciders:
+                item["decided_by"] = deciders[qid, condition, docid]
+            differing.append(item)
+    return differing

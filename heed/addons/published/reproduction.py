@@ -1,0 +1,148 @@
+"""Published rows again: how each system of a table runs, what is missing here, and a verdict on each figure."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from heed.addons.published.figures import Paper
+from heed.addons.published.paper_tables import Figure, PaperTable
+from heed.addons.published.settings import Setting, setting_of
+from heed.addons.published.standings import system_labels
+from heed.datasets.fetchable import holdings
+from heed.datasets.followtable import local_subset
+from heed.datasets.infosearch import dimensions
+from heed.models.listing import missing as missing_parts
+from heed.models.registry.entries import Registry
+
+AVERAGE = "average"
+SUBSETS: Mapping[str, tuple[str, ...]] = {
+    "followir": ("robust04", "news21", "core17"),
+    "mfollowir": ("fas", "zho", "rus"),
+    "followtable": ("WQT", "WTR", "TArX", "IndusTR"),
+    "infosearch": dimensions(),
+    "modern": ("robust04", "news21", "core17"),
+}
+PRESETS = {"modern": "evaluation"}  # a paper's preset, where it has another name than the paper
+NO_ENTRY = "no entry of the registry"
+BY_TABLE = {  # tables whose figures no command gives, and why
+    ("followir", "Table 3"): "the keywords of BEIR's ablation are not released",
+    ("followir", "Table 4"): "InstructIR's rows have no command here; heed trec --dataset instructir measures it",
+    ("modern", "Evaluation"): "which documents its first stage searched for the 100 candidates is not said",
+    ("followtable", "Table 6"): "the 50 pairs and their trap tables are not released",
+}
+BYTES = 2  # a parameter in half precision
+SLACK = 1.2  # memory beside the weights, by experience
+BILLIONS = re.compile(r"(\d+(?:\.\d+)?)\s*b\b", re.IGNORECASE)
+LARGE = 1.0  # billions of parameters; smaller models run without a GPU
+
+
+class PlannedRow(NamedTuple):
+    """A system of a published table on one subset, or on the average of all; with its group where two share a name.
+
+    ``settings`` are by subset; ``missing`` says what keeps them from running here.
+    """
+
+    table: str
+    system: str
+    subset: str
+    setting: str
+    model: str
+    settings: dict[str, Setting]
+    missing: list[str]
+    figures: list[Figure]
+
+    @property
+    def command(self) -> str:
+        """The commands as a user types them, empty where there is none."""
+        return " && ".join(f"heed {' '.join(setting.arguments())}" for setting in self.settings.values())
+
+
+class LocalMeans(NamedTuple):
+    """What decides what can run here: the local copy of the data, if given, and the GPU's memory in GiB."""
+
+    data: Path | None
+    gpu_gib: float
+
+
+def tasks(paper: Paper, tables: Iterable[PaperTable], registry: Registry, machine: LocalMeans) -> list[PlannedRow]:
+    """Return a task for each system and subset of ``tables``; tables about the data have none."""
+    key = paper.paper.key
+    listed = []
+    for table in tables:
+        groups: dict[tuple[str, str | None, str, str], list[Figure]] = {}
+        for row in table.rows:
+            if row.system:
+                groups.setdefault((row.system, row.group, row.subset, row.setting or ""), []).append(row)
+        labels = system_labels(row for row in table.rows if row.system)
+        without_command = [BY_TABLE[key, table.table]] if (key, table.table) in BY_TABLE else []
+        for (system, group, subset, setting), figures in groups.items():
+            model = _with_preset(figures[0].model, key, registry)
+            parts = SUBSETS[key] if subset == AVERAGE else (subset,)
+            settings: dict[str, Setting] = {}
+            missing = [*without_command, *([] if model else [NO_ENTRY])]
+            if model and not missing:
+                first = figures[0]
+                settings = {part: setting_of(key, table.table, part, model, first, machine.data) for part in parts}
+                missing = _missing(key, settings, registry, machine)
+            label = labels[group, system]
+            listed.append(PlannedRow(table.table, label, subset, setting, model or "", settings, missing, figures))
+    return listed
+
+
+def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, machine: LocalMeans) -> list[str]:
+    """Return the parts of a system and of the data of its subsets that are missing here."""
+    system = next(iter(settings.values()))
+    missing = _of_model(system.model, registry, machine.gpu_gib)
+    for subset, setting in settings.items():
+        missing += _of_data(paper, subset, setting, machine.data)
+    first = _of_model(system.first_stage, registry, machine.gpu_gib)
+    missing += [f"first stage {system.first_stage}: {text}" for text in first]
+    return list(dict.fromkeys(missing))
+
+
+def _with_preset(model: str | None, paper: str, registry: Registry) -> str | None:
+    """Return the registry's name of a published system, with the paper's preset where there is one."""
+    if model is None or model == "bm25":
+        return model
+    name, separator, _ = model.partition("@")
+    entry = registry.entries.get(name)
+    if entry is None:
+        return None
+    preset = PRESETS.get(paper, paper)
+    return model if separator or preset not in entry.presets else f"{model}@{preset}"
+
+
+def _of_model(name: str, registry: Registry, gpu_gib: float) -> list[str]:
+    """Return the parts of a model of the registry that are missing here."""
+    if name in ("bm25", ""):
+        return []
+    model = registry.find(name)
+    if model.status == "named":
+        return [f"weights: {model.note or 'none are public'}"]
+    lacks = missing_parts(model)
+    if model.gated and lacks:
+        lacks.append(f"licence: accept {model.source}'s on the hub")
+    billions = [float(number) for text in (model.source, model.base or "") for number in BILLIONS.findall(text)]
+    needed = SLACK * BYTES * max(billions, default=0.0)
+    if max(billions, default=0.0) > LARGE and needed > gpu_gib:
+        have = f"found {gpu_gib:.0f} GB" if gpu_gib else "none found"
+        lacks.append(f"GPU of {math.ceil(needed)} GB, by the size in its name; {have}")
+    return lacks
+
+
+def _of_data(paper: str, subset: str, setting: Setting, data: Path | None) -> list[str]:
+    """Return the line that says how to get a subset of a paper's data; none where it is here."""
+    if setting.whole:
+        return ["data: the whole TREC collection; name it with --docs"]
+    if data is not None:
+        inside = data / subset
+        return [] if inside.is_dir() or data.name == subset else [f"data: {inside} is no folder"]
+    if paper == "followtable":
+        return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]
+    name = setting.collection if setting.lang else f"{paper}/{subset}"
+    [holding] = holdings(name, [setting.lang] if setting.lang else [])
+    if any(repository.local_files() for repository in holding.repositories()):
+        return []
+    return [f"data: heed fetch {name}{f' --lang {setting.lang}' if setting.lang else ''}"]

@@ -1,0 +1,213 @@
+"""The checks of a run, line by line: those of NIST's scripts, and more that would show only in the evaluation.
+
+Each fault is reported once, at the line where it shows: after a damaged line the next one is accepted as it is.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from heed.addons.submission.expected import CollectionIds, Rules
+from heed.addons.submission.run_lines import run_lines
+from heed.addons.submission.run_names import RunName, parse_name, tag_problems
+from heed.addons.submission.run_report import CheckedRun, Report
+from heed.addons.submission.topic_state import TopicState
+from heed.addons.submission.whole_run import check_whole_run
+from heed.formats.topic_ids import number as number_of
+from heed.formats.trec_files import parse_score
+
+FORM = "topic Q0 docid rank score tag"
+RANK = re.compile(r"0|[1-9][0-9]{0,17}")
+COLUMN_NAME = re.compile(r"(?!nan$|inf$|infinity$)[a-z]\w*", re.IGNORECASE)
+
+
+def is_header(number: int, fields: Sequence[str]) -> bool:
+    """Whether the first line names the columns: words stand where rank and score should be."""
+    return number == 1 and len(fields) == 6 and all(map(COLUMN_NAME.fullmatch, fields[3:5]))
+
+
+def check_run(path: Path, rules: Rules) -> CheckedRun:
+    """Check the file ``path``, gunzipped by suffix; all its problems are in the report."""
+    report = Report(path, rules.limit)
+    return check_lines(run_lines(path, report), report, rules)
+
+
+def check_lines(lines: Iterable[tuple[int, str | None]], report: Report, rules: Rules) -> CheckedRun:
+    """Check numbered lines; a text of None is a damaged line, whose problem is in ``report`` already."""
+    run = _RunCheck(report, rules)
+    number = 0
+    for number, text in lines:
+        run.check_line(number, text)
+    topics = {qid: len(topic.first_lines) for qid, topic in run.topics.items()}
+    checked = CheckedRun(report.path, report, number, run.tag, topics, dict(sorted(run.languages.items())))
+    if run.tag:
+        check_whole_run(checked, run.topics, run.name, rules)
+    elif not report.counts:
+        report.error(0, "empty", f"found no line, expected {FORM}; write the run again")
+    return checked
+
+
+class _RunCheck:
+    def __init__(self, report: Report, rules: Rules) -> None:
+        self.topics: dict[str, TopicState] = {}
+        self.languages: Counter[str] = Counter()
+        self.tag, self.name = "", RunName("", "", "", "")
+        self._report, self._rules = report, rules
+        self._docid = rules.track.docid
+        self._is_docid = re.compile(self._docid.pattern).fullmatch
+        self._qid, self._topic = "", TopicState()
+        self._first: int | None = None  # rank of the first document of all topics: 0 or 1
+        self._rank_step = 0  # from the rank of the line before to this one
+        self._damaged = False  # the line before was damaged, and its rank is unknown
+
+    def check_line(self, number: int, text: str | None) -> None:
+        fields = text.split() if text is not None else []
+        if is_header(number, fields):
+            problem = f"found a header ({' '.join(fields)[:60]!r}), expected the first document"
+            self._report.error(number, "header", f"{problem}; delete the line (--fix)")
+            return
+        if len(fields) != 6 or fields[0][0] == "#":
+            self._wrong_fields(number, text, fields)
+            return
+        qid, q0, docid, rank, score, tag = fields
+        if qid != self._qid:
+            self._next_topic(number, qid)
+        if tag != self.tag:
+            self._next_tag(number, tag)
+        if q0 != "Q0":
+            self._report.error(number, "q0", f"found {q0!r} in column 2, expected 'Q0'; write Q0 (--fix)")
+        repeated = self._check_document(number, docid)
+        self._check_rank(number, rank, repeated)
+        self._check_score(number, score, docid)
+        self._damaged = False
+
+    def _wrong_fields(self, number: int, text: str | None, fields: list[str]) -> None:
+        if text is None:
+            self._damaged = True
+        elif not fields:
+            self._report.error(number, "blank", f"found a blank line, expected {FORM}; delete it (--fix)")
+        elif fields[0].startswith("#"):
+            why = "trec_eval 10 and Heed skip comments, NIST's scripts and ir_measures do not"
+            self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (--fix): {why}")
+        else:
+            self._damaged = True
+            problem = f"found {len(fields)} fields ({text[:60]!r}), expected 6: {FORM}"
+            self._report.error(number, "fields", f"{problem}; write the line again")
+
+    def _next_topic(self, number: int, qid: str) -> None:
+        topic = self.topics.get(qid)
+        if topic is None:
+            topic = self.topics[qid] = TopicState((self._rules.candidates or {}).get(qid))
+            self._check_topic(number, qid)
+        else:
+            problem = f"found topic {qid} again after topic {self._qid}, expected a topic's lines together"
+            self._report.error(number, "contiguity", f"{problem}; sort by topic (--fix)")
+        self._qid, self._topic = qid, topic
+
+    def _check_topic(self, number: int, qid: str) -> None:
+        rules, shape = self._rules, self._rules.track.topic
+        if rules.topics is not None and qid not in rules.topics:
+            same = "".join(
+                f"; {known} has the same number" for known in rules.topics if number_of(known) == number_of(qid)
+            )
+            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics{same}"
+            self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
+        elif rules.topics is None and not re.fullmatch(shape.pattern, qid):
+            problem = f"found topic {qid!r}, expected {shape.description}"
+            self._report.error(number, "topic", f"{problem}; use the track's ids, or give the topics with --topics")
+        elif rules.candidates is not None and qid not in rules.candidates:
+            problem = f"found topic {qid}, expected one of the topics of --reranking"
+            self._report.error(number, "reranking", f"{problem}; leave it out, or give the right list")
+
+    def _next_tag(self, number: int, tag: str) -> None:
+        rules = self._rules
+        if self.tag:
+            self._report.error(
+                number, "tag", f"found tag {tag!r}, expected {self.tag!r} as above; use one tag (--fix with --tag NAME)"
+            )
+            return
+        self.tag = tag
+        if rules.tag and tag != rules.tag:
+            problem = f"found tag {tag!r}, expected {rules.tag!r}, which --tag names"
+            self._report.error(number, "tag", f"{problem}; rename the run (--fix writes the new tag)")
+            return
+        for severity, message in tag_problems(tag, rules.track, rules.team):
+            self._report.add(severity, number, "name", message)
+        if rules.track.sources:
+            self.name = parse_name(tag, rules.team)
+        if self.name.documents:
+            self._docid = self.name.documents.docid
+            self._is_docid = re.compile(self._docid.pattern).fullmatch
+
+    def _check_rank(self, number: int, text: str, repeated: bool) -> None:
+        topic, rank = self._topic, int(text) if RANK.fullmatch(text) else None
+        if self._first is None and rank is not None:
+            self._first = min(rank, 1)
+            if rank == 0:
+                problem = "found ranks from 0, expected from 1"
+                why = "trec_eval does not read ranks, other programs may"
+                self._report.warning(number, "rank-from-0", f"{problem}; number from 1 (--fix): {why}")
+        topic.begin(1 if self._first is None else self._first)
+        self._rank_step = 0 if rank is None else rank - topic.last_rank
+        if rank is None:
+            problem = f"found rank {text!r}, expected a whole number without sign, point or leading zeros"
+            self._report.error(number, "rank", f"{problem}; number the documents from 1 (--fix)")
+            topic.skip_rank()
+            return
+        if self._damaged:
+            topic.expected_rank = rank
+        expected = topic.last_rank + 1
+        if not topic.accepts_rank(rank, repeated):
+            problem = f"found rank {rank} in topic {self._qid}, expected {expected}"
+            self._report.error(number, "rank-order", f"{problem}; number the documents from 1 without gaps (--fix)")
+
+    def _check_score(self, number: int, text: str, docid: str) -> None:
+        topic = self._topic
+        score = parse_score(text) if text.isascii() else None
+        if score is None:
+            problem = f"found score {text!r}, expected a finite number, as 12.5 or 1e-3"
+            self._report.error(number, "score", f"{problem}; score the document again")
+            return
+        topic.compare(score, self._rank_step)
+        if topic.score is not None and score > topic.score:
+            problem = f"found score {text} after {topic.score!r} in topic {self._qid}, expected at most that"
+            self._report.error(number, "score-order", f"{problem}; sort by score (--fix)")
+        elif topic.breaks_tie_order(score, docid):
+            problem = f"found {topic.docid} before {docid} with the same score in topic {self._qid}"
+            rule = "trec_eval puts equal scores in the order of docids, descending, whatever the file's order"
+            self._report.warning(number, "tie-order", f"{problem}; {rule} (so does --fix)")
+        elif topic.breaks_single_order(score, docid):
+            topic.swapped = (number, f"{topic.score!r} and {score!r}")
+        topic.score, topic.docid = score, docid
+
+    def _check_document(self, number: int, docid: str) -> bool:
+        """Check a document; return whether it was listed before in this topic."""
+        topic = self._topic
+        first = topic.first_lines.setdefault(docid, number)
+        if first != number:
+            problem = f"found document {docid} again in topic {self._qid}, first at line {first}"
+            self._report.error(number, "duplicate", f"{problem}; keep one (--fix, where the scores are the same)")
+            return True
+        if len(topic.first_lines) == self._rules.depth + 1:
+            topic.too_deep = number
+        if topic.candidates is not None and docid not in topic.candidates:
+            problem = f"found document {docid}, which is not among the {len(topic.candidates)} to rerank for topic"
+            self._report.error(number, "reranking", f"{problem} {self._qid}; leave it out")
+        if self._rules.collection is not None:
+            self._check_collection(number, docid, self._rules.collection)
+        elif not self._is_docid(docid):
+            problem = f"found document {docid!r}, expected {self._docid.description}"
+            self._report.error(number, "docid", f"{problem}; write the collection's own ids")
+        return False
+
+    def _check_collection(self, number: int, docid: str, collection: CollectionIds) -> None:
+        language, documents = collection.language(docid), self.name.documents
+        if language is None:
+            problem = f"found document {docid}, which is none of the collection's {len(collection)}"
+            self._report.error(number, "collection", f"{problem}; check which collection was searched")
+            return
+        self.languages[language] += 1
+        if language and documents and language not in documents.languages:
+            problem = f"found document {docid} in {language}, expected {' or '.join(documents.languages)}"
+            self._report.error(number, "language", f"{problem} by the run's name; check what was searched")

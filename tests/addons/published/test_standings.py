@@ -1,0 +1,76 @@
+"""Ranks counted by hand in the printed tables that ``heed published`` shows."""
+
+import pytest
+
+from heed.addons.published.standings import all_text, comparable, explanations, near_text
+from heed.measures.summary import Row
+
+
+def row(system: str, condition: str, measure: str, value: float) -> Row:
+    return Row(system=system, condition=condition, measure=measure, value=value, n=1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "column", "ours", "place"),
+    [
+        # Table 4: mT5-13B 4.5 and two more above, Jina 4.4 equal, of 18
+        (
+            "mfollowir zho",
+            "original>changed p-MRR",
+            0.044,
+            "4 of 19 mT5-13B-mmarco-100k 4.5 Jina-reranker-v2-multi 4.4",
+        ),
+        # Table 5: INSTRUCTOR-XL 30.4 above, TART 25.5 below, of 7
+        ("followir robust04-full", "query AP", 0.26, "2 of 8 INSTRUCTOR-XL 30.4 TART-Contriever 25.5"),
+        # Table 2: GPT-4o 33.5 alone above, of 18; WISE of three runs stands under the first two
+        ("infosearch average", "query>original WISE", 0.2, "2 of 19 GPT-4o 33.5 RankZephyr-v1 14.5"),
+        # Table 3: GPT-4o, Llama-3.1, FollowIR, list-wise Mistral and BM25's doubtful 1.97 above
+        ("infosearch source", "query>original WISE", 0.0196, "6 of 19 BM25 1.97* RankZephyr-v1 -0.3"),
+    ],
+)
+def test_a_figure_stands_between_its_neighbours(setting: str, column: str, ours: float, place: str) -> None:
+    (collection, subset), (condition, measure) = setting.split(), column.split()
+    text = near_text(collection, subset, [row("a", condition, measure, ours)])
+    assert f"{100 * ours:.1f} {place}" in " ".join(text.splitlines()[2].split())
+
+
+def test_the_same_language_and_english_queries_are_apart() -> None:
+    ours = [row("a", "original>changed", "p-MRR", 0.05)]
+    assert "mFollowIR's Table 4, zho" in near_text("mfollowir", "zho", ours)
+    assert "mFollowIR's Table 3, eng-zho" in near_text("mfollowir", "eng-zho", ours)
+
+
+@pytest.mark.parametrize(
+    ("collection", "subset"),
+    [("neuclir-sample", "zho"), ("mfollowir-mine", "zho"), ("followtable", "WTR-rows"), ("followir", "robust05")],
+)
+def test_nothing_stands_beside_what_no_paper_ran(collection: str, subset: str) -> None:
+    assert comparable(collection, subset) == {}
+    assert near_text(collection, subset, [row("a", "query", "nDCG@10", 0.5)]) == ""
+
+
+def test_a_measure_or_condition_that_a_paper_lacks_is_left_out() -> None:
+    assert near_text("followtable", "WTR", [row("a", "changed", "nDCG@10", 0.5), row("a", "query", "AP", 0.5)]) == ""
+
+
+def test_the_whole_column_is_in_order_with_ones_own_marked() -> None:
+    ours = [row("mine", "query>original", "NFR", 0.5), row("mine", "query", "nDCG@10", 0.8)]
+    lines = all_text("followtable", "IndusTR", ours).splitlines()
+    assert lines[1].split() == ["system", "nDCG@10", "query"]
+    values = [float(line.split()[-1].rstrip("*")) for line in lines[2:]]
+    assert values == sorted(values, reverse=True) and len(values) == 15 + 1
+    assert "→ mine" in lines[2 + values.index(80.0)]
+
+
+def test_a_systems_name_in_two_groups_is_told_apart() -> None:
+    text = all_text("infosearch", "average", [row("mine", "query>original", "SICR", 0.5)])
+    assert [line.split("  ")[0] for line in text.splitlines() if line.startswith("Mistral")] == [
+        "Mistral-ins-v0.2 (List-wise Reranking)",
+        "Mistral-ins-v0.2 (Point-wise Reranking)",
+        "Mistral-ins-v0.2 (Dense Retrieval)",
+    ]
+
+
+def test_what_explains_a_difference_is_said_where_it_belongs() -> None:
+    assert len(explanations("followtable", "WTR", ["bm25", "lsa"])) == 1
+    assert explanations("followtable", "WQT", ["bm25"]) == explanations("followtable", "WTR", ["lsa"]) == []
