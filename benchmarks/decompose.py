@@ -31,7 +31,7 @@ from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
-from heed.types import Document, Encoder, Query, Reranker, Topic, config_of, under
+from heed.types import Document, Encoder, Query, Reranker, Topic, under
 
 DEPTH = 1000
 CHOICES = [Weights(*pair) for pair in ((1, 0), (1, 1), (2, 1), (2, 2), (3, 3), (5, 4), (5, 5), (5, 6), (8, 8))]
@@ -102,7 +102,7 @@ class _Kept:
     """An encoder whose vectors are kept for all rerankers."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self.name, self.config, self._encoder = encoder.name, config_of(encoder), encoder
+        self.name, self.config, self._encoder = encoder.name, encoder.config, encoder
         self._documents: dict[str, np.ndarray] = {}
         self._queries: dict[tuple[str, str], np.ndarray] = {}
 

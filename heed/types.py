@@ -1,8 +1,8 @@
 """The things that every step hands on: documents, topics, queries, runs, qrels, and what a system is."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,96 +160,86 @@ def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
     return [topic for topic in topics if topic.has(condition)]
 
 
-def config_of(system: object) -> Config | None:
-    """Return the ``config`` of a system; None for one that has none, whose results cannot be reused."""
-    return getattr(system, "config", None)
+class System:
+    """What every retriever, encoder and reranker has.
+
+    ``name`` is what its runs are called. ``config`` is JSON data that decides its scores beside its code: with it runs
+    are used again and survive a kill; None where that is not known. ``made_by`` says in a manifest what a system
+    without a config is. An object of the user's needs a name and its one method alone.
+    """
+
+    name: str = ""
+    config: Config | None = None
+    made_by: Config | None = None
+
+    def load(self) -> None:
+        """Load what it needs, so that this can be timed alone; called before the first use."""
+
+    def close(self) -> None:
+        """Free what it holds; a later use loads it again."""
 
 
-def load(system: object) -> None:
-    """Call ``load()`` of a system that has one."""
-    if callable(method := getattr(system, "load", None)):
-        method()
+class Retriever(System):
+    """Finds documents for queries."""
+
+    def search(self, queries: Sequence[Query], depth: int) -> Mapping[str, Mapping[str, float]]:
+        """Return the ``depth`` best documents of each query, ``qid -> docid -> score``, higher is better."""
+        raise NotImplementedError
 
 
-def close(system: object) -> None:
-    """Call ``close()`` of a system that has one."""
-    if callable(method := getattr(system, "close", None)):
-        method()
+class Encoder(System):
+    """Turns texts into vectors of float32, one row each, compared by inner product.
+
+    ``cosine``: whether vectors are of length 1.
+    """
+
+    cosine = False
+
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
+        """Return the vectors of documents, shape ``(len(documents), d)``."""
+        raise NotImplementedError
+
+    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
+        """Return the vectors of queries with their instructions, shape ``(len(queries), d)``."""
+        raise NotImplementedError
+
+    def begin(self, collection: Any) -> None:
+        """Log the estimated cost; called before the first document of a collection, a document store, is encoded."""
+
+    def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[Matrix]:
+        """Yield the vectors of each batch of documents, in their order."""
+        return map(self.encode_documents, batches)
+
+
+class Reranker(System):
+    """Scores documents for a query.
+
+    ``reads_cues``: whether it finds by cues what an instruction excludes. ``at_once`` is how many queries
+    :meth:`score_all` scores at the same time.
+    """
+
+    reads_cues = False
+    at_once = 1
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return one finite score for each of ``documents``, in their order; higher is better."""
+        raise NotImplementedError
+
+    def score_all(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order."""
+        return (self.score(query, documents) for query, documents in pairs)
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Log the estimated cost; called before the first of ``queries``, whose pools ``documents`` returns."""
+
+    def finish(self) -> None:
+        """Log the number of repaired answers; called after the last query."""
 
 
 @contextmanager
-def closed(system: object) -> Iterator[None]:
+def closed(system: System) -> Iterator[None]:
     """Close ``system`` after the block, also after an error."""
     try:
         yield
     finally:
-        close(system)
-
-
-class Retriever(Protocol):
-    """Finds documents for queries.
-
-    Optional: ``config``, JSON data that decides its runs beside its code (with it they are reused and survive a kill);
-    ``load()``, called before searching so that it can be timed alone; ``close()``, called after its last run.
-    """
-
-    @property
-    def name(self) -> str:
-        """What its runs are called."""
-
-    def search(self, queries: Sequence[Query], depth: int) -> Mapping[str, Mapping[str, float]]:
-        """Return the ``depth`` best documents of each query, ``qid -> docid -> score``, higher is better."""
-
-
-class Reranker(Protocol):
-    """Scores documents for a query.
-
-    Optional: ``config``, ``load()`` and ``close()`` as of a :class:`Retriever`.
-    """
-
-    @property
-    def name(self) -> str:
-        """What its runs are called."""
-
-    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
-        """Return one finite score for each of ``documents``, in their order; higher is better."""
-
-
-class Encoder(Protocol):
-    """Turns texts into vectors of float32, one row each, compared by inner product.
-
-    Optional: ``config`` and ``close()`` as of a :class:`Retriever`; ``cosine``, whether vectors are of length 1.
-    """
-
-    @property
-    def name(self) -> str:
-        """What runs of this encoder are called."""
-
-    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
-        """Return the vectors of documents, shape ``(len(documents), d)``."""
-
-    def encode_queries(self, queries: Sequence[Query]) -> Matrix:
-        """Return the vectors of queries with their instructions, shape ``(len(queries), d)``."""
-
-
-@runtime_checkable
-class Estimating(Protocol):
-    """A reranker of Heed's own that logs what its work will cost before it begins, and then what it had to repair."""
-
-    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Called before the first of ``queries`` is scored; ``documents`` gives the pool of a query."""
-
-    def finish(self) -> None:
-        """Called after the last."""
-
-
-def begin(reranker: Reranker, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-    """Call ``begin()`` of a reranker that has one."""
-    if isinstance(reranker, Estimating):
-        reranker.begin(queries, documents)
-
-
-def finish(reranker: Reranker) -> None:
-    """Call ``finish()`` of a reranker that has one."""
-    if isinstance(reranker, Estimating):
-        reranker.finish()
+        system.close()

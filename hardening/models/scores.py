@@ -13,7 +13,7 @@ from hardening.models.folders import Case
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.systems.alone import as_reranker, model_alone
-from heed.types import Document, Query, close
+from heed.types import Document, Query
 
 Score = Callable[[str, str], float]  # of a query and a text
 MOST = 2048  # tokens of a prompt without another limit
@@ -30,7 +30,7 @@ def heed_scores(case: Case) -> list[float]:
         parts = [[one] for one in documents] if case.alone else [documents]
         return [score for part in parts for score in reranker.score(case.texts.query, part)]
     finally:
-        close(reranker)
+        reranker.close()
 
 
 def library_scores(case: Case) -> tuple[list[float], Exception | None]:

@@ -31,13 +31,13 @@ from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
-from heed.reranking.rescore import PoolDocuments, reads_cues
+from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
 from heed.systems.by_name import Systems, manifest_entry, refuse_twins, split_name
 from heed.systems.settings import Machine, Search, machine_of
 from heed.systems.user_objects import check_name
-from heed.types import CONDITIONS, Config, Encoder, Query, Reranker, Retriever, Topic, closed, conditions_of
+from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic, closed, conditions_of
 
 Pool = Mapping[str, Sequence[str]]  # qid -> docids
 Made = TypeVar("Made", Retriever, Reranker)
@@ -166,12 +166,12 @@ class Experiment:
         instructed = self.conditions != ["query"]
         return Systems(corpus, self._registry, search, self._machine, self._workers, answers, instructed)
 
-    def retriever(self, system: str | Retriever | Encoder) -> Retriever:
+    def retriever(self, system: object) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
         with self._working():
             return self._spelled(self._systems.retriever(system), system)
 
-    def reranker(self, system: str | Reranker) -> Reranker:
+    def reranker(self, system: object) -> Reranker:
         """Return the reranker of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
         with self._working():
             return self._spelled(self._systems.reranker(system), system)
@@ -186,8 +186,8 @@ class Experiment:
         self,
         query: str | Query,
         k: int = 5,
-        retriever: str | Retriever | Encoder = "bm25",
-        reranker: str | Reranker | None = None,
+        retriever: object = "bm25",
+        reranker: object = None,
         *,
         instruction: str = "",
     ) -> Hits:
@@ -214,7 +214,7 @@ class Experiment:
         """Return the best ``k`` documents of topic ``qid`` in a run, with their titles; KeyError for no such topic."""
         return hits_of(run[qid], k, self.documents)
 
-    def retrieve(self, system: str | Retriever | Encoder) -> SystemRuns:
+    def retrieve(self, system: object) -> SystemRuns:
         """Return the runs of a retriever under each condition, written as ``<name>.<condition>.run``."""
         with self._working():
             retriever = self.retriever(system)
@@ -260,7 +260,7 @@ class Experiment:
 
     def rerank(
         self,
-        system: str | Reranker,
+        system: object,
         candidates: SystemRuns | Sequence[SystemRuns] | Pool,
         depth: int | None = None,
         maxp: Cut | None = None,
@@ -282,7 +282,7 @@ class Experiment:
             if maxp:
                 reranker = self._systems.maxp(reranker, docids, maxp)
             documents = PoolDocuments(pooled, self.documents)
-            if reads_cues(reranker):
+            if reranker.reads_cues:
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
             return self._runs_of(

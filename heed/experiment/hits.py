@@ -10,7 +10,7 @@ from heed.notebook import html_table
 from heed.progress import escaped
 from heed.ranking import ranked
 from heed.reranking.rescore import score_alone
-from heed.types import Query, Reranker, Retriever, closed, load
+from heed.types import Query, Reranker, Retriever, closed
 
 POOL = 100  # documents of the retriever that a reranker gets
 
@@ -46,12 +46,12 @@ class Hits(tuple[Hit, ...]):
 def look(query: Query, k: int, store: DocumentStore, retriever: Retriever, reranker: Reranker | None) -> Hits:
     """Return the best ``k`` documents of a retriever, or of its first ones as the reranker orders them."""
     with closed(retriever):
-        load(retriever)
+        retriever.load()
         scores = retriever.search([query], max(k, POOL) if reranker else k).get(query.qid, {})
     if reranker:
         docids = ranked(scores)
         with closed(reranker):
-            load(reranker)
+            reranker.load()
             values = score_alone(reranker, query, StoredDocuments(store, docids))
         scores = dict(zip(docids, values, strict=True))
     return hits_of(scores, k, store)

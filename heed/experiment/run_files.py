@@ -18,7 +18,7 @@ from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
 from heed.reuse import Note, Recipe, ensure_file, note_of, recipe_version, write_note
 from heed.systems.by_name import manifest_entry
-from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, config_of, load
+from heed.types import CONDITIONS, Config, Query, Reranker, Retriever
 
 Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
 
@@ -201,7 +201,7 @@ def _ensure(
 
     ``make`` gets the path of a journal, which stays where such replies are asked for again: by the next call.
     """
-    name, config = _label(system, queries), config_of(system)
+    name, config = _label(system, queries), system.config
     condition = queries[0].condition if queries else ""
     made_of = {
         "run": recipe_version("run"),
@@ -222,7 +222,7 @@ def _ensure(
 
     def build() -> Config:
         with timed("prepare", system.name):
-            load(system)
+            system.load()
         run = make(journal)
         count, warnings = unanswered(path.name, replies(), run)
         tag = recipe.get("tag") or as_tag(name)

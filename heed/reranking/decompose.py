@@ -15,7 +15,7 @@ from heed.instructions.cues import cues_digest, warn_without_cues
 from heed.reranking.similarity import VectorReranker
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Encoder, Query, config_of
+from heed.types import Config, Document, Encoder, Query
 
 
 class Weights(NamedTuple):
@@ -39,7 +39,7 @@ class Decompose(VectorReranker):
         """Compare by ``encoder``, with the vectors of ``corpus``."""
         super().__init__(encoder, corpus)
         self.name, self._weights = f"decompose:{encoder.name}", weights
-        config = config_of(encoder)
+        config = encoder.config
         if config is not None:
             self.config: Config = {
                 "decompose": [recipe_version("decompose"), *weights],

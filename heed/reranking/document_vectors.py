@@ -18,7 +18,7 @@ from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, embedded, encoded, folder_of, recipe_of, write_matrix
 from heed.reuse import Note, note_of, read_note, write_note
-from heed.types import Document, Encoder, Matrix, close, config_of
+from heed.types import Document, Encoder, Matrix
 
 PART = 1_000  # documents that are encoded together: so many are encoded again after a kill
 PREFIX = "pool-"  # of the folder with the vectors of documents of pools
@@ -88,7 +88,7 @@ class DocumentVectors:
     def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
         """Embed by ``encoder``."""
         self._encoder = encoder
-        self._corpus = corpus if config_of(encoder) is not None else None
+        self._corpus = corpus if encoder.config is not None else None
         self._new = 0
 
     @cached_property
@@ -137,7 +137,7 @@ class DocumentVectors:
         """Forget the vectors, and close the encoder's model."""
         for name in ("_index", "_pooled"):
             self.__dict__.pop(name, None)
-        close(self._encoder)
+        self._encoder.close()
 
     def _are_stored(self, documents: Sequence[Document]) -> bool:
         digest = self._corpus and self._corpus.documents.digest

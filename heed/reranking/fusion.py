@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 
 from heed.reranking.polarity.reranker import Polarity
-from heed.reranking.rescore import Pair, Wrapper, score_all
+from heed.reranking.rescore import Pair, Wrapper
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
-from heed.types import Config, Reranker, config_of
+from heed.types import Config, Reranker
 
 # Of the other reranker; chosen on WTR and IndusTR alone, with decompose over all-MiniLM-L6-v2 as the other: from 0.2 on
 # nDCG@10 rises further and IRS falls: python -m benchmarks.decompose
@@ -22,13 +22,12 @@ class Fusion(Wrapper):
     scores that are all the same become 0.
     """
 
-    reads_cues = True
-
     def __init__(self, polarity: Polarity, other: Reranker, weight: float = WEIGHT) -> None:
         """Add ``weight`` times the scores of ``other`` to those of ``polarity``."""
-        self.name = f"{polarity.name}+{other.name}"
-        self._polarity, self._inner, self._weight = polarity, other, weight
-        config = config_of(other)
+        super().__init__(other)
+        self.name, self.reads_cues = f"{polarity.name}+{other.name}", True
+        self._polarity, self._weight = polarity, weight
+        config = other.config
         if config is not None:
             self.config: Config = {"fusion": [recipe_version("fusion"), weight], "of": [polarity.config, config]}
 
@@ -46,12 +45,12 @@ class Fusion(Wrapper):
         self._polarity.close()
         super().close()
 
-    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+    def score_all(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         lexical, other = tee(pairs)
         # polarity in this process: workers hold one system at a time, and that is the other
         scored = (self._polarity.score(query, documents) for query, documents in lexical)
-        for ps, os in zip(scored, score_all(self._inner, other), strict=True):
+        for ps, os in zip(scored, self._inner.score_all(other), strict=True):
             yield [p + self._weight * o for p, o in zip(scaled(ps), scaled(os), strict=True)]
 
 

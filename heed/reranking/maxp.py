@@ -13,9 +13,9 @@ from heed.files import digest_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import DocumentLine
 from heed.languages import counted, words_in
-from heed.reranking.rescore import Pair, Wrapper, score_all
+from heed.reranking.rescore import Pair, Wrapper
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query, Reranker, config_of
+from heed.types import Config, Document, Query, Reranker
 
 UNIT = counted()
 MAXP = "+maxp"  # at the end of the names of its systems
@@ -92,10 +92,11 @@ class MaxP(Wrapper):
 
     def __init__(self, reranker: Reranker, cut: Cut) -> None:
         """Let ``reranker`` score the passages of documents, as ``cut`` makes them."""
-        self.name, self._inner, self._cut = f"{reranker.name}{MAXP}", reranker, cut
+        super().__init__(reranker)
+        self.name, self._cut = f"{reranker.name}{MAXP}", cut
         if not 0 <= cut.overlap < cut.words:
             raise UsageError(f"passages: found {cut}, expected an overlap from 0 and below the words")
-        config = config_of(reranker)
+        config = reranker.config
         if config is not None:
             self.config: Config = {"maxp": [recipe_version("passages"), *cut], "of": config}
 
@@ -103,7 +104,7 @@ class MaxP(Wrapper):
         """Let the reranker of passages log what they will cost."""
         super().begin(queries, lambda query: list(cut_documents(documents(query), self._cut)))
 
-    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+    def score_all(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         counts: deque[list[int]] = deque()  # passages of each document, of the queries that are being scored
 
@@ -113,6 +114,6 @@ class MaxP(Wrapper):
                 counts.append(list(map(len, parts)))
                 yield query, list(chain.from_iterable(parts))
 
-        for passage_scores in score_all(self._inner, cut()):
+        for passage_scores in self._inner.score_all(cut()):
             scores = iter(passage_scores)
             yield [max(islice(scores, count)) for count in counts.popleft()]

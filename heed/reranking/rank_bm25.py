@@ -13,13 +13,13 @@ from importlib.resources import files
 from typing import Any
 
 from heed.errors import UsageError
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, Reranker
 
 PACKAGES = ("rank-bm25", "nltk")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-class RankBm25:
+class RankBm25(Reranker):
     """The reranker, as a :class:`heed.types.Reranker`."""
 
     name = "rank_bm25"

@@ -3,9 +3,8 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from msgspec.json import encode  # a twentieth of json's time
 
@@ -13,24 +12,12 @@ from heed.errors import ModelError, fail
 from heed.files import digest_json
 from heed.formats.document_store import DocumentStore, StoredDocuments, docids_of
 from heed.progress import Replies, bar, brief, duration, log, plain_rate, replies, replying, timed, warn
-from heed.types import Document, Query, Reranker, Run, begin, close, config_of, finish, load
+from heed.types import Document, Query, Reranker, Run
 
 EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
 
 Pair = tuple[Query, Sequence[Document]]
-
-
-@runtime_checkable
-class BatchReranker(Protocol):
-    """A reranker that scores several queries at once."""
-
-    @property
-    def at_once(self) -> int:
-        """How many queries are scored at once."""
-
-    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
-        """Yield the scores of each query's documents, in their order."""
 
 
 class PoolDocuments:
@@ -66,20 +53,20 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
     same. Raises :class:`ModelError` where there is not one finite score for each document.
     """
     label = f"{reranker.name}.{queries[0].condition}" if queries else reranker.name
-    config = config_of(reranker)
+    config = reranker.config
     journal_key = "" if config is None else digest_json([config, key, queries, documents.pool])
     run = _read_journal(journal, journal_key)
     if run:
         log.info(f"{label}: {len(run)} of {len(queries)} topics are done already")
     missing = [query for query in queries if query.qid not in run]
-    begin(reranker, missing, documents)
+    reranker.begin(missing, documents)
     journal.parent.mkdir(parents=True, exist_ok=True)
     pairs = sum(len(documents.docids(query)) for query in missing)
     with timed("run", label) as work, journal.open("a" if run else "w", encoding="utf-8") as stream:
         if not run:
             stream.write(json.dumps({"key": journal_key}) + "\n")
         start = time.perf_counter()
-        scored = score_all(reranker, ((query, documents(query)) for query in missing))
+        scored = reranker.score_all((query, documents(query)) for query in missing)
         estimated = False
         labelled = zip(bar(missing, len(missing), label, "topics"), scored, strict=True)
         for number, (query, query_scores) in enumerate(labelled, 1):
@@ -91,70 +78,45 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
                 stream.flush()
             work.did(len(docids), "pairs")
             if not estimated and work.count and (seconds := time.perf_counter() - start) >= EARLY:
-                at_once = queries_at_once(reranker)
+                at_once = reranker.at_once
                 _log_estimate(label, work.count * math.ceil(number / at_once) * at_once / number, pairs, seconds)
                 estimated = True
-    finish(reranker)
+    reranker.finish()
     return {query.qid: run[query.qid] for query in queries if run[query.qid]}
 
 
-def queries_at_once(reranker: Reranker) -> int:
-    """Return how many queries a reranker scores at once."""
-    return reranker.at_once if isinstance(reranker, BatchReranker) else 1
+class Wrapper(Reranker):
+    """A reranker that makes its scores, by its ``score_all``, of those of another one."""
 
-
-def reads_cues(reranker: Reranker) -> bool:
-    """Return whether a reranker finds by cues what an instruction excludes."""
-    return bool(getattr(reranker, "reads_cues", False))
-
-
-def score_all(reranker: Reranker, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
-    """Yield the scores of each query's documents, in their order; several at once where the reranker can."""
-    if isinstance(reranker, BatchReranker):
-        return reranker.score_many(pairs)
-    return (reranker.score(query, documents) for query, documents in pairs)
-
-
-class Wrapper(BatchReranker):
-    """A reranker that makes its scores, by its ``score_many``, of those of another one."""
-
-    _inner: Reranker
+    def __init__(self, inner: Reranker) -> None:
+        """Wrap ``inner``."""
+        self._inner, self.at_once, self.reads_cues = inner, inner.at_once, inner.reads_cues
 
     def load(self) -> None:
         """Load the other reranker."""
-        load(self._inner)
+        self._inner.load()
 
     def close(self) -> None:
         """Close it."""
-        close(self._inner)
+        self._inner.close()
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Let it log what its work will cost."""
-        begin(self._inner, queries, documents)
+        self._inner.begin(queries, documents)
 
     def finish(self) -> None:
         """Let it log what it had to repair."""
-        finish(self._inner)
-
-    @property
-    def at_once(self) -> int:
-        """How many queries are scored at once."""
-        return queries_at_once(self._inner)
-
-    @property
-    def reads_cues(self) -> bool:
-        """Whether it finds by cues what an instruction excludes."""
-        return reads_cues(self._inner)
+        self._inner.finish()
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document."""
-        return next(self.score_many([(query, documents)]))
+        return next(self.score_all([(query, documents)]))
 
 
 def score_alone(reranker: Reranker, query: Query, documents: Sequence[Document]) -> list[float]:
     """Return the scores of one query's documents, checked as :func:`checked` and :func:`unanswered` do."""
     with replying() as gathered:
-        [scores] = score_all(reranker, [(query, documents)])
+        [scores] = reranker.score_all([(query, documents)])
     for warning in unanswered(reranker.name, gathered, {query.qid: scores})[1]:
         warn(warning)
     return checked(reranker.name, query.qid, docids_of(documents), scores)

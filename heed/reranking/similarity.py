@@ -10,10 +10,10 @@ import numpy as np
 from heed.reranking.document_vectors import DocumentVectors
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Encoder, Query, config_of
+from heed.types import Config, Document, Encoder, Query, Reranker
 
 
-class VectorReranker:
+class VectorReranker(Reranker):
     """What rerankers over an encoder's vectors share: documents are embedded before the first topic is scored."""
 
     def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
@@ -40,7 +40,7 @@ class Similarity(VectorReranker):
         """Compare by ``encoder``, with the vectors of ``corpus``."""
         super().__init__(encoder, corpus)
         self.name = encoder.name
-        config = config_of(encoder)
+        config = encoder.config
         if config is not None:
             self.config: Config = {"similarity": recipe_version("similarity"), "encoder": config}
 

@@ -23,11 +23,11 @@ from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS, rename
 from heed.systems.registry_models import installed_model, model_without_documents
 from heed.systems.settings import Machine, machine_of
 from heed.systems.user_objects import OwnReranker, class_name, is_built_in, is_encoder, load_object, own_system
-from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, close, config_of
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
 
 
 def model_alone(
-    system: str | Reranker | Encoder, registry: Registry, runtime: Runtime, otherwise: str = CROSS_ENCODER
+    system: object, registry: Registry, runtime: Runtime, otherwise: str = CROSS_ENCODER
 ) -> Reranker | Encoder:
     """Return the model of a name, or an object as it is, for use outside an experiment: it has no documents.
 
@@ -37,7 +37,7 @@ def model_alone(
     if isinstance(system, Program):
         return OwnReranker(system, system.label)
     if not isinstance(system, str):
-        return system if is_built_in(system) else own_system(system, class_name(system))
+        return cast(Reranker | Encoder, system) if is_built_in(system) else own_system(system, class_name(system))
     name, source = split_name(system)
     if source.startswith(COMMAND):
         return model_alone(Program(source.removeprefix(COMMAND), name=name), registry, runtime)
@@ -71,7 +71,8 @@ class _Alone:
     @property
     def config(self) -> Config | None:
         """What decides its scores, as JSON data; None where that is not known."""
-        return config_of(self._system)
+        config: Config | None = self._system.config
+        return config
 
     def __enter__(self) -> Self:
         """Return the model."""
@@ -87,7 +88,7 @@ class _Alone:
 
     def close(self) -> None:
         """Free the model's memory; a later use loads it again."""
-        close(self._system)
+        self._system.close()
 
 
 class TextReranker(_Alone):
@@ -138,7 +139,7 @@ class TextEncoder(_Alone):
 
 
 def reranker(
-    system: str | Reranker | Encoder,
+    system: object,
     *,
     device: str = "auto",
     machine: Machine | None = None,
@@ -156,7 +157,7 @@ def reranker(
 
 
 def encoder(
-    system: str | Encoder, *, device: str = "auto", machine: Machine | None = None, registry: Registry | None = None
+    system: object, *, device: str = "auto", machine: Machine | None = None, registry: Registry | None = None
 ) -> TextEncoder:
     """Return a bi-encoder alone, which makes vectors of texts: a name, a hub id, a folder, or an object.
 

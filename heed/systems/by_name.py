@@ -55,7 +55,7 @@ from heed.systems.user_objects import (
     is_encoder,
     load_object,
 )
-from heed.types import Encoder, Reranker, Retriever, config_of
+from heed.types import Encoder, Reranker, Retriever
 
 RETRIEVERS = (*BM25_NAMES, "lsa")
 RERANKERS = ("polarity", "rank_bm25")
@@ -97,7 +97,7 @@ class Systems:
         path = self.search.lucene_index
         return open_foreign_index(Path(path), self.corpus, self.machine.heap) if path else None
 
-    def retriever(self, system: "str | Retriever | Encoder") -> Retriever:
+    def retriever(self, system: object) -> Retriever:
         """Return the retriever of a name, or an object as it is; an encoder searches by its vectors.
 
         Raises :class:`UsageError` for an unknown name and for an object that lacks something, and
@@ -122,7 +122,7 @@ class Systems:
             return LateRetriever(system_by_workers(model, self._runtime, self.pool, LateEncoder), self.corpus)
         return self._dense(self._encoder(system, model))
 
-    def reranker(self, system: "str | Reranker") -> Reranker:
+    def reranker(self, system: object) -> Reranker:
         """Return the reranker of a name, or an object as it is; raises as :meth:`retriever` does."""
         if not isinstance(system, str):
             return self._reranker_of_object(system)
@@ -286,6 +286,6 @@ def refuse_twins(names: Sequence[str], written: Sequence[str] = ()) -> None:
 
 def manifest_entry(system: Any) -> Recipe:
     """Return the entry of a system in a manifest."""
-    config = config_of(system)
+    config = system.config
     made_by: Recipe = getattr(system, "made_by", None) or {"class": class_name(system)}
     return made_by if config is None else config

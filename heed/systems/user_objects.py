@@ -8,7 +8,7 @@ import json
 import math
 import re
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -21,7 +21,7 @@ from heed.formats.document_store import DocumentStore
 from heed.memory import free_memory
 from heed.progress import log
 from heed.ranking import top
-from heed.types import Config, Document, Encoder, Matrix, Query, Run, close, load
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 METHODS = ("score", "search", "encode_documents", "encode_queries")
@@ -35,7 +35,7 @@ def check_name(name: str) -> None:
         raise UsageError(f"system {name!r}: expected letters, digits and . + @ : _ -, for its run files")
 
 
-class OwnSystem:
+class OwnSystem(System):
     """What every system of the user's own has: a name, an optional config, and loading once."""
 
     def __init__(self, system: Any, name: str) -> None:
@@ -50,28 +50,29 @@ class OwnSystem:
             )
         self.name, self._system, self._loaded = label, system, False
         # for a manifest, where there is no config
-        self.made_by: Config = getattr(system, "made_by", None) or {"class": class_name(system)}
+        self.made_by = getattr(system, "made_by", None) or {"class": class_name(system)}
         if getattr(system, "config", None) is not None:
-            self.config = _json(system.config, label)
-            if not type(system).__module__.startswith("heed."):
-                self._add_code(filter(callable, (getattr(system, method, None) for method in METHODS)))
+            config = _json(system.config, label)
+            is_heeds = type(system).__module__.startswith("heed.")
+            self.config = config if is_heeds else self._with_code(config)
 
-    def _add_code(self, methods: Iterable[Any]) -> None:
-        """Add the digest of the system's source to its config; without one it has none, as a change cannot be seen."""
-        self.config[CODE] = source_digest(type(self._system), *methods)
-        if self.config[CODE] is None:
+    def _with_code(self, config: Config) -> Config | None:
+        """Return ``config`` with the digest of the system's source; None without one, as a change cannot be seen."""
+        methods = filter(callable, (getattr(self._system, method, None) for method in METHODS))
+        code = source_digest(type(self._system), *methods)
+        if code is None:
             log.info(f"{self.name}: the source of its code cannot be read, so its runs are made anew each time")
-            del self.config
+        return None if code is None else {**config, CODE: code}
 
     def load(self) -> None:
         """Call ``load()`` of the system, if it has one, before the first use and after :meth:`close`."""
         if not self._loaded:
-            load(self._system)
+            _call_if_there(self._system, "load")
             self._loaded = True
 
     def close(self) -> None:
         """Call ``close()`` of the system, if it has one, and give the memory of what it dropped back."""
-        close(self._system)
+        _call_if_there(self._system, "close")
         self._loaded = False
         free_memory()
 
@@ -92,7 +93,7 @@ class OwnSystem:
             raise self._error(f"{method} raised {in_one_line(error)}{line}; --debug shows the traceback") from error
 
 
-class OwnReranker(OwnSystem):
+class OwnReranker(OwnSystem, Reranker):
     """A reranker of the user's own."""
 
     def __init__(self, system: Any, name: str) -> None:
@@ -123,7 +124,7 @@ class OwnReranker(OwnSystem):
         return numbers
 
 
-class OwnRetriever(OwnSystem):
+class OwnRetriever(OwnSystem, Retriever):
     """A retriever of the user's own."""
 
     def __init__(self, system: Any, name: str, documents: DocumentStore) -> None:
@@ -170,7 +171,7 @@ class OwnRetriever(OwnSystem):
         return {qid: top(scores, depth) for qid, scores in run.items()}
 
 
-class OwnEncoder(OwnSystem):
+class OwnEncoder(OwnSystem, Encoder):
     """An encoder of the user's own."""
 
     def __init__(self, system: Any, name: str) -> None:
@@ -178,8 +179,8 @@ class OwnEncoder(OwnSystem):
         super().__init__(system, name)
         if not is_encoder(system):
             raise UsageError(f"{name}: has no encode_documents and encode_queries; expected an encoder")
-        if hasattr(self, "config"):
-            self.config: Config = {"own": self.config}  # whole: its keys have meanings of their own
+        if self.config is not None:
+            self.config = {"own": self.config}  # whole: its keys have meanings of their own
         self._width: int | None = None
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
@@ -209,6 +210,12 @@ class OwnEncoder(OwnSystem):
             raise self._error(f"vectors of {kind} have {vectors.shape[1]} numbers, others have {self._width}")
         self._width = vectors.shape[1]
         return vectors
+
+
+def _call_if_there(system: Any, method: str) -> None:
+    """Call a method that objects of the user's may lack."""
+    if callable(call := getattr(system, method, None)):
+        call()
 
 
 def _finite(score: Any) -> float | None:

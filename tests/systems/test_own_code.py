@@ -14,7 +14,6 @@ import pytest
 import heed as library
 from heed import Experiment, load
 from heed.extras import source_digest
-from heed.types import config_of
 
 MINE = '''"""Words that are shared."""
 from functools import partial
@@ -135,7 +134,7 @@ def test_without_a_source_runs_are_made_anew_which_is_said(
     imported: Import, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = imported(MINE)
-    assert set(config_of(library.reranker(module.Mine())) or {}) == {"module's code"}
+    assert set(library.reranker(module.Mine()).config or {}) == {"module's code"}
     cell: dict[str, Any] = {"__name__": "own_code"}
     exec(MINE.replace("WEIGHT *", "3 *"), cell)  # noqa: S102 (as a notebook runs a cell)
     assert library.reranker(cell["Mine"]()).config is None

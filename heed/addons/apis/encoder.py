@@ -17,7 +17,7 @@ from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.templates import document_text, query_text
 from heed.progress import log
-from heed.types import Config, Document, Matrix, Query
+from heed.types import Config, Document, Encoder, Matrix, Query
 
 PATH = "embeddings"
 TEXTS, TOKENS = 64, 100_000  # a request: Cohere takes 96 texts, OpenAI 300,000 tokens (their API references)
@@ -25,7 +25,7 @@ COUNTED = 4_096  # documents that are read at once to count the cost
 STORED = "<f4"  # a vector in the cache
 
 
-class ApiEncoder:
+class ApiEncoder(Encoder):
     """A model of the embeddings API as a :class:`heed.types.Encoder`.
 
     A document without text is an error: the APIs refuse an empty text, and a zero vector would be

@@ -11,7 +11,7 @@ from heed.models.files.model_files import settings_of
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
-from heed.models.rerankers.listwise import CONTEXT, Answer, ListwiseReranker, read_answer
+from heed.models.rerankers.listwise import CONTEXT, Answer, Chat, ListwiseReranker, read_answer
 from heed.models.rerankers.listwise_prompt import Message, pieces
 from heed.progress import log
 from heed.types import Config, Document
@@ -29,7 +29,7 @@ def api_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
     return ListwiseReranker(model, ApiChat(model, runtime, lambda *texts: read_answer(form, *texts).is_one), prompt)
 
 
-class ApiChat:
+class ApiChat(Chat):
     """A model of the chat completions API as a :class:`heed.models.rerankers.listwise.Chat`."""
 
     def __init__(self, model: Model, runtime: Runtime, is_answer: Check, needs_key: bool = True) -> None:

@@ -15,12 +15,12 @@ from heed.models.text.fit import room_for_document
 from heed.models.text.templates import document_text, query_text
 from heed.progress import log
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, Reranker
 
 TOKENS = 200_000  # of a request, by our estimate: Contextual takes 400,000, Voyage 600,000 (their API references)
 
 
-class ApiReranker:
+class ApiReranker(Reranker):
     """A model of a rerank API as a :class:`heed.types.Reranker`.
 
     A score is the server's number: a logit where the server is asked for it, see

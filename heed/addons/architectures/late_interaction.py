@@ -13,7 +13,7 @@ from heed.models.local.runtime import DEFAULT, Runtime, on_device
 from heed.models.local.sentence_models import lengths
 from heed.models.registry.entries import Model
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Matrix, Query
+from heed.types import Config, Document, Matrix, Query, Reranker
 
 KEPT = 4 * 2**30  # bytes of a pool's vectors in memory: 46,000 documents of 180 tokens of 128 numbers
 BLOCK = 2**24  # products at a time: 64 MB
@@ -103,7 +103,7 @@ def maxsim(queries: Matrix, documents: Matrix) -> NDArray[np.float64]:
     return scores
 
 
-class LateReranker:
+class LateReranker(Reranker):
     """MaxSim over a pool as a :class:`heed.types.Reranker`.
 
     Vectors of documents are computed once for all queries and conditions of a process, as long as

@@ -10,10 +10,10 @@ from heed.ranking import top
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, embed, folder_of
 from heed.reuse import recipe_version
-from heed.types import Config, Encoder, Query, Run, close, config_of
+from heed.types import Config, Encoder, Query, Retriever, Run
 
 
-class LateRetriever:
+class LateRetriever(Retriever):
     """MaxSim over every document of a collection as a :class:`heed.types.Retriever`.
 
     Exact: no token is pruned, clustered or quantised, as PLAID's index does, so results differ
@@ -26,7 +26,7 @@ class LateRetriever:
         """Search with ``encoder``, of packed matrices; vectors of documents go to a folder of its name."""
         self.name = encoder.name
         self._encoder, self._corpus = encoder, corpus
-        self.config: Config = {"maxsim": recipe_version("maxsim"), "system": config_of(encoder)}
+        self.config: Config = {"maxsim": recipe_version("maxsim"), "system": encoder.config}
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there."""
@@ -55,4 +55,4 @@ class LateRetriever:
     def close(self) -> None:
         """Forget the vectors, and close the model."""
         self.__dict__.pop("_vectors", None)
-        close(self._encoder)
+        self._encoder.close()

@@ -18,7 +18,7 @@ from heed.models.text.templates import document_text, query_text
 from heed.progress import log
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import as_fields, column_names
-from heed.types import Config, Document, Matrix, Query
+from heed.types import Config, Document, Encoder, Matrix, Query
 
 TYPES = 7  # of a token: segment, column, row, earlier answer, rank, inverse rank, relation to a number of the question
 RELATION = 6  # DTR has no question beside a table, so this is 0
@@ -31,7 +31,7 @@ class TableInput(NamedTuple):
     types: list[list[int]]
 
 
-class TableEncoder(LocalModel):
+class TableEncoder(LocalModel, Encoder):
     """Google's dense table retriever as a :class:`heed.types.Encoder`: one network for tables, one for queries."""
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:

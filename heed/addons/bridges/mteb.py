@@ -21,7 +21,7 @@ from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.systems.alone import model_alone
 from heed.systems.user_objects import is_encoder
-from heed.types import Document, Encoder, Query, Reranker, config_of, load
+from heed.types import Document, Encoder, Query, Reranker
 
 Numbers = NDArray[np.float64]
 CONDITIONS = {ENDINGS[role]: condition for condition, role in ROLES.items()}  # by the end of a qid
@@ -47,7 +47,7 @@ class _Described:
     model_type = ""
 
     def __init__(self, system: Reranker | Encoder) -> None:
-        config = config_of(system)
+        config = system.config
         described = {
             "name": f"heed/{system.name}",
             # without a config results are never taken for those of an earlier object of this name
@@ -73,7 +73,7 @@ class MtebCrossEncoder(_Described):
         The documents of a query are scored together, as list-wise rerankers need it; another id is another query,
         even of the same text.
         """
-        load(self._system)
+        self._system.load()
         lang = _language(task_metadata, hf_subset)
         pairs: dict[tuple[str, Query], list[int]] = {}  # by MTEB's id, whose ending a query loses
         for number, row in enumerate(_rows(inputs1)):
@@ -102,7 +102,7 @@ class MtebBiEncoder(_Described):
         **_: Any,
     ) -> Any:
         """Return one vector a row, of queries where ``prompt_type`` is that of queries, else of documents."""
-        load(self._system)
+        self._system.load()
         rows = list(_rows(inputs))
         if getattr(prompt_type, "value", prompt_type) == "query":
             lang = _language(task_metadata, hf_subset)

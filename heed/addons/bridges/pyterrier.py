@@ -20,7 +20,7 @@ from heed.ranking import ranked
 from heed.retrieval.lucene import jvm
 from heed.systems.alone import as_reranker, model_alone
 from heed.systems.user_objects import check_name
-from heed.types import JOIN, Config, Document, Encoder, Query, Reranker, Retriever, Topic, load
+from heed.types import JOIN, Config, Document, Encoder, Query, Reranker, Retriever, Topic
 
 try:
     import pyterrier as pt
@@ -102,7 +102,7 @@ class HeedRetriever(pt.Transformer):
         """Return the best documents of each query, best first; :class:`DataError` for a topic that comes twice."""
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         fail(f"topic {qid}: comes twice in the frame; keep one" for qid in inp.qid[inp.qid.duplicated()].unique())
-        load(self._system)
+        self._system.load()
         queries = [_query(row, self._lang) for row in inp.to_dict("records")]
         run = self._system.search(queries, self._depth) if queries else {}
         return inp.drop(columns=FOUND, errors="ignore").merge(_frame(run, [query.qid for query in queries]), on="qid")
@@ -122,7 +122,7 @@ class HeedReranker(pt.Transformer):
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         """Return the documents of each topic, best first; :class:`DataError` for a document that comes twice."""
         pt.validate.result_frame(inp, extra_columns=["query", "text"], context=self)
-        load(self._system)
+        self._system.load()
         run: dict[str, Mapping[str, float]] = {}
         for qid, rows in inp.groupby("qid", sort=False):
             records = _in_order(rows.to_dict("records"))

@@ -10,19 +10,19 @@ from typing import Any
 from heed.addons.cluster.pool import TaskFor, WorkerPool
 from heed.addons.cluster.tasks import System, SystemTask
 from heed.progress import Replies, replies, replying
-from heed.types import Config, Document, Matrix, Query, begin, config_of, finish
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
 
 
 def _score(reranker: Any, query: Query, documents: Sequence[Document]) -> tuple[list[float], Replies]:
     """Return a worker's scores, and its model's replies; what its reranker logs before and after is logged here."""
-    begin(reranker, [query], lambda _: documents)
+    reranker.begin([query], lambda _: documents)
     with replying() as gathered:
         scores = [float(score) for score in reranker.score(query, documents)]
-    finish(reranker)
+    reranker.finish()
     return scores, gathered
 
 
-class ParallelEncoder:
+class ParallelEncoder(Encoder):
     """An :class:`heed.types.Encoder` whose batches are read by several workers at once."""
 
     def __init__(self, encoder: Any, system: System, pool: WorkerPool) -> None:
@@ -35,7 +35,7 @@ class ParallelEncoder:
         """Return the vectors of documents."""
         return next(self.encode_batches(iter([documents])))
 
-    def encode_batches(self, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
+    def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[Matrix]:
         """Yield the vectors of each batch of documents, in their order."""
         return self._pool.results(self._task("encode_documents", batch) for batch in batches)
 
@@ -48,13 +48,13 @@ class ParallelEncoder:
         return SystemTask(self._system, methodcaller(method, argument)).sent_to
 
 
-class ParallelReranker:
+class ParallelReranker(Reranker):
     """A :class:`heed.types.Reranker` whose queries are scored by several workers at once."""
 
     def __init__(self, reranker: Any, system: System, pool: WorkerPool) -> None:
         """Let the workers of ``pool`` build ``system``, which is ``reranker`` here."""
         self.name: str = reranker.name
-        self.config: Config | None = config_of(reranker)
+        self.config: Config | None = reranker.config
         self.made_by: Config = getattr(reranker, "made_by", {})
         self._system, self._pool = system, pool
         self.at_once = len(pool.workers)
@@ -65,9 +65,9 @@ class ParallelReranker:
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return one score for each document."""
-        return next(self.score_many([(query, documents)]))
+        return next(self.score_all([(query, documents)]))
 
-    def score_many(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
+    def score_all(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         tasks = (SystemTask(self._system, _score, (query, documents)).sent_to for query, documents in pairs)
         for scores, gathered in self._pool.results(tasks):

@@ -13,7 +13,7 @@ from heed.errors import HeedError, WorkerError
 from heed.files import digest_json
 from heed.memory import peak_mib
 from heed.progress import log, warn
-from heed.types import Config, close
+from heed.types import Config
 
 
 class LostError(Exception):
@@ -185,7 +185,8 @@ class WorkerState:
 
             torch.set_num_threads(system.threads)
         if system.key != self._key:
-            close(self._system)  # makes room for another model
+            if self._system:
+                self._system.close()  # makes room for another model
             self._key, self._system = "", None
             built = system.make(*system.arguments)
             if digest_json(built.config) != system.key:

@@ -27,7 +27,7 @@ from heed.models.text.batches import Batches
 from heed.models.text.fit import whole_rows
 from heed.models.text.templates import document_text, prompt_of, query_text
 from heed.progress import log
-from heed.types import Config, Document, Matrix, Query
+from heed.types import Config, Document, Encoder, Matrix, Query
 
 
 class PrefixedText(NamedTuple):
@@ -42,7 +42,7 @@ class PrefixedText(NamedTuple):
         return self.prefix + self.text
 
 
-class SentenceEncoder(LocalModel):
+class SentenceEncoder(LocalModel, Encoder):
     """A sentence-transformers model as a :class:`heed.types.Encoder`.
 
     What the entry leaves open is as the model's own files say: prompts, pooling, normalisation, and

@@ -8,6 +8,7 @@ from heed.errors import UsageError
 from heed.memory import free_memory
 from heed.models.files.model_files import runs_remote_code
 from heed.models.registry.entries import Model
+from heed.types import System
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -42,7 +43,7 @@ class Runtime(NamedTuple):
 DEFAULT = Runtime()
 
 
-class LocalModel:
+class LocalModel(System):
     """A model of this machine: its name, loading at its first use, and unloading.
 
     Each class keeps what it loads in cached properties; :meth:`load` asks for the one that ``LOADED`` names.

@@ -20,7 +20,7 @@ from heed.models.text.templates import query_text
 from heed.progress import logging_only
 from heed.reuse import recipe_version
 from heed.templates import placed
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, Reranker
 
 BLOCK = 64  # documents of a prompt where the entry does not say: the most that the models' cards allow
 PASSAGE, ASKED = "<|embed_token|>", "<|rerank_token|>"  # their states stand for a document and for the query
@@ -43,7 +43,7 @@ def block_text(model: Model, query: str, instruction: str, documents: Sequence[s
     return "".join(_parts(*_query_parts(model, query, instruction), documents))
 
 
-class BlockReranker(LocalModel):
+class BlockReranker(LocalModel, Reranker):
     """A model of family ``block`` as a :class:`heed.types.Reranker`.
 
     A score is the cosine of the projected states of a document and of the query, so it depends on the documents of

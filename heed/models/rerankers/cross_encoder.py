@@ -26,10 +26,10 @@ from heed.models.text.batches import Batches
 from heed.models.text.fit import room_for_document, whole_rows
 from heed.models.text.templates import document_text, query_text
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, Reranker
 
 
-class CrossEncoderReranker(LocalModel):
+class CrossEncoderReranker(LocalModel, Reranker):
     """A sentence-transformers CrossEncoder as a :class:`heed.types.Reranker`."""
 
     LOADED = "_encoder"

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from heed.errors import ModelError
 from heed.models.registry.entries import Model
@@ -13,7 +13,7 @@ from heed.models.rerankers.listwise_prompt import WINDOW, WORDS, Message, Style,
 from heed.models.text.templates import query_text
 from heed.progress import log, replies
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query, close, load
+from heed.types import Config, Document, Query, Reranker, System
 
 STRIDE = 10  # documents: rank_llm's default, as WINDOW is
 MAX_POOL = 100  # documents of a pool that are ordered: rank_llm's default; the rest stay below them in their order
@@ -35,30 +35,32 @@ class Order(NamedTuple):
     is_one: bool = True
 
 
-class Chat(Protocol):
+class Chat(System):
     """A language model that answers conversations."""
 
-    @property
-    def config(self) -> Config:
-        """JSON data that decides its answers."""
+    config: Config
 
     def shortened(self, document: Document) -> Document:
         """Return the document, cut to the entry's ``document_length`` in tokens where it has one."""
+        raise NotImplementedError
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
         """Whether there is room for the conversation and an answer as long as ``ranking``."""
+        raise NotImplementedError
 
     def answer(self, conversation: list[Message], ranking: str) -> str:
         """Return the model's answer; ``ranking`` is an answer of the expected length."""
+        raise NotImplementedError
 
     def estimate(self) -> tuple[Callable[[str], str], Answer] | None:
         """Return the sum of costs as a line, and a function that adds a question to it; None where nothing is paid.
 
         The function takes the place of :meth:`answer`, and returns an answer only where one is stored already.
         """
+        raise NotImplementedError
 
 
-class ListwiseReranker:
+class ListwiseReranker(Reranker):
     """A chat model as a :class:`heed.types.Reranker`.
 
     A score is one divided by the final rank: a position and nothing else, so measures that compare
@@ -83,11 +85,11 @@ class ListwiseReranker:
 
     def load(self) -> None:
         """Load the model."""
-        load(self._chat)
+        self._chat.load()
 
     def close(self) -> None:
         """Unload the model; a later score loads it again."""
-        close(self._chat)
+        self._chat.close()
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log what scoring ``queries`` will cost, where answers are paid for."""

@@ -12,7 +12,7 @@ from heed.models.local.language_models import LanguageModel, base_of, load_confi
 from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
-from heed.models.rerankers.listwise import CONTEXT, ListwiseReranker
+from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker
 from heed.models.rerankers.listwise_prompt import Message, pieces
 from heed.models.text.fit import Cutter
 from heed.process import within
@@ -28,7 +28,7 @@ def local_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker
     return ListwiseReranker(model, LocalChat(model, runtime, pieces(model, prompt).thought), prompt)
 
 
-class LocalChat(LanguageModel):
+class LocalChat(LanguageModel, Chat):
     """A causal language model as a :class:`heed.models.rerankers.listwise.Chat`."""
 
     def __init__(self, model: Model, runtime: Runtime = DEFAULT, thought: int = 0) -> None:

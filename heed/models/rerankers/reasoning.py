@@ -15,14 +15,14 @@ from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
 from heed.progress import log
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, Reranker
 
 END = "</think>"
 THOUGHT = 8192  # tokens of one thought, as in Rank1's rank1.py (max_tokens)
 LEAST = 512  # tokens of a thought for which a document is cut; where a prompt leaves fewer than THOUGHT, it is shorter
 
 
-class ReasoningReranker(LanguageModel):
+class ReasoningReranker(LanguageModel, Reranker):
     """A causal language model of family ``reasoning`` as a :class:`heed.types.Reranker`.
 
     The model continues its prompt, which ends in ``<think>``, greedily until it writes

@@ -18,10 +18,10 @@ from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, Reranker
 
 
-class YesNoReranker(LanguageModel):
+class YesNoReranker(LanguageModel, Reranker):
     """A language model of family ``causal`` or ``seq2seq`` as a :class:`heed.types.Reranker`.
 
     A score is ``logit(yes) − logit(no)`` of the entry's ``tokens`` as the answer's first word, the

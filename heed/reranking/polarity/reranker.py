@@ -6,25 +6,21 @@ compared. ``like`` are the terms of the documents that the other three parts put
 once more beside the whole text, for the terms asked for the header too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import digest_json
 from heed.formats.document_store import chosen, docids_of
 from heed.instructions.cues import cues_digest, warn_without_cues
 from heed.ranking import ranked
 from heed.reranking.polarity.terms import CHARACTERS, Weights, centroid, document_vector, topic_terms
-from heed.reranking.rescore import Pair
 from heed.retrieval.bm25.index import FIELD, Subset, Term
-from heed.retrieval.bm25.index_copies import IndexCopy
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query
+from heed.types import Config, Document, Query, Reranker
 
 Doubles = NDArray[np.float64]
 
@@ -65,7 +61,7 @@ class ScorePart(NamedTuple):
     values: Doubles
 
 
-class Polarity:
+class Polarity(Reranker):
     """The reranker over one BM25 index, as a :class:`heed.types.Reranker`."""
 
     name = "polarity"
@@ -102,18 +98,6 @@ class Polarity:
     def index_name(self) -> str:
         """The name of the folder of the index that it reads."""
         return self._bm25.index_name
-
-    @property
-    def at_once(self) -> int:
-        """How many queries are scored at once."""
-        return self._bm25.copies.at_once if self._bm25.copies else 1
-
-    def score_many(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
-        """Yield the scores of each query's documents, in their order; by workers where the user asked for them."""
-        copies = self._bm25.copies
-        if copies is None:
-            return (self.score(query, documents) for query, documents in pairs)
-        return copies.scores(partial(_over_copy, settings=self._chosen), digest_json(self.config), pairs)
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document; without an instruction the order is BM25's of the query."""
@@ -171,10 +155,6 @@ class Polarity:
         bags = searcher.terms_of_each(document.contents()[:CHARACTERS] for document in read)
         idf = searcher.idf({term for bag in bags for term in bag})
         self._vectors.update((docid, document_vector(bag, idf)) for docid, bag in zip(docids, bags, strict=True))
-
-
-def _over_copy(copy: IndexCopy, settings: Weighting | None) -> Polarity:
-    return Polarity(Bm25.over_copy(copy), settings)
 
 
 def _total(parts: Sequence[ScorePart]) -> Doubles:

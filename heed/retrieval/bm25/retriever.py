@@ -15,7 +15,7 @@ from heed.retrieval.bm25.index_copies import IndexCopies, IndexCopy, Opening
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
-from heed.types import Config, Query, Run
+from heed.types import Config, Query, Retriever, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two
@@ -32,7 +32,7 @@ class Lucene(NamedTuple):
     pool: WorkerPool | None = None
 
 
-class Bm25:
+class Bm25(Retriever):
     """BM25 as a :class:`heed.types.Retriever`, made by one of ``NAMES``."""
 
     def __init__(

@@ -18,7 +18,7 @@ from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed,
 from heed.retrieval.lsa.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa.lsa import Lsa, build_lsa
 from heed.reuse import Recipe, ensure_folder, recipe_version
-from heed.types import Config, Encoder, Matrix, Query, Run, close, config_of
+from heed.types import Config, Encoder, Matrix, Query, Retriever, Run
 
 KINDS = ("exact", "hnsw", "ivfpq")
 SPARE = 64  # further candidates, so that rounding inside FAISS does not decide which documents are returned
@@ -135,7 +135,7 @@ def _build(vectors: Vectors, kind: str) -> Any:
     return index
 
 
-class Dense:
+class Dense(Retriever):
     """An encoder's vectors behind an index, as a :class:`heed.types.Retriever`."""
 
     def __init__(self, encoder: Encoder | None, corpus: Corpus, search: DenseSearch) -> None:
@@ -145,7 +145,7 @@ class Dense:
         """
         self._model, self._corpus, self._search = encoder, corpus, search
         self.name = encoder.name if encoder else "lsa"
-        system = config_of(encoder) if encoder else LSA_SETTINGS
+        system = encoder.config if encoder else LSA_SETTINGS
         self._foreign = ForeignVectors(search.foreign) if encoder and search.foreign else None
         if self._foreign:
             self._foreign.log_comparison(self._vectors)  # also where runs are reused
@@ -206,4 +206,5 @@ class Dense:
         """Forget the vectors, and close the encoder's model."""
         self.__dict__.pop("_index", None)
         self.__dict__.pop("_lsa", None)
-        close(self._model)
+        if self._model:
+            self._model.close()

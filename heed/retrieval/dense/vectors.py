@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 from uuid import uuid4
 
 import numpy as np
@@ -29,26 +28,10 @@ from heed.reuse import (
     recipe_version,
     write_note,
 )
-from heed.types import Config, Document, Encoder, Matrix, config_of
+from heed.types import Config, Document, Encoder, Matrix
 
 SHARD = 4_096  # documents a shard: so many are encoded again after a kill
 QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # of models' entries
-
-
-@runtime_checkable
-class EstimatingEncoder(Protocol):
-    """An encoder that logs what a collection will cost before its first document is encoded."""
-
-    def begin(self, store: DocumentStore) -> None:
-        """Called before the first document of ``store`` is encoded."""
-
-
-@runtime_checkable
-class BatchEncoder(Protocol):
-    """An encoder that encodes several batches at once."""
-
-    def encode_batches(self, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
-        """Yield the vectors of each of ``batches``, in their order."""
 
 
 class Vectors:
@@ -86,7 +69,7 @@ def document_config(encoder: Encoder) -> Config | str:
 
     Of one without ``config`` it is a new name each time, so that nothing is used again.
     """
-    config = config_of(encoder)
+    config = encoder.config
     return uuid4().hex if config is None else {key: value for key, value in config.items() if key not in QUERY_FIELDS}
 
 
@@ -101,8 +84,7 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
         return Vectors(folder)
     if not is_begun(folder, recipe):
         shutil.rmtree(folder, ignore_errors=True)
-    if isinstance(encoder, EstimatingEncoder):
-        encoder.begin(store)
+    encoder.begin(store)
     _write_shards(folder, recipe, store, encoder)
     write_note(folder / NOTE, Note(recipe, digests(folder)))
     return Vectors(folder)
@@ -138,9 +120,7 @@ def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
 
 def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
     """Yield the vectors of each of ``batches``, in their order; several at once where the encoder can."""
-    if isinstance(encoder, BatchEncoder):
-        return encoder.encode_batches(batches)
-    return map(encoder.encode_documents, batches)
+    return encoder.encode_batches(batches)
 
 
 def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: Encoder) -> None:

@@ -21,7 +21,7 @@ from heed.files import finished
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar
 from heed.reuse import ensure_folder, recipe_version
-from heed.types import Config, Document, Matrix, Query
+from heed.types import Config, Document, Encoder, Matrix, Query
 
 SETTINGS: Config = {
     "lsa": recipe_version("lsa"),
@@ -40,10 +40,11 @@ NOISE = 1e-3  # of the largest singular value: what single precision leaves of a
 ROWS = 1024  # documents that are weighted at once
 
 
-class Lsa:
+class Lsa(Encoder):
     """The model of one collection, as an :class:`heed.types.Encoder`."""
 
     name = "lsa"
+    config: Config
 
     def __init__(self, config: Config, idf: NDArray[np.float32], components: Matrix) -> None:
         """Take the weight of each feature, and the singular vectors, shape ``(dimensions, features)``."""

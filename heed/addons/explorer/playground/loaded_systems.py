@@ -29,7 +29,7 @@ from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.systems.by_name import RERANKERS, RETRIEVERS, Systems, refuse_twins
 from heed.systems.settings import Machine, Search
-from heed.types import Query, Reranker, Retriever, Run, Topic, close, load
+from heed.types import Query, Reranker, Retriever, Run, Topic
 
 INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
 REMEMBERED = 64  # lists of earlier questions
@@ -100,7 +100,7 @@ class LiveSystems:
     def close(self) -> None:
         """Forget indexes and models."""
         for system in (*self._retrievers.values(), *self._rerankers.values(), self._bm25):
-            close(system)
+            system.close()
         self._open.close()
 
     def load(self, names: Sequence[str] = ()) -> None:
@@ -140,7 +140,7 @@ class LiveSystems:
                 if of_index:
                     self._open_index(system)
                 else:  # a model, which takes minutes; the index stays free for commands and other systems meanwhile
-                    load(system)
+                    system.load()
                 self._loaded.add(system.name)
 
     def _open_index(self, system: Retriever | Reranker) -> None:
@@ -148,7 +148,7 @@ class LiveSystems:
             raise DataError(f"{self._corpus.folder}: no index for {system.name} here; {AGAIN}")
         try:
             with locked(self._corpus.folder):
-                load(system)
+                system.load()
         except OSError as error:
             raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
 

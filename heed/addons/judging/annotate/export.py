@@ -38,8 +38,8 @@ def export(
     Of one assessor the grades are exported as they are. Of several together
     :func:`~heed.addons.judging.annotate.grades.final_grades` says which grade a document has, with ``resolve`` as rule,
     and of which topics the changed grades are written. Pooled documents that nobody has graded are left out, an
-    error, or written with the grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0.
-    Returns lines that say what was written and what was not.
+    error, or written with the grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or
+    0. Returns lines that say what was written and what was not.
 
     Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
     """

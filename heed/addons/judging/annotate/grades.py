@@ -123,8 +123,8 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     A ``rule`` of :func:`heed.addons.judging.exchange.judgements.resolve` decides where assessors differ; without one
     nothing does. Where nobody has judged, a document keeps its given grade under ``original``. The topics under
     ``changed`` are those whose changed narrative differs from the original, that wait for nobody to whom they are
-    assigned, and whose relevant documents are all judged under it as it is now: a relevant document without a changed grade would count as
-    one that the edit has made non-relevant. Documents that were not relevant and are not judged under it keep their
+    assigned, and whose relevant documents are all judged under it as it is now: a relevant document
+    without a changed grade would count as one that the edit has made non-relevant. Documents that were not relevant and are not judged under it keep their
     grades, since an edit only narrows (FollowIR, mFollowIR). Changed grades that are older than it count for nothing
     but what was relevant before it.
     """
