@@ -88,7 +88,8 @@ def _run(options: argparse.Namespace) -> None:
     errors = [message for run in runs for message in run.report.messages("error")]
     if errors:
         no_package = [f"{options.submission}: not written; fix the runs first"] if options.submission else []
-        raise DataError("\n".join(errors + no_package))
+        fixable = ["fixable: --fix PATH writes corrected copies"] if "fixable" in "".join(errors) else []
+        raise DataError("\n".join(errors + no_package + fixable))
     if options.submission:
         package = Package(options.submission, options.track, options.team, reranks=bool(options.reranking))
         for line in write_package(package, runs, options.metadata):

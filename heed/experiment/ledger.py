@@ -104,7 +104,7 @@ class Ledger(NamedTuple):
         known = {file.path for files in of_folder.values() for file in files.values()}
         unknown = [path.name for path in _run_paths(self.folder) if path not in known]
         if unknown:
-            say = f"not measured, nobody knows what it was made of: {brief(unknown)}; give it with --run"
+            say = f"not measured, nobody knows what it was made of: {brief(unknown)}; give it as a run made elsewhere"
             log.warning(f"{self.folder}: {say}")
         return _in_order(systems.values())
 

@@ -29,7 +29,7 @@ def published_pool(collection: Collection, documents: DocumentStore) -> dict[str
 
     Candidates that are not among ``documents`` are left out, with a warning.
     """
-    fail([] if collection.candidates else ["--pool published: these topics come without candidate lists"])
+    fail([] if collection.candidates else ["pool: these topics come without published candidate lists"])
     pooled = {}
     for topic in collection.topics:
         docids = collection.candidates.get(topic.qid, [])

@@ -37,7 +37,7 @@ LABELS = 3  # columns of text: system, condition, measure
 
 
 class BaselineRow(TypedDict):
-    """A system's figure beside the baseline's, as ``compare --json`` has it; None for what does not apply.
+    """A system's figure beside the baseline's, as a comparison's JSON has it; None for what does not apply.
 
     ``value``, ``low`` and ``high`` are of all its topics, the rest is over the ``n`` topics that both have.
     ``interval`` says how both intervals are made, ``test`` is ``fisher``, ``wilcoxon`` or ``t``. ``same_pool`` is
@@ -263,7 +263,7 @@ def _warnings(
     if untested:
         yield (
             f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
-            "known; --across-pools (across_pools=True) tests all the same"
+            "known; across_pools tests all the same"
         )
     had = {condition for condition, _ in base}
     if lacking := [*dict.fromkeys(row["condition"] for row, _ in pairs if row["condition"] not in had)]:

@@ -139,7 +139,7 @@ def measure_runs(runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[str |
     judged, and :class:`UsageError` for a measure of two runs.
     """
     for measure in filter(is_of_pair, measures):
-        raise UsageError(f"measure {measure}: compares two conditions; give BASE and NEW with --qrels and --new-qrels")
+        raise UsageError(f"measure {measure}: compares two conditions; give the runs and the judgements of both")
     details = list[Detail]()
     for system, run in runs.items():
         lacking = sorted(qrels.keys() - run.keys())

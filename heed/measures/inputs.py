@@ -77,7 +77,7 @@ def no_longer_relevant(original: Qrels, changed: Qrels, variant: Variant = "pape
 
     Topics without any, and those in one qrels only, are left out, and so are the documents of :func:`not_judged`.
     ``released``: they are ruled out too, as by FollowTable's ``irs.py``, and by mteb 1.20's ``create_qrel_diff``, which
-    takes every other grade and fails without a line. mteb 2 has the list from the data set, as ``--qrel-diff`` does.
+    takes every other grade and fails without a line. mteb 2 has the list from the data set.
     """
     return _once_relevant(original, changed, lambda grade: grade == 0 or (grade < 0 and variant == "released"))
 

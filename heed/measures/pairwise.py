@@ -195,7 +195,7 @@ MEASURES = (
         test="wilcoxon",  # as mFollowIR did
         signed=True,
         value="mean over the ruled-out documents; of rank r → s: 1 − r ÷ s if it fell, s ÷ r − 1 if it rose",
-        needs="qrels of both conditions, or `--qrel-diff`",
+        needs="qrels of both conditions, or the changed documents",
         source="FollowIR, eq. 1",
     ),
     Measure(
@@ -233,7 +233,7 @@ MEASURES = (
         lower_is_better=True,
         by_name=False,
         value="traps that rose ÷ traps",
-        needs="`--traps`",
+        needs="trap documents",
         source="FollowTable, § 5.6",
     ),
     Measure(
@@ -246,7 +246,7 @@ MEASURES = (
         test="wilcoxon",
         signed=True,
         value="gain of weights 1 ÷ log₂(rank + 1), wanted − unwanted, ÷ the ideal one",
-        needs="qrels of both conditions, `--corpus-size`",
+        needs="qrels of both conditions, the size of the corpus",
         source="FollowTable, eqs. 1–4",
     ),
     Measure(

@@ -124,7 +124,7 @@ def test_two_rerankers_are_tested_over_one_pool_or_on_request() -> None:
     found = against_baseline(details, entries, "base")
     assert row_of(found, "other")["difference"] == pytest.approx(0.2)  # it stands beside them, untested
     [warning] = found.warnings
-    assert warning.startswith("other, old, half: not tested against base") and "--across-pools" in warning
+    assert warning.startswith("other, old, half: not tested against base") and "across_pools" in warning
     tested = [sentence.split()[0] for sentence in found.sentences if "Holm over 3 systems" in sentence]
     assert tested == ["bm25", "lsa", "same"]
     rescored = ["base rescored bm25", "same rescored bm25", "other rescored lsa", "half rescored lsa"]

@@ -39,7 +39,7 @@ def write_package(package: Package, runs: Sequence[CheckedRun], form: Path | Non
     if len(teams) > 1:
         raise DataError(f"found runs of the teams {', '.join(teams)}, expected one team; package them separately")
     if package.folder.exists() or package.folder.name in ("", ".."):
-        raise UsageError(f"--submission {package.folder}: is there already; name a new folder, or delete it")
+        raise UsageError(f"submission: {package.folder} is there already; name a new folder, or delete it")
     if not form:
         raise UsageError(_write_template(package, runs))
     entries = read_form(form)
@@ -61,8 +61,8 @@ def _write_template(package: Package, runs: Sequence[CheckedRun]) -> str:
     if written:
         known = {run.tag: known_answers(run, package.track, package.team, package.reranks) for run in runs}
         write_bytes(path, template(known).encode())
-    problem = f"no --metadata: {path} is {'written for you' if written else 'there already'}"
-    return f"{problem}; fill it in, then run again with --metadata {path}"
+    problem = f"metadata: none given, {path} is {'written for you' if written else 'there already'}"
+    return f"{problem}; fill it in, then give it"
 
 
 def _form_problems(runs: Sequence[CheckedRun], entries: dict[str, Entry], form: Path) -> list[str]:

@@ -65,7 +65,7 @@ class _RunCheck:
         fields = text.split() if text is not None else []
         if is_header(number, fields):
             problem = f"found a header ({' '.join(fields)[:60]!r}), expected the first document"
-            self._report.error(number, "header", f"{problem}; delete the line (--fix)")
+            self._report.error(number, "header", f"{problem}; delete the line (fixable)")
             return
         if len(fields) != 6 or fields[0][0] == "#":
             self._wrong_fields(number, text, fields)
@@ -76,7 +76,7 @@ class _RunCheck:
         if tag != self.tag:
             self._next_tag(number, tag)
         if q0 != "Q0":
-            self._report.error(number, "q0", f"found {q0!r} in column 2, expected 'Q0'; write Q0 (--fix)")
+            self._report.error(number, "q0", f"found {q0!r} in column 2, expected 'Q0'; write Q0 (fixable)")
         repeated = self._check_document(number, docid)
         self._check_rank(number, rank, repeated)
         self._check_score(number, score, docid)
@@ -86,10 +86,10 @@ class _RunCheck:
         if text is None:
             self._damaged = True
         elif not fields:
-            self._report.error(number, "blank", f"found a blank line, expected {FORM}; delete it (--fix)")
+            self._report.error(number, "blank", f"found a blank line, expected {FORM}; delete it (fixable)")
         elif fields[0].startswith("#"):
             why = "trec_eval 10 and Heed skip comments, NIST's scripts and ir_measures do not"
-            self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (--fix): {why}")
+            self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (fixable): {why}")
         else:
             self._damaged = True
             problem = f"found {len(fields)} fields ({text[:60]!r}), expected 6: {FORM}"
@@ -102,7 +102,7 @@ class _RunCheck:
             self._check_topic(number, qid)
         else:
             problem = f"found topic {qid} again after topic {self._qid}, expected a topic's lines together"
-            self._report.error(number, "contiguity", f"{problem}; sort by topic (--fix)")
+            self._report.error(number, "contiguity", f"{problem}; sort by topic (fixable)")
         self._qid, self._topic = qid, topic
 
     def _check_topic(self, number: int, qid: str) -> None:
@@ -111,26 +111,28 @@ class _RunCheck:
             same = "".join(
                 f"; {known} has the same number" for known in rules.topics if number_of(known) == number_of(qid)
             )
-            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} topics of --topics{same}"
+            problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} given topics{same}"
             self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
         elif rules.topics is None and not re.fullmatch(shape.pattern, qid):
             problem = f"found topic {qid!r}, expected {shape.description}"
-            self._report.error(number, "topic", f"{problem}; use the track's ids, or give the topics with --topics")
+            self._report.error(number, "topic", f"{problem}; use the track's ids, or give the topics")
         elif rules.candidates is not None and qid not in rules.candidates:
-            problem = f"found topic {qid}, expected one of the topics of --reranking"
+            problem = f"found topic {qid}, expected one of the topics to rerank"
             self._report.error(number, "reranking", f"{problem}; leave it out, or give the right list")
 
     def _next_tag(self, number: int, tag: str) -> None:
         rules = self._rules
         if self.tag:
             self._report.error(
-                number, "tag", f"found tag {tag!r}, expected {self.tag!r} as above; use one tag (--fix with --tag NAME)"
+                number,
+                "tag",
+                f"found tag {tag!r}, expected {self.tag!r} as above; use one tag (fixable with a new tag)",
             )
             return
         self.tag = tag
         if rules.tag and tag != rules.tag:
-            problem = f"found tag {tag!r}, expected {rules.tag!r}, which --tag names"
-            self._report.error(number, "tag", f"{problem}; rename the run (--fix writes the new tag)")
+            problem = f"found tag {tag!r}, expected {rules.tag!r}, the tag that was asked for"
+            self._report.error(number, "tag", f"{problem}; rename the run (fixable)")
             return
         for severity, message in tag_problems(tag, rules.track, rules.team):
             self._report.add(severity, number, "name", message)
@@ -147,12 +149,12 @@ class _RunCheck:
             if rank == 0:
                 problem = "found ranks from 0, expected from 1"
                 why = "trec_eval does not read ranks, other programs may"
-                self._report.warning(number, "rank-from-0", f"{problem}; number from 1 (--fix): {why}")
+                self._report.warning(number, "rank-from-0", f"{problem}; number from 1 (fixable): {why}")
         topic.begin(1 if self._first is None else self._first)
         self._rank_step = 0 if rank is None else rank - topic.last_rank
         if rank is None:
             problem = f"found rank {text!r}, expected a whole number without sign, point or leading zeros"
-            self._report.error(number, "rank", f"{problem}; number the documents from 1 (--fix)")
+            self._report.error(number, "rank", f"{problem}; number the documents from 1 (fixable)")
             topic.skip_rank()
             return
         if self._damaged:
@@ -160,7 +162,7 @@ class _RunCheck:
         expected = topic.last_rank + 1
         if not topic.accepts_rank(rank, repeated):
             problem = f"found rank {rank} in topic {self._qid}, expected {expected}"
-            self._report.error(number, "rank-order", f"{problem}; number the documents from 1 without gaps (--fix)")
+            self._report.error(number, "rank-order", f"{problem}; number the documents from 1 without gaps (fixable)")
 
     def _check_score(self, number: int, text: str, docid: str) -> None:
         topic = self._topic
@@ -172,11 +174,11 @@ class _RunCheck:
         topic.compare(score, self._rank_step)
         if topic.score is not None and score > topic.score:
             problem = f"found score {text} after {topic.score!r} in topic {self._qid}, expected at most that"
-            self._report.error(number, "score-order", f"{problem}; sort by score (--fix)")
+            self._report.error(number, "score-order", f"{problem}; sort by score (fixable)")
         elif topic.breaks_tie_order(score, docid):
             problem = f"found {topic.docid} before {docid} with the same score in topic {self._qid}"
             rule = "trec_eval puts equal scores in the order of docids, descending, whatever the file's order"
-            self._report.warning(number, "tie-order", f"{problem}; {rule} (so does --fix)")
+            self._report.warning(number, "tie-order", f"{problem}; {rule} (so does a corrected copy)")
         elif topic.breaks_single_order(score, docid):
             topic.swapped = (number, f"{topic.score!r} and {score!r}")
         topic.score, topic.docid = score, docid
@@ -187,7 +189,7 @@ class _RunCheck:
         first = topic.first_lines.setdefault(docid, number)
         if first != number:
             problem = f"found document {docid} again in topic {self._qid}, first at line {first}"
-            self._report.error(number, "duplicate", f"{problem}; keep one (--fix, where the scores are the same)")
+            self._report.error(number, "duplicate", f"{problem}; keep one (fixable where the scores are the same)")
             return True
         if len(topic.first_lines) == self._rules.depth + 1:
             topic.too_deep = number

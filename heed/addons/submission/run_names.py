@@ -58,7 +58,7 @@ def parse_name(tag: str, team: str = "") -> RunName:
 def tag_problems(tag: str, track: Track, team: str) -> Iterator[Problem]:
     """Yield the problems of ``tag`` in ``track``; only that of its form where that is wrong."""
     if not re.fullmatch(track.tag.pattern, tag):
-        yield ERROR, f"found tag {tag!r}, expected {track.tag.description}; rename the run (--fix with --tag NAME)"
+        yield ERROR, f"found tag {tag!r}, expected {track.tag.description}; rename the run (fixable with a new tag)"
         return
     if 0 < track.advised < len(tag):
         yield WARNING, f"found a tag of {len(tag)} characters, expected {track.advised} at most: {track.advice}"

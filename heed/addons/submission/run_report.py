@@ -69,7 +69,9 @@ class Report:
         ]
         for kind, times in self.kinds(severity).items():
             if times > self._limit:
-                lines.append(f"{self.path}: … and {times - self._limit} more of the kind {kind}; --limit shows more")
+                lines.append(
+                    f"{self.path}: … and {times - self._limit} more of the kind {kind}; a greater limit shows more"
+                )
         return lines
 
     def as_data(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def _check_depth(report: Report, topics: States, rules: Rules) -> None:
     for qid, topic in topics.items():
         if topic.too_deep:
             problem = f"found {len(topic.first_lines)} documents in topic {qid}, expected at most {rules.depth}"
-            report.add(severity, topic.too_deep, "depth", f"{problem}: the track {action}; cut it (--fix)")
+            report.add(severity, topic.too_deep, "depth", f"{problem}: the track {action}; cut it (fixable)")
 
 
 def _check_lists(report: Report, topics: States) -> None:
@@ -84,14 +84,14 @@ def _check_single_precision(report: Report, topics: States) -> None:
     listed = f"{len(swaps)} of {len(topics)} topics ({brief([*swaps])})"
     problem = f"found scores in {listed} that tie in single precision, the first {scores}"
     why = "pytrec_eval, and trec_eval before version 10, order such documents by docid and give other values"
-    report.warning(number, "single-precision", f"{problem}; write whole numbers, best first (--fix): {why}")
+    report.warning(number, "single-precision", f"{problem}; write whole numbers, best first (fixable): {why}")
 
 
 def _check_topics(report: Report, topics: States, rules: Rules) -> None:
     expected = rules.track.topics
     if rules.topics is None and expected and len(topics) != expected:
         problem = f"found {len(topics)} topics, expected {expected}"
-        report.warning(0, "topic-count", f"{problem}; --topics names those that are missing")
+        report.warning(0, "topic-count", f"{problem}; a file of topics would name those that are missing")
     for qid in in_order(rules.topics or ()):
         if qid not in topics:
             problem = f"found no document for topic {qid}, expected at least one"
@@ -102,7 +102,7 @@ def _check_file_name(run: CheckedRun, severity: str) -> None:
     file_name = run.path.name
     if severity and file_name.removesuffix(".gz") != run.tag:
         problem = f"found file name {file_name}, expected the tag, {run.tag} or {run.tag}.gz"
-        run.report.add(severity, 0, "file-name", f"{problem}; rename the file (--fix and --submission do)")
+        run.report.add(severity, 0, "file-name", f"{problem}; rename the file (a corrected copy and a package have it)")
 
 
 def _check_languages(run: CheckedRun, name: RunName) -> None:

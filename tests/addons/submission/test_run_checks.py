@@ -137,7 +137,7 @@ def test_problems_beyond_the_limit_are_counted(tmp_path: Path) -> None:
         "line 3",
         "line 7",
     ]
-    assert told[4:] == [f"{tmp_path / TAG}: … and 9 more of the kind q0; --limit shows more"]
+    assert told[4:] == [f"{tmp_path / TAG}: … and 9 more of the kind q0; a greater limit shows more"]
 
 
 def test_a_message_stays_short(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_topics_come_in_every_form(tmp_path: Path) -> None:
     assert expected_topics(tmp_path / "heed.jsonl", "changed") == {"1"}
     with pytest.raises(HeedError, match="no topic under condition reversed"):
         expected_topics(tmp_path / "heed.jsonl", "reversed")
-    with pytest.raises(HeedError, match="a list of topics has no conditions"):
+    with pytest.raises(HeedError, match="a list of topics, which has no conditions"):
         expected_topics(tmp_path / "ids.txt", "changed")
     write_jsonl(tmp_path / "neuclir.jsonl", [{"topic_id": "1"}, {"topic_id": None}])
     with pytest.raises(HeedError, match="line 2: topic_id is None, expected a word"):
