@@ -15,16 +15,13 @@ from heed.formats.pairs import pair, renamed, select, stem
 from heed.formats.run_warnings import warn_of_tags
 from heed.formats.user_files import read_judgements
 from heed.measures import PerTopic
-from heed.measures.absence import Absence, absent
 from heed.measures.baseline import LABELS, BaselineRow, against_baseline
-from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
+from heed.measures.comparison import MEASURES, Absence, Statistics, absent, compare, statistics, warn_of_comparison
 from heed.measures.definition import Measure
 from heed.measures.evaluate import evaluate, measure_runs
-from heed.measures.inputs import Inputs, paired
-from heed.measures.own_measures import as_measures
-from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
-from heed.measures.registry import help_text
-from heed.measures.significance import ALPHA
+from heed.measures.per_topic import Inputs, paired
+from heed.measures.registry import as_measures, help_text
+from heed.measures.significance import ALPHA, POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.summary import ABSENT, Detail, SystemEntry, aligned, factor, format_value, own_directions, rows_of
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run

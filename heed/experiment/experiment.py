@@ -26,7 +26,7 @@ from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
 from heed.formats.pools import write_pool
 from heed.instructions.clauses import warn_of_none_excluded
-from heed.measures.own_measures import AnyMeasure
+from heed.measures.registry import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics_file import topics_file

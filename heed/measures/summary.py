@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 from msgspec import Meta
 
 from heed.measures.definition import Measure
-from heed.measures.pairwise import KEPT, P_MRR, SELECTIVITY
+from heed.measures.pairwise import GOLD_RANK, KEPT, P_MRR, SELECTIVITY
 from heed.measures.registry import find
-from heed.measures.three_runs import GOLD_RANK
 
 ABSENT = "-"
 CUTOFF = re.compile(r"@(\d+)")

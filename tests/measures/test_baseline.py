@@ -13,7 +13,7 @@ from heed.errors import UsageError
 from heed.experiment.results import Results
 from heed.formats.trec_files import write_run
 from heed.measures.baseline import AgainstBaseline, BaselineRow, against_baseline
-from heed.measures.own_measures import as_measures
+from heed.measures.registry import as_measures
 from heed.measures.summary import Detail, SystemEntry
 from heed.types import Run
 

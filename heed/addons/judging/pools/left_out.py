@@ -12,7 +12,7 @@ from heed.addons.judging.pools.rank_fusion import ALL, fuse
 from heed.addons.judging.pools.statistics import Lists
 from heed.measures.agreement import ORDER_MEASURES, kendall
 from heed.measures.per_topic import PerTopic, mean
-from heed.measures.standard import standard
+from heed.measures.registry import standard
 from heed.progress import bar, log, logging_only
 from heed.types import Qrels, Run
 

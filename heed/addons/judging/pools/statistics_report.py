@@ -31,7 +31,7 @@ from heed.addons.judging.pools.statistics import (
 from heed.errors import DataError
 from heed.formats.pools import Pool
 from heed.measures.agreement import ORDER_MEASURES
-from heed.measures.comparison_warnings import warn_of_foreign_ids
+from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.summary import aligned
 from heed.progress import brief, counted, log, warn
 from heed.types import Qrels, Run
