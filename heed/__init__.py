@@ -38,7 +38,7 @@ _HOMES = {
     "datasets.loading": ("load", "load_files"),
     "errors": ("DataError", "HeedError", "ModelError", "UsageError"),
     "measures.evaluate": ("Judging", "Pair"),
-    "measures.own_measures": ("measure",),
+    "measures.registry": ("measure",),
     "experiment.experiment": ("Experiment",),
     "formats.documents": ("Documents",),
     "languages": ("language",),
