@@ -358,7 +358,7 @@ def test_a_stop_after_the_end_changes_nothing(
 def test_peak_memory_is_the_commands_own(heed_process: Heed, tmp_path: Path) -> None:
     (tmp_path / "large.py").write_text(
         "import subprocess, sys\nheld = b'x' * (300 << 20)\n"
-        "own = 'from heed.memory import peak_mib; print(peak_mib())'\n"
+        "own = 'from heed.process import peak_mib; print(peak_mib())'\n"
         "subprocess.run([sys.executable, '-c', own], check=True)\n"
     )
     assert 5 < float(heed_process("large").stdout) < 100

@@ -29,8 +29,7 @@ from planted_faults import (
 
 from heed.addons.submission.expected import CollectionIds, Rules, expected_topics, read_collection_ids
 from heed.addons.submission.run_checks import check_run
-from heed.addons.submission.run_names import parse_name, tag_problems
-from heed.addons.submission.tracks import TRACKS
+from heed.addons.submission.tracks import TRACKS, parse_name, tag_problems
 from heed.errors import HeedError
 from pipelines.check import main
 
@@ -47,8 +46,7 @@ def test_one_planted_fault_is_one_problem_at_its_line(tmp_path: Path, fault: Fau
 
 def test_each_kind_of_fault_is_planted() -> None:
     source = "".join(
-        (ROOT / "heed/addons/submission" / f"{name}.py").read_text()
-        for name in ("run_checks", "run_lines", "whole_run")
+        (ROOT / "heed/addons/submission" / f"{name}.py").read_text() for name in ("run_checks", "run_report")
     )
     kinds = set(re.findall(r'report\.(?:error|warning|add)\([^"]*"([a-z0-9-]+)",', source))
     assert {fault.kind for fault in FAULTS} == kinds

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from planted_faults import clean, put
 
-from heed.addons.submission.form import form_problems
+from heed.addons.submission.package import form_problems
 from pipelines.check import main
 
 ONE, OTHER = "zho-TEAM3-ACND_dense", "zho-TEAM3-2M_rerank"
