@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import struct
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ NEAR = 0.1  # of the letters that are usual in the language, less those that are
 LEAST = 3  # usual letters of an alphabet that tell two encodings apart; of characters one does
 USUAL = 12  # letters of an alphabet
 SAMPLE = 1 << 14  # characters of a text that decide
+SETTLED = 10**9  # nanoseconds after its last change in which a file may change again with the same time
 LONGEST_LINE = 1 << 26  # bytes: far above the documents of known collections, and fits into memory several times
 LARGEST = 1 << 29  # unpacked bytes of a file that is read whole: a few kilobytes of gzip can be terabytes
 PIECE = 1 << 20  # bytes
@@ -403,11 +405,18 @@ def read_objects(path: Path, encoding: str | None = None) -> Iterator[tuple[int,
         yield line_no, record
 
 
+_digests: dict[tuple[int, ...], str] = {}  # of files that this process has read, by what the system says of each
+
+
 def digest(path: Path) -> str:
-    """Return the SHA-256 of the file's bytes, as hex."""
+    """Return the SHA-256 of the file's bytes, as hex; one that was not touched since it was read is not read again."""
     try:
         with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            stat = os.fstat(stream.fileno())
+            state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+            if state not in _digests or time.time_ns() - stat.st_ctime_ns < SETTLED:
+                _digests[state] = hashlib.file_digest(stream, "sha256").hexdigest()
+            return _digests[state]
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -19,7 +19,6 @@ from heed.files import digest, finished_folder, read_bytes, write_json
 from heed.progress import brief, log, setting
 
 Recipe = dict[str, Any]
-Signature = dict[str, tuple[int, int]]
 NOTE = "made.json"
 RESULTS = Path(".made") / "results.json"  # in a folder of results
 SOURCE = Path(".made") / "source.json"  # in folders of results and indexes: where their documents are from
@@ -247,21 +246,7 @@ def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: 
     return False, note
 
 
-_read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # of folders whose digests were computed
-
-
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file under ``folder`` but the note.
-
-    Files that this process has read before, and that have not changed since, are not read again.
-    """
-    signature = _signature(folder)
-    if folder not in _read or _read[folder][0] != signature:
-        _read[folder] = signature, {name: digest(folder / name) for name in signature}
-    return dict(_read[folder][1])
-
-
-def _signature(folder: Path) -> Signature:
-    """Return size in bytes and time of change in nanoseconds of every file under ``folder`` but the note."""
+    """Return the SHA-256 of every file under ``folder`` but the note."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != NOTE)
-    return {str(path.relative_to(folder)): ((stat := path.stat()).st_size, stat.st_mtime_ns) for path in paths}
+    return {str(path.relative_to(folder)): digest(path) for path in paths}
