@@ -10,7 +10,7 @@ import numpy as np
 
 from heed.measures.definition import Measure
 from heed.measures.pairwise import GOLD_RANK, P_MRR, gold_of, mean_rank
-from heed.measures.per_topic import Inputs, Judged, PerTopic, difference, mean, no_longer_relevant
+from heed.measures.per_topic import Inputs, PerTopic, difference, mean, no_longer_relevant
 from heed.measures.registry import BUILT_IN, COMING, JUDGED, find, is_of_pair, standard
 from heed.measures.significance import interval
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
@@ -18,6 +18,7 @@ from heed.progress import brief, counted, warn
 from heed.ranking import in_order, ranked
 from heed.types import Qrels, Run
 
+MEASURES = ("nDCG@20", JUDGED, "AP")  # standard measures of each run, beside the pairwise ones
 Absence = Literal["in_neither", "in_one_only"]
 # Of a measure's documents in neither list, or of p-MRR's in one list only, above which it is a warning. The latter are
 # 0 to 8% with real news to depths 20 to 1000, 50% if half the ids differ.
@@ -30,41 +31,28 @@ def absent(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, dict[Abs
     ``in_neither``: in none of the lists, so that the measures rank them behind all; ``in_one_only``, of p-MRR: in one
     of the two lists, so that they move to or from the rank behind the other.
     """
-    lists = runs_and_documents(inputs, values)
-    shares: dict[str, dict[Absence, PerTopic]] = {
-        measure: {"in_neither": _shares(in_no_list(runs, judged), judged)} for measure, (runs, judged) in lists.items()
-    }
-    if P_MRR in shares:
-        one_sided = in_one_list(inputs.base, inputs.new, inputs.ruled_out)
-        shares[P_MRR]["in_one_only"] = _shares(one_sided, inputs.ruled_out)
+    shares: dict[str, dict[Absence, PerTopic]] = {}
+    for (measure, kind), topics in _unseen(inputs, values).items():
+        shares.setdefault(measure, {})[kind] = {qid: count / documents for qid, (count, documents) in topics.items()}
     return shares
 
 
-def _shares(absent: Judged, judged: Judged) -> PerTopic:
-    return {qid: len(docids) / len(judged[qid]) for qid, docids in absent.items()}
-
-
-def runs_and_documents(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[str, tuple[Sequence[Run], Judged]]:
-    """Return the runs and the documents that the pairwise measures among ``values`` are about."""
-    return {name: measure.about(inputs) for name, measure in BUILT_IN.items() if measure.about and name in values}
-
-
-def in_no_list(runs: Sequence[Run], judged: Judged) -> dict[str, set[str]]:
-    """Return the documents, by qid, that are in none of ``runs``: what happens to them is not seen.
+def _unseen(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[tuple[str, Absence], dict[str, tuple[int, int]]]:
+    """Return by measure and kind, for each topic, how many of the measure's documents are not seen, of how many.
 
     Topics without documents, or missing from one of the runs, are left out.
     """
-    topics = {qid: set(docids) for qid, docids in judged.items() if docids and all(qid in run for run in runs)}
-    return {qid: docids.difference(*(run[qid] for run in runs)) for qid, docids in topics.items()}
-
-
-def in_one_list(base: Run, new: Run, judged: Judged) -> dict[str, set[str]]:
-    """Return the documents, by qid, that are in one of the two lists only: their move is a guess.
-
-    The other list may end too early, or write their ids in another way. Topics are those of :func:`in_no_list`.
-    """
-    topics = {qid: judged[qid] for qid in in_no_list((base, new), judged)}
-    return {qid: {d for d in docids if (d in base[qid]) != (d in new[qid])} for qid, docids in topics.items()}
+    unseen: dict[tuple[str, Absence], dict[str, tuple[int, int]]] = {}
+    for name, measure in BUILT_IN.items():
+        if not measure.about or name not in values:
+            continue
+        runs, judged = measure.about(inputs)
+        topics = {qid: docids for qid, docids in judged.items() if docids and all(qid in run for run in runs)}
+        lists = {qid: [sum(docid in run[qid] for run in runs) for docid in docids] for qid, docids in topics.items()}
+        unseen[name, "in_neither"] = {qid: (times.count(0), len(times)) for qid, times in lists.items()}
+        if name == P_MRR:
+            unseen[name, "in_one_only"] = {qid: (times.count(1), len(times)) for qid, times in lists.items()}
+    return unseen
 
 
 def warn_of_judgements(inputs: Inputs, label: str = "", by_p_mrr: bool = True) -> None:
@@ -131,23 +119,16 @@ def _cut(lengths: Sequence[int], others: Sequence[int]) -> bool:
     return 1 < times > len(lengths) / 2 and sum(other > depth for other in others) > len(others) / 2
 
 
-def warn_of_unseen(measure: str, runs: Sequence[Run], judged: Judged, label: str = "") -> None:
-    """Warn where more than a fifth of the documents of ``measure`` are in none of the lists."""
-    lists = "neither list" if len(runs) == 2 else "none of the three lists"
-    hint = f"are in {lists}, and what happens to them is not seen; deeper lists would show it"
-    _warn_of_absent(measure, in_no_list(runs, judged), judged, hint, label)
-
-
-def warn_of_one_sided(base: Run, new: Run, changed: Judged, label: str = "") -> None:
-    """Warn where more than a fifth of p-MRR's documents are in one of the two lists only."""
-    hint = "are in one of the two lists only: are both lists deep enough, and their ids written in the same way?"
-    _warn_of_absent("p-MRR", in_one_list(base, new, changed), changed, hint, label)
-
-
-def _warn_of_absent(measure: str, absent: Judged, judged: Judged, hint: str, label: str) -> None:
-    count, documents = sum(map(len, absent.values())), sum(len(judged[qid]) for qid in absent)
-    if count > SHARE * documents:
-        warn(f"{label}{measure}: {count} of its {documents} documents ({count / documents:.0%}) {hint}")
+def warn_of_unseen(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
+    """Warn where more than a fifth of a measure's documents are in none of the lists, or of p-MRR's in one only."""
+    for (measure, kind), topics in sorted(_unseen(inputs, values).items(), key=lambda item: item[0][1] == "in_neither"):
+        lists = "none of the three lists" if BUILT_IN[measure].of == "three" else "neither list"
+        hint = f"in {lists}, and what happens to them is not seen; deeper lists would show it"
+        if kind == "in_one_only":  # a guess
+            hint = "in one of the two lists only: are both lists deep enough, and their ids written in the same way?"
+        count, documents = (sum(numbers) for numbers in zip(*topics.values(), strict=True)) if topics else (0, 0)
+        if count > SHARE * documents:
+            warn(f"{label}{measure}: {count} of its {documents} documents ({count / documents:.0%}) are {hint}")
 
 
 def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]]) -> None:
@@ -200,9 +181,6 @@ def warn_of_missing_topics(runs: Mapping[str, Run], topic_of: Mapping[str, str])
         missing = {name: len(union) - len(of_run) for name, of_run in topics.items()}
         lacking = [f"{name} lacks {count}" for name, count in missing.items() if count]
         warn(f"{len(some)} of {len(union)} topics are in some runs only: {brief(some)}; {brief(lacking)}")
-
-
-MEASURES = ("nDCG@20", JUDGED, "AP")  # standard measures of each run, beside the pairwise ones
 
 
 class Statistics(TypedDict):
@@ -286,16 +264,13 @@ def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = ""
     warn_of_foreign_ids(inputs.runs, [inputs.qrels, inputs.new_qrels, inputs.ruled_out], label)
     warn_of_same_lists(inputs.base, inputs.new, label)
     warn_of_depths(inputs.runs, label)
-    if P_MRR in values:
-        warn_of_one_sided(inputs.base, inputs.new, inputs.ruled_out, label)
-    for measure, (runs, documents) in runs_and_documents(inputs, values).items():
-        warn_of_unseen(measure, runs, documents, label)
+    warn_of_unseen(inputs, values, label)
 
 
 def statistics(values: PerTopic, shares: Mapping[Absence, PerTopic] | None = None) -> Statistics:
     """Return the mean of ``values``, its interval, and the shares of topics up, equal and down.
 
-    ``shares`` are those of :func:`heed.measures.comparison.absent`, whose means are given too.
+    ``shares`` are those of :func:`absent`, whose means are given too.
     """
     ordered = [values[qid] for qid in sorted(values)]  # the bootstrap draws by position
     low, high = interval(ordered)
