@@ -16,23 +16,17 @@ from heed.files import digest, finished_folder, locked, read_text, unpacked, wri
 
 Entry = dict[str, Any]
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "task": ("single-language news", "multilingual news", "single-language technical"),
-    "documents": ("zho", "fas", "rus", "fas+rus+zho", "csl"),
-    "query_language": ("eng", "zho", "fas", "rus", "other"),
-    "topic_fields": ("title", "desc", "both", "other"),
-    "retrieval": ("FR", "RR"),
-    "method": ("neural", "statistical", "both"),
-    "type": ("automatic", "manual"),
-}
-QUESTIONS = {
-    "task": "the task",
-    "documents": "language of the documents; csl: technical abstracts",
-    "query_language": "language of the queries; the provided human translation counts as that language",
-    "topic_fields": "the fields of a topic that were used",
-    "retrieval": "FR: full retrieval; RR: reranking of the official list",
-    "method": "neural, statistical, or a combination",
-    "type": "automatic: no human intervention of any kind",
+CHOICES = {  # question, and its answers
+    "task": ("the task", ("single-language news", "multilingual news", "single-language technical")),
+    "documents": ("language of the documents; csl: technical abstracts", ("zho", "fas", "rus", "fas+rus+zho", "csl")),
+    "query_language": (
+        "language of the queries; the provided human translation counts as that language",
+        ("eng", "zho", "fas", "rus", "other"),
+    ),
+    "topic_fields": ("the fields of a topic that were used", ("title", "desc", "both", "other")),
+    "retrieval": ("FR: full retrieval; RR: reranking of the official list", ("FR", "RR")),
+    "method": ("neural, statistical, or a combination", ("neural", "statistical", "both")),
+    "type": ("automatic: no human intervention of any kind", ("automatic", "manual")),
 }
 OPTIONAL = {
     "mean_response_seconds": "mean response time of a query, in seconds",
@@ -55,8 +49,8 @@ def template(known: Mapping[str, Mapping[str, str]]) -> str:
     ]
     for priority, (tag, answers) in enumerate(known.items(), 1):
         lines += [f"- run: {tag!r}", f"  priority: {priority}"]
-        for name, choices in CHOICES.items():
-            lines.append(f"  {name}: {answers.get(name, repr(OPEN))}  # {QUESTIONS[name]}: {', '.join(choices)}")
+        for name, (question, choices) in CHOICES.items():
+            lines.append(f"  {name}: {answers.get(name, repr(OPEN))}  # {question}: {', '.join(choices)}")
         lines += [f"  {name}:  # optional: {question}" for name, question in OPTIONAL.items()]
     return "\n".join(lines) + "\n"
 
@@ -147,7 +141,7 @@ def form_problems(entry: Entry) -> list[str]:
         if name not in FIELDS:
             near = difflib.get_close_matches(str(name), FIELDS, n=1)
             problems.append(f"found {name!r}, expected {near[0] if near else ', '.join(FIELDS)}; rename or delete it")
-    for name, choices in CHOICES.items():
+    for name, (_, choices) in CHOICES.items():
         if entry.get(name) not in choices:
             problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
     return problems

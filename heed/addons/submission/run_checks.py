@@ -6,6 +6,7 @@ Each fault is reported once, at the line where it shows: after a damaged line th
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -17,7 +18,6 @@ from heed.formats.trec_files import parse_score
 from heed.progress import brief
 from heed.ranking import in_order, swapped_in_single
 
-UNKNOWN = -1
 FORM = "topic Q0 docid rank score tag"
 RANK = re.compile(r"0|[1-9][0-9]{0,17}")
 COLUMN_NAME = re.compile(r"(?!nan$|inf$|infinity$)[a-z]\w*", re.IGNORECASE)
@@ -29,59 +29,21 @@ DEPTH = {  # severity of a list that is too deep, and what the track does with i
 }
 
 
+@dataclass
 class TopicState:
     """A topic's ranks, scores and documents so far; ``candidates`` are the documents it may hold, None for any."""
 
-    def __init__(self, candidates: Collection[str] | None = None) -> None:
-        self.candidates = candidates
-        self.first_lines: dict[str, int] = {}  # docid -> the first line that lists it
-        self.too_deep = 0  # line of the first document too many, 0 for none
-        self.expected_rank = self.last_rank = UNKNOWN  # by counting lines, and the rank of the line before
-        self.score: float | None = None
-        self.docid = ""
-        self.varies = False  # two of the scores differ
-        self.reversed = True  # the scores run against the ranks, so far
-        self.swapped: tuple[int, str] | None = None  # line and scores of the first two that single precision ties
-        self._tied = False
-
-    def compare(self, score: float, rank_step: int) -> None:
-        """Remember how ``score`` and rank follow those of the line before; ``rank_step`` is the ranks' difference.
-
-        Where that is 0, as in a run without ranks, the lines are taken to be in the order of the ranks.
-        """
-        if self.score is not None:
-            self.varies = self.varies or score != self.score
-            falls_back = score >= self.score if rank_step >= 0 else score <= self.score
-            self.reversed = self.reversed and falls_back
-
-    def begin(self, first: int) -> None:
-        """Set the rank of the topic's first document: 0 or 1."""
-        if self.expected_rank == UNKNOWN:
-            self.expected_rank, self.last_rank = first, first - 1
-
-    def skip_rank(self) -> None:
-        """Treat a rank that is no number as the expected one."""
-        self.expected_rank, self.last_rank = self.expected_rank + 1, self.last_rank + 1
-
-    def accepts_rank(self, rank: int, repeated: bool) -> bool:
-        """Whether ``rank`` follows the one before, or fits by counting lines: one wrong rank is one problem.
-
-        A ``repeated`` document may have the rank of its other line, or any.
-        """
-        fits = rank in (self.expected_rank, self.last_rank + 1)
-        if fits or not repeated:
-            self.expected_rank, self.last_rank = self.expected_rank + 1, rank
-        return fits or repeated
-
-    def breaks_tie_order(self, score: float, docid: str) -> bool:
-        """Whether ``docid`` ties with the document before and trec_eval would put it first; only once a topic."""
-        breaks = score == self.score and docid > self.docid and not self._tied
-        self._tied = self._tied or breaks
-        return breaks
-
-    def breaks_single_order(self, score: float, docid: str) -> bool:
-        """Whether ``docid`` and the document before change places in single precision; only once a topic."""
-        return not (self.swapped or self.score is None) and swapped_in_single(self.docid, self.score, docid, score)
+    candidates: Collection[str] | None = None
+    first_lines: dict[str, int] = field(default_factory=dict)  # docid -> the first line that lists it
+    too_deep: int = 0  # line of the first document too many, 0 for none
+    expected_rank: int | None = None  # by counting lines
+    last_rank: int = 0  # of the line before
+    score: float | None = None
+    docid: str = ""
+    varies: bool = False  # two of the scores differ
+    reversed: bool = True  # the scores run against the ranks, so far
+    tied: bool = False  # trec_eval puts two documents of one score in another order
+    swapped: tuple[int, str] | None = None  # line and scores of the first two that single precision ties
 
 
 def is_header(number: int, fields: Sequence[str]) -> bool:
@@ -212,19 +174,22 @@ class _RunCheck:
                 problem = "found ranks from 0, expected from 1"
                 why = "trec_eval does not read ranks, other programs may"
                 self._report.warning(number, "rank-from-0", f"{problem}; number from 1 (fixable): {why}")
-        topic.begin(1 if self._first is None else self._first)
+        if topic.expected_rank is None:
+            topic.expected_rank = 1 if self._first is None else self._first
+            topic.last_rank = topic.expected_rank - 1
         self._rank_step = 0 if rank is None else rank - topic.last_rank
         if rank is None:
             problem = f"found rank {text!r}, expected a whole number without sign, point or leading zeros"
             self._report.error(number, "rank", f"{problem}; number the documents from 1 (fixable)")
-            topic.skip_rank()
+            topic.expected_rank, topic.last_rank = topic.expected_rank + 1, topic.last_rank + 1
             return
-        if self._damaged:
-            topic.expected_rank = rank
-        expected = topic.last_rank + 1
-        if not topic.accepts_rank(rank, repeated):
-            problem = f"found rank {rank} in topic {self._qid}, expected {expected}"
+        # one wrong rank is one problem; a repeated document may have the rank of its other line, or any
+        fits = self._damaged or rank in (topic.expected_rank, topic.last_rank + 1)
+        if not (fits or repeated):
+            problem = f"found rank {rank} in topic {self._qid}, expected {topic.last_rank + 1}"
             self._report.error(number, "rank-order", f"{problem}; number the documents from 1 without gaps (fixable)")
+        if fits or not repeated:
+            topic.expected_rank, topic.last_rank = (rank if self._damaged else topic.expected_rank) + 1, rank
 
     def _check_score(self, number: int, text: str, docid: str) -> None:
         topic = self._topic
@@ -233,15 +198,22 @@ class _RunCheck:
             problem = f"found score {text!r}, expected a finite number, as 12.5 or 1e-3"
             self._report.error(number, "score", f"{problem}; score the document again")
             return
-        topic.compare(score, self._rank_step)
+        if topic.score is not None:
+            topic.varies = topic.varies or score != topic.score
+            # without ranks the lines are taken to be in their order
+            falls_back = score >= topic.score if self._rank_step >= 0 else score <= topic.score
+            topic.reversed = topic.reversed and falls_back
         if topic.score is not None and score > topic.score:
             problem = f"found score {text} after {topic.score!r} in topic {self._qid}, expected at most that"
             self._report.error(number, "score-order", f"{problem}; sort by score (fixable)")
-        elif topic.breaks_tie_order(score, docid):
+        elif score == topic.score and docid > topic.docid and not topic.tied:
+            topic.tied = True
             problem = f"found {topic.docid} before {docid} with the same score in topic {self._qid}"
             rule = "trec_eval puts equal scores in the order of docids, descending, whatever the file's order"
             self._report.warning(number, "tie-order", f"{problem}; {rule} (so does a corrected copy)")
-        elif topic.breaks_single_order(score, docid):
+        elif (
+            topic.score is not None and not topic.swapped and swapped_in_single(topic.docid, topic.score, docid, score)
+        ):
             topic.swapped = (number, f"{topic.score!r} and {score!r}")
         topic.score, topic.docid = score, docid
 
