@@ -196,7 +196,7 @@ def is_begun(folder: Path, recipe: Recipe) -> bool:
 def ensure_folder(
     folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None], names: Mapping[str, str] | None = None
 ) -> Path:
-    """Return ``folder`` as ``build`` fills it for ``recipe``: reused if it is the same, else built again.
+    """Build ``folder`` for ``recipe``, unless it is there by the same recipe and unchanged; return it.
 
     ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. ``names``
     says how the log calls inputs, by their keys in ``recipe``.
@@ -209,7 +209,7 @@ def ensure_folder(
 
 
 def logged_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
-    """Return in words why ``folder`` must be made, None if it can be used again; log either, the latter once."""
+    """Log why ``folder`` must be made, or once that it is used again; return the reason, None for the latter."""
     reason = folder_reason(folder, recipe, names)
     logged = _logged.get()
     if reason or logged is None or folder not in logged:
@@ -228,9 +228,9 @@ def folder_note(folder: Path) -> Note:
 
 
 def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> tuple[bool, Note]:
-    """Return whether ``path`` was there as ``build``, which returns facts for the note, writes it, and its note.
+    """Build the file ``path`` for ``recipe``, unless it is there by the same one; return whether it was, and its note.
 
-    It is built for another ``recipe``, and always without ``reuse``.
+    ``build`` writes it and returns facts for the note. Without ``reuse`` it is always built.
     """
     position = note_of(path)
     reason = rebuild_reason(position, recipe, lambda: {path.name: digest(path)} if path.exists() else {})

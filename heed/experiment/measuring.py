@@ -99,9 +99,9 @@ def results_of(
     made_by: Recipe,
     earlier_rows: Sequence[Detail] = (),
 ) -> Results:
-    """Return the measures of ``systems``, written into ``folder`` with their ``inputs`` and the manifest ``made_by``.
+    """Write the measures of ``systems`` into ``folder``, with their ``inputs``, manifest and report; return them.
 
-    ``earlier_rows`` are figures by measures that cannot be computed here.
+    ``made_by`` is the manifest; ``earlier_rows`` are figures by measures that cannot be computed here.
     """
     from heed.report.page import write_page
     from heed.report.results import read_tree

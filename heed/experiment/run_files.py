@@ -141,7 +141,7 @@ def journal_of(path: Path) -> Path:
 
 
 def run_to_file(path: Path, scores: Scores, name: str, recipe: Recipe, facts: Recipe) -> RunFile:
-    """Return the run of a system that ran elsewhere, written to ``path`` with its note."""
+    """Write the run of a system that ran elsewhere to ``path``, with its note; return it."""
     file = RunFile(path)
     file.write(scores, as_tag(name))
     sha256 = digest(path)
@@ -158,7 +158,7 @@ def search_to_file(
     documents: str,
     left_out: AbstractSet[str],
 ) -> RunFile:
-    """Return the ``depth`` best documents of each query, written where ``destination`` says, or reused.
+    """Write the ``depth`` best documents of each query where ``destination`` says, or use them again; return the run.
 
     ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
     """
@@ -181,9 +181,10 @@ def rescore_to_file(
     facts: Recipe,
     tag: str = "",
 ) -> RunFile:
-    """Return the rescored pool of each query, written where ``destination`` says, or reused; ``facts`` are of the pool.
+    """Write the rescored pool of each query where ``destination`` says, or use it again; return the run.
 
-    What a killed process has scored lies in ``.made`` beside the file, and is used if the inputs are the same.
+    ``facts`` are of the pool. What a killed process has scored lies in ``.made`` beside the file, and is used if the
+    inputs are the same.
     """
     recipe: Config = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
 
@@ -201,7 +202,7 @@ def _ensure(
     facts: Recipe,
     make: Callable[[Path], Scores],
 ) -> RunFile:
-    """Return the run; warn where a topic has no documents, one score for all, or a reply that is no answer.
+    """Write the run of a system, or use it again; warn of topics without documents, equal scores and failed replies.
 
     ``make`` gets the path of a journal, which stays where such replies are asked for again: by the next call.
     """
@@ -262,7 +263,7 @@ def pool_of_runs(systems: Sequence[SystemRuns], topics: Sequence[Topic], depth: 
 
 
 def published_pool(collection: Collection, documents: DocumentStore) -> dict[str, list[str]]:
-    """Return the candidates that came with the topics; :class:`DataError` if there are none.
+    """Return the published candidates of the topics; raise :class:`DataError` if there are none.
 
     Candidates that are not among ``documents`` are left out, with a warning.
     """

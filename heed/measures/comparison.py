@@ -217,7 +217,7 @@ def compare(inputs: Inputs, measures: Sequence[str | Measure] = MEASURES) -> dic
 
 
 def compare_pair(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str, PerTopic]:
-    """Return those of ``measures`` of two runs, or of three, that ``inputs`` allow, sorted by qid.
+    """Compute those of ``measures`` of two runs, or of three, that ``inputs`` allow; return their values by qid.
 
     A measure that is asked for by name and has no values is a warning.
     """
