@@ -120,13 +120,11 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
     ("arguments", "said"),
     [
         (("a", "b", "--tag", "t"), "--tag t with 2 runs: a tag names one run"),
-        (("a", "a"), "2 runs given, 1 of them again"),
         (("a", "--condition", "query"), "--condition query without --topics"),
         (("a", "--topics-format", "tsv"), "--topics-format tsv without --topics"),
         (("a", "--metadata", "m.yml"), "--metadata belongs to --submission"),
         (("a", "--submission", "s"), "--submission for the track trec: its form is not known"),
         (("a", "--track", "mlir", "--fix", "f", "--submission", "s"), "--fix with --submission"),
-        (("a", "--track", "mlir", "--named-as-tag", "--submission", "s"), "--named-as-tag with --submission"),
         (("absent",), "absent: no such file; give the path of a run"),
         ((".",), ".: is a folder, expected a file; give the path of a run"),
         ((".", "--fix", "x"), ".: not fixed\n"),
