@@ -136,7 +136,7 @@ def _check(track: str, path: Path) -> object:
 
 
 def _form(path: Path) -> object:
-    from heed.addons.submission.form import as_yaml, form_problems, read_form
+    from heed.addons.submission.package import as_yaml, form_problems, read_form
 
     read = read_form(path)
     return [form_problems(entry) for entry in read.values()], as_yaml(read.values())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heed.formats.documents import Documents
     from heed.languages import language
     from heed.measures.evaluate import Judging, Pair
-    from heed.measures.own_measures import measure
+    from heed.measures.registry import measure
     from heed.models.registry.entries import Registry
     from heed.reranking.maxp import Cut
     from heed.retrieval.bm25.index import Bm25Settings
@@ -38,7 +38,7 @@ _HOMES = {
     "datasets.loading": ("load", "load_files"),
     "errors": ("DataError", "HeedError", "ModelError", "UsageError"),
     "measures.evaluate": ("Judging", "Pair"),
-    "measures.own_measures": ("measure",),
+    "measures.registry": ("measure",),
     "experiment.experiment": ("Experiment",),
     "formats.documents": ("Documents",),
     "languages": ("language",),

@@ -18,9 +18,9 @@ from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
+    from heed.addons.judging.agreement import Comparison
     from heed.addons.judging.exchange.exports import ExportedPool
     from heed.addons.judging.model.judge import Judge, Judged
-    from heed.measures.agreement import Comparison
     from heed.models.registry.entries import Model
 
 RULES = """\
@@ -153,9 +153,9 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
 
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
+    from heed.addons.judging.agreement import compare_judgements
     from heed.addons.judging.pools.pool_inputs import read_runs
     from heed.formats.user_files import read_judgements
-    from heed.measures.agreement import compare_judgements
 
     if not options.qrels:
         return None

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from heed.addons.judging.agreement import same_grades
 from heed.addons.judging.exchange.judgements import (
     RULES,
     agreements,
@@ -15,7 +16,6 @@ from heed.addons.judging.exchange.judgements import (
 from heed.errors import fail
 from heed.formats.pools import read_pool
 from heed.formats.trec_files import write_qrels
-from heed.measures.agreement import same_grades
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of

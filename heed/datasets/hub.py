@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.downloads import TIMEOUT, Download, File
+from heed.downloads import TIMEOUT, Download, File, cache_of, fetching, quiet_hub
 from heed.errors import DataError
-from heed.hub_client import cache_of, fetching, quiet_hub
 from heed.progress import log
 
 

@@ -14,19 +14,26 @@ from heed.addons.cluster.pool import WorkerPool, open_pool
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.datasets.own_ids import own_documents, without_own
 from heed.errors import UsageError, fail
-from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.ledger import NEW, Ledger, settle
-from heed.experiment.manifest import manifest
-from heed.experiment.measuring import results_of, warnings_of
-from heed.experiment.pools import POOL, pool_of_runs, published_pool
-from heed.experiment.results import Results
-from heed.experiment.run_files import Destination, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
+from heed.experiment.measuring import manifest, results_of, warnings_of
+from heed.experiment.results import Hits, Results, hits_of, look
+from heed.experiment.run_files import (
+    POOL,
+    Destination,
+    RunFile,
+    SystemRuns,
+    pool_of_runs,
+    published_pool,
+    rescore_to_file,
+    run_to_file,
+    search_to_file,
+)
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore
 from heed.formats.origin import open_documents
 from heed.formats.pools import write_pool
 from heed.instructions.clauses import warn_of_none_excluded
-from heed.measures.own_measures import AnyMeasure
+from heed.measures.registry import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics_file import topics_file

@@ -6,9 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from heed.encodings import named
 from heed.errors import DataError, fail
-from heed.files import CONTROL, digest, digest_json, parse_json, read_lines, read_text, unpacked_name
+from heed.files import CONTROL, digest, digest_json, named, parse_json, read_lines, read_text, unpacked_name
 from heed.formats.data_set_folders import config_files, is_data_set
 from heed.formats.trec_documents import article_text, head, is_trec_documents, read_trec_documents
 from heed.progress import brief, counted, log

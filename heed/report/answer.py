@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from heed.measures.baseline import FEWEST, FOLLOWING, Verdict, instruction, verdicts, worse_than_query
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic
-from heed.measures.power import POWER, power_of
-from heed.measures.significance import ALPHA
+from heed.measures.significance import ALPHA, POWER, power_of
 from heed.measures.summary import AgainstQuery, factor, format_value
-from heed.measures.verdicts import FEWEST, FOLLOWING, Verdict, instruction, verdicts, worse_than_query
 from heed.report.charts.part_charts import TYPES
 from heed.report.results import Results
 

@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from heed.addons.explorer.explored import Explored
-from heed.measures.baseline import AgainstBaseline, BaselineRow, disagreement, p_text
+from heed.measures.baseline import AgainstBaseline, BaselineRow, disagreement, instruction, p_text
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.power import is_compared_with_zero
-from heed.measures.significance import ALPHA, least_p
+from heed.measures.significance import ALPHA, is_compared_with_zero, least_p
 from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
-from heed.measures.verdicts import instruction
 from heed.progress import number_of
 from heed.report.answer import MINUS, Answer, named, signed
 from heed.report.manifest_reader import Settings

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from heed.addons.published.standings import by_column, digits, times_100
+from heed.measures.baseline import FEWEST
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import AgainstQuery, format_value, layout
-from heed.measures.verdicts import FEWEST
 from heed.report.answer import Answer, answer
 from heed.report.manifest_reader import read_manifest
 from heed.report.page_links import page_link

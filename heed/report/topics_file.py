@@ -14,7 +14,7 @@ from heed.extras import OBJECT
 from heed.files import read_bytes, write_bytes
 from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, Pair
-from heed.measures.own_measures import as_measure
+from heed.measures.registry import as_measure
 from heed.types import Qrels, SubtopicGrades, Subtopics, Topic, subtopics_of
 
 FILE = "topics.json"

@@ -18,7 +18,7 @@ import numpy as np
 from heed.errors import HeedError, ModelError, UsageError, fail, in_one_line
 from heed.extras import named_object, source_digest
 from heed.formats.document_store import DocumentStore
-from heed.memory import free_memory
+from heed.process import free_memory
 from heed.progress import log
 from heed.ranking import top
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System

@@ -158,7 +158,7 @@ def test_pool_rerank_annotate_and_check_name_ids_of_one_number(
     store.close()
     assert task.topics.keys() == ANSWERS.keys()
     checked = heed("pipelines.check", new, "--topics", "topics.jsonl")
-    assert "found topic '0051', which is none of the 3 topics of --topics; 051 has the same number" in checked.stderr
+    assert "found topic '0051', which is none of the 3 given topics; 051 has the same number" in checked.stderr
 
 
 def test_a_run_made_elsewhere_meets_its_topics_by_number(tmp_path: Path, heed: Heed) -> None:

@@ -24,7 +24,7 @@ from heed.addons.apis.client import Client
 from heed.addons.apis.endpoints import endpoint
 from heed.addons.judging.exchange import table_files
 from heed.addons.judging.exchange.judgements import read_judgements
-from heed.addons.submission.form import read_form
+from heed.addons.submission.package import read_form
 from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.irds import _member
 from heed.errors import HeedError

@@ -17,8 +17,7 @@ from conftest import ROOT, Heed
 from report_folders import HOSTILE, hostile_results, row, three_topics, write_results
 
 from benchmarks.report import write_results as write_many
-from heed.measures.power import smallest_difference
-from heed.measures.significance import interval
+from heed.measures.significance import interval, smallest_difference
 from heed.measures.summary import format_value
 from heed.report.charts.plots import plots
 from heed.report.charts.rendering import render

@@ -18,7 +18,7 @@ import numpy as np
 from heed.errors import ModelError, UsageError, in_one_line
 from heed.extras import installed_version
 from heed.formats.document_store import DocumentStore
-from heed.memory import free_memory
+from heed.process import free_memory
 from heed.progress import warn
 from heed.types import Config, Document, Matrix, Query, Run
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from heed.addons.cluster.versions import versions
 from heed.errors import HeedError, WorkerError
 from heed.files import digest_json
-from heed.memory import peak_mib
+from heed.process import peak_mib
 from heed.progress import log, warn
 from heed.types import Config
 

@@ -38,7 +38,7 @@ from heed.addons.explorer.views import (
     title_of,
 )
 from heed.formats.run_lists import RankedList, lists_of, read_lists
-from heed.memory import batches
+from heed.process import batches
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
 

@@ -22,7 +22,7 @@ from heed.errors import DataError
 from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import RIGHT_TO_LEFT, known_language
-from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
+from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor, lower_is_better
 from heed.progress import counted
 from heed.tables.recognition import as_table

@@ -9,9 +9,9 @@ from heed.addons.published.figures import Paper
 from heed.addons.published.paper_tables import Figure
 from heed.addons.published.reproduction import PlannedRow
 from heed.addons.published.standings import heed_condition
+from heed.measures.pairwise import GOLD_RANK
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
-from heed.measures.three_runs import GOLD_RANK
 
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
 

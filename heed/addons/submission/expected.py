@@ -31,7 +31,7 @@ def expected_topics(path: Path, condition: str | None = None, form: str | None =
     qids = set() if form else _plain_list(path)
     form = form or ("list" if qids else recognised(path, ANY))
     if form in ("list", "tsv", "trec") and condition not in (None, "query"):
-        raise UsageError(f"{path}: a {form} of topics has no conditions; leave --condition out")
+        raise UsageError(f"condition: {path} is a {form} of topics, which has no conditions; leave it out")
     if form == "neuclir":
         qids = set(parsed(read_rows([path], ANY), lambda row: row.word("topic_id")))
     elif form == "heed":

@@ -8,9 +8,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from heed.downloads import fetching
 from heed.errors import ModelError, fail, first_line
 from heed.files import digest, read_bytes
-from heed.hub_client import fetching
 from heed.models.files.conversion import converted, has_weights, lacks_safetensors
 from heed.models.registry.entries import Model, refuse_gguf
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER

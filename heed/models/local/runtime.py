@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import UsageError
-from heed.memory import free_memory
 from heed.models.files.model_files import runs_remote_code
 from heed.models.registry.entries import Model
+from heed.process import free_memory
 from heed.types import System
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")

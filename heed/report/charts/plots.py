@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from heed.addons.published.standings import by_column, times_100
+from heed.measures.baseline import FOLLOWING, instruction
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
-from heed.measures.verdicts import FOLLOWING, instruction
 from heed.report.charts import part_charts, scatter, system_charts
 from heed.report.charts.part_charts import TYPES, Series
 from heed.report.charts.rendering import Chart

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from heed.memory import batches
+from heed.process import batches
 
 AT_ONCE = 2**19  # characters; their n-grams take some 100 MB
 Words = NDArray[np.uint32]

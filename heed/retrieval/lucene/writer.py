@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from heed.memory import batches
+from heed.process import batches
 from heed.retrieval.lucene.jvm import BULK, java
 
 LUCENE = "org.apache.lucene"

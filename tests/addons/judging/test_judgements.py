@@ -20,7 +20,7 @@ from heed.addons.judging.exchange.judgements import count_votes, parse_grades, r
 from heed.errors import HeedError
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import read_qrels
-from heed.measures.standard import standard
+from heed.measures.registry import standard
 from heed.progress import gathering
 from heed.types import Qrels, Topic
 from pipelines.judgements import main

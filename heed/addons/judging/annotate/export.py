@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heed.addons.judging.agreement import Agreement, same_grades
 from heed.addons.judging.annotate.assessor_progress import progress_lines
 from heed.addons.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.addons.judging.annotate.grades import (
@@ -25,7 +26,6 @@ from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
 from heed.formats.topics import KEYS
 from heed.formats.trec_files import write_qrels
-from heed.measures.agreement import Agreement, same_grades
 from heed.progress import brief, number_of
 from heed.types import Qrels
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
+from heed.addons.judging.agreement import agreement
 from heed.addons.judging.annotate.assessors import ADJUDICATED
 from heed.addons.judging.annotate.store import Judgement, wording_of
 from heed.addons.judging.annotate.task import Task
 from heed.addons.judging.exchange.judgements import Key, Votes, resolve
-from heed.measures.agreement import agreement
 from heed.types import Qrels
 
 DocumentKey = tuple[str, str, str]  # topic, condition and docid
@@ -44,7 +44,7 @@ class FinalGrades(NamedTuple):
 
 
 class PairAgreement(TypedDict):
-    """Two assessors under one condition: the fields of :class:`~heed.measures.agreement.Agreement`.
+    """Two assessors under one condition: the fields of :class:`~heed.addons.judging.agreement.Agreement`.
 
     ``reworded`` documents, graded under different narratives, are not counted.
     """

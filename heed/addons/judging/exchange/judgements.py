@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from heed.addons.judging.agreement import Agreement, agreement
 from heed.addons.judging.exchange.json_files import json_records, parse_item
 from heed.addons.judging.exchange.records import Label, Record, column_records, parse_fields, parse_qrels
 from heed.addons.judging.exchange.table_files import csv_records, xlsx_records
@@ -13,7 +14,6 @@ from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.pools import Pool
 from heed.formats.trec_files import parse_score
-from heed.measures.agreement import Agreement, agreement
 from heed.progress import counted, log
 from heed.types import Qrels
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from heed.addons.apis.cost import ESTIMATE
+from heed.addons.judging.agreement import Comparison
 from heed.addons.judging.model.judge import Judged
 from heed.errors import DataError, HeedError
 from heed.files import digest, parse_json, read_text, unpacked_name, write_json
 from heed.formats.trec_files import write_qrels
-from heed.measures.agreement import Comparison
 from heed.measures.summary import aligned
 
 SHOWN = 200  # characters of a refused answer

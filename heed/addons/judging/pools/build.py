@@ -21,7 +21,7 @@ from heed.addons.judging.pools.samples import Sample, Stratum, draw_sample
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pairs import stem
 from heed.formats.pools import Pool
-from heed.measures.comparison_warnings import warn_of_missing_topics
+from heed.measures.comparison import warn_of_missing_topics
 from heed.progress import brief, log, number_of
 from heed.ranking import in_order
 from heed.types import Qrels, Run

@@ -12,7 +12,7 @@ from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
 from heed.formats.topic_ids import number_hint
 from heed.formats.user_files import read_judgements
-from heed.measures.comparison_warnings import warn_of_same_runs
+from heed.measures.comparison import warn_of_same_runs
 from heed.measures.per_topic import judged as without_negative
 from heed.progress import bar, brief, log
 from heed.ranking import in_order, ranked

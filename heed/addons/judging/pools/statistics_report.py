@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from heed.addons.judging.agreement import ORDER_MEASURES
 from heed.addons.judging.pools.build import BuiltPool, PoolInputs
 from heed.addons.judging.pools.left_out import (
     Documents,
@@ -30,8 +31,7 @@ from heed.addons.judging.pools.statistics import (
 )
 from heed.errors import DataError
 from heed.formats.pools import Pool
-from heed.measures.agreement import ORDER_MEASURES
-from heed.measures.comparison_warnings import warn_of_foreign_ids
+from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.summary import aligned
 from heed.progress import brief, counted, log, warn
 from heed.types import Qrels, Run

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 from heed.measures.per_topic import mean
-from heed.measures.standard import standard
+from heed.measures.registry import standard
 from heed.progress import warn
 from heed.types import Qrels, Run
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.measures.agreement import agreement, compare_judgements, kendall
+from heed.addons.judging.agreement import agreement, compare_judgements, kendall
 
 
 def test_kappa_of_a_hand_calculation() -> None:
