@@ -28,7 +28,7 @@ from heed.progress import brief
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heed.report.charts.rendering import Chart
+    from heed.report.rendering import Chart
     from heed.report.results import Results as FolderResults
 
 
@@ -119,10 +119,10 @@ class Results:
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
-        A notebook shows it; :meth:`heed.report.charts.rendering.Chart.write` writes a file. Raises
+        A notebook shows it; :meth:`heed.report.rendering.Chart.write` writes a file. Raises
         :class:`UsageError` where no two conditions are compared.
         """
-        from heed.report.charts.plots import plane
+        from heed.report.plots import plane
 
         chart = plane(self.as_folder(Path(), []))
         if chart is None:

@@ -9,7 +9,7 @@ from heed.measures.power import POWER, power_of
 from heed.measures.significance import ALPHA
 from heed.measures.summary import AgainstQuery, factor, format_value
 from heed.measures.verdicts import FEWEST, FOLLOWING, Verdict, instruction, verdicts, worse_than_query
-from heed.report.charts.part_charts import TYPES
+from heed.report.part_charts import TYPES
 from heed.report.results import Results
 
 SCALES = {  # in printed units

@@ -6,8 +6,8 @@ from typing import Any
 from heed.addons.published.standings import by_column, times_100
 from heed.measures.baseline import AgainstBaseline, BaselineRow, against_baseline
 from heed.measures.summary import Detail, factor, is_merit, lower_is_better
-from heed.report.charts.part_charts import TYPES
 from heed.report.manifest_reader import Settings
+from heed.report.part_charts import TYPES
 from heed.report.results import Results
 
 SCALE = 100_000  # values by topic are whole numbers of this

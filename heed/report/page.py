@@ -12,21 +12,21 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from msgspec.json import encode
 
-from heed.addons.explorer.explorer import embedded
+from heed.addons.explorer.embedded import embedded
 from heed.addons.explorer.packing import pack
 from heed.addons.published.standings import grids
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, layout
 from heed.report.answer import SCALES, Answer, answer
 from heed.report.bundle import page_file, script
-from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
-from heed.report.charts.vega_lite import CONFIG
 from heed.report.figures import comparisons, figures
 from heed.report.first_screen import Screen, first_screen
 from heed.report.html import Part, compose, template
 from heed.report.manifest_reader import Settings, read_settings
 from heed.report.page_links import page_link
+from heed.report.plots import HEADINGS, MOST, Best, best, plots
 from heed.report.results import Results
+from heed.report.vega_lite import CONFIG
 
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 PAGE = PurePosixPath("report/page")

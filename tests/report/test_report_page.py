@@ -20,9 +20,9 @@ from benchmarks.report import write_results as write_many
 from heed.measures.power import smallest_difference
 from heed.measures.significance import interval
 from heed.measures.summary import format_value
-from heed.report.charts.plots import plots
-from heed.report.charts.rendering import render
 from heed.report.page import page
+from heed.report.plots import plots
+from heed.report.rendering import render
 from heed.report.results import read_tree
 
 COMMAND = "pipelines.report"

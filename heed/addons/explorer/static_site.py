@@ -5,13 +5,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from heed.addons.explorer.leaderboard import FIRST, leaderboard, page_names
 from heed.errors import DataError
 from heed.files import digest, finished_folder, locked, write_bytes
 from heed.measures.summary import ABSENT
 from heed.progress import bar, brief, log
 from heed.report.answer import SCALES
 from heed.report.html import compose, template
-from heed.report.leaderboard import FIRST, leaderboard, page_names
 from heed.report.page import PAGE, VEGA, look, page, vega_file
 from heed.report.results import Results
 from heed.reuse import Note, read_note, write_note

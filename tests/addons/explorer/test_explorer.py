@@ -12,8 +12,8 @@ from explored_results import evaluated, tables
 from markupsafe import Markup
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
+from heed.addons.explorer.embedded import MAIN, embedded, style
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.explorer import MAIN, embedded, style
 from heed.addons.explorer.packing import packed
 from heed.addons.explorer.views import document_view, folder_view, title_of, topic_view
 from heed.errors import DataError

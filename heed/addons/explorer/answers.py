@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from heed.addons.explorer.playground.loaded_systems import LiveSystems, Question
+from heed.addons.explorer.live_systems import LiveSystems, Question
 from heed.addons.explorer.view_types import Narrative, Ranking
 from heed.addons.explorer.views import narrative_of, title_of
 from heed.ranking import ranked

@@ -17,13 +17,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from heed.addons.explorer.answers import answer, reason
+from heed.addons.explorer.embedded import MAIN, style
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.explorer import MAIN, style
-from heed.addons.explorer.playground.answers import answer, reason
-from heed.addons.explorer.playground.flags import Flag, Flags
-from heed.addons.explorer.playground.folders import Folders
-from heed.addons.explorer.playground.loaded_systems import LiveSystems, Question
-from heed.addons.explorer.playground.searching import search
+from heed.addons.explorer.flags import Flag, Flags
+from heed.addons.explorer.folders import Folders
+from heed.addons.explorer.live_systems import LiveSystems, Question
+from heed.addons.explorer.searching import search
 from heed.addons.explorer.views import DEPTH, document_view, folder_view, title_of, topic_view
 from heed.errors import DataError, HeedError
 from heed.report.bundle import script

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from heed.errors import UsageError
 from heed.extras import require
 from heed.files import write_bytes
-from heed.report.charts.vega_lite import Spec
+from heed.report.vega_lite import Spec
 
 VERSION = "6.4"  # of Vega-Lite, in vl-convert
 FORMS = ("svg", "png", "pdf")

@@ -11,12 +11,13 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
 from heed.measures.verdicts import FOLLOWING, instruction
-from heed.report.charts import part_charts, scatter, system_charts
-from heed.report.charts.part_charts import TYPES, Series
-from heed.report.charts.rendering import Chart
-from heed.report.charts.scatter import Point, Value
-from heed.report.charts.vega_lite import Spec
+from heed.report import charts as system_charts
+from heed.report import part_charts, scatter
+from heed.report.part_charts import TYPES, Series
+from heed.report.rendering import Chart
 from heed.report.results import Results
+from heed.report.scatter import Point, Value
+from heed.report.vega_lite import Spec
 
 HIGH = {  # what documents do in a system that is high by a measure of following
     "IRS": "relevant tables rise and excluded ones fall",

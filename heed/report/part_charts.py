@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, cos, floor, pi, sin
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import TEXT, Spec, chart, layer, level, linked, marks, note, number, says, short
 from heed.report.page_links import page_link
+from heed.report.vega_lite import TEXT, Spec, chart, layer, level, linked, marks, note, number, says, short
 
 Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
 

@@ -7,7 +7,7 @@ from threading import Lock
 from starlette.exceptions import HTTPException
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.playground.loaded_systems import Choice, LiveSystems
+from heed.addons.explorer.live_systems import Choice, LiveSystems
 from heed.errors import DataError, HeedError
 from heed.report.results import Results
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heed.report.charts.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, says, short
 from heed.report.page_links import page_link
+from heed.report.vega_lite import BLUE, GREY, Spec, chart, layer, level, linked, marks, number, says, short
 
 SIZE = (400, 300)  # pixels
 CUT = 0.5  # an axis does not begin at 0 where all values are above this share of the highest

@@ -7,7 +7,8 @@ from math import ceil
 from heed.measures import mean
 from heed.measures.significance import interval
 from heed.measures.summary import Detail, Shift
-from heed.report.charts.vega_lite import (
+from heed.report.page_links import page_link
+from heed.report.vega_lite import (
     BLUE,
     CROSS,
     GREY,
@@ -25,7 +26,6 @@ from heed.report.charts.vega_lite import (
     says,
     short,
 )
-from heed.report.page_links import page_link
 
 DOTS = 600  # of one chart; more can neither be told apart nor chosen
 SIDE = 270  # pixels
