@@ -19,8 +19,7 @@ from pipelines.options.parser import command_parser
 from pipelines.options.published import paper_options, published_tables
 
 if TYPE_CHECKING:
-    from heed.addons.published.reproduction import PlannedRow
-    from heed.addons.published.settings import Setting
+    from heed.addons.published.reproduction import PlannedRow, Setting
     from heed.addons.published.verdicts import ReproducedFigure
     from heed.experiment.results import Results
     from heed.measures.summary import Detail
@@ -129,7 +128,7 @@ def _details(setting: "Setting", out: Path, options: argparse.Namespace) -> "Seq
 
 def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
     """Return the measures of a setting's systems; the last is the one that the paper prints."""
-    from heed.addons.published.settings import FIRST_STAGE_DEPTH
+    from heed.addons.published.reproduction import FIRST_STAGE_DEPTH
     from heed.datasets.loading import load
     from heed.experiment.experiment import Experiment
 

@@ -28,8 +28,8 @@ from heed.progress import brief
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heed.report.rendering import Chart
-    from heed.report.results import Results as FolderResults
+    from heed.report.results import ResultsFolder
+    from heed.report.vega_lite import Chart
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +119,7 @@ class Results:
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
-        A notebook shows it; :meth:`heed.report.rendering.Chart.write` writes a file. Raises
+        A notebook shows it; :meth:`heed.report.vega_lite.Chart.write` writes a file. Raises
         :class:`UsageError` where no two conditions are compared.
         """
         from heed.report.plots import plane
@@ -129,13 +129,13 @@ class Results:
             raise UsageError(f"plane: no {P_MRR} here; give judgements of two conditions, such as original and changed")
         return chart
 
-    def as_folder(self, path: Path, shifts: Sequence[Shift]) -> "FolderResults":
+    def as_folder(self, path: Path, shifts: Sequence[Shift]) -> "ResultsFolder":
         """Return the same as the report reads it of the results folder ``path``."""
-        from heed.report.results import Results as FolderResults
+        from heed.report.results import ResultsFolder
 
         rows, details, warnings = self.rows, [*self.details], [*self.warnings]
         about = (".", self.collection, self.subset, rows, details, [*shifts], warnings, path)
-        return FolderResults(*about, lower_is_better=self.lower_is_better, systems=self.systems)
+        return ResultsFolder(*about, lower_is_better=self.lower_is_better, systems=self.systems)
 
 
 def _figure(cell: str) -> float:

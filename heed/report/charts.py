@@ -1,13 +1,15 @@
-"""The charts of one system: the rank shift of its documents, and its measures topic by topic."""
+"""The charts of a report: of one system, of the parts of an evaluation, and of all systems of a folder."""
 
 from collections import Counter
-from collections.abc import Sequence
-from math import ceil
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, cos, floor, pi, sin
+from typing import NamedTuple
 
 from heed.measures import mean
 from heed.measures.significance import interval
 from heed.measures.summary import Detail, Shift
-from heed.report.page_links import page_link
+from heed.report.html import explorer_link, page_link
+from heed.report.results import TYPES
 from heed.report.vega_lite import (
     BLUE,
     CROSS,
@@ -20,6 +22,7 @@ from heed.report.vega_lite import (
     level,
     linked,
     listed,
+    marks,
     note,
     number,
     printed,
@@ -35,6 +38,20 @@ MANY, ENDS = 100, 20  # topics of one chart; of more, those of its two ends
 LABEL = 12  # pixels between the names of two topics
 GROUPS = {"compliant": "stay relevant", "violating": "ruled out"}  # of per_topic.json, in the words of the docs
 
+# of charts of parts
+Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
+RADIUS = 110  # pixels of the radar's outermost ring
+RINGS = 4
+CIRCLE = 72  # corners of a ring
+STEPS = (1, 2, 5, 10, 20, 25, 50, 100)  # from ring to ring
+ORDER = {"order": {"field": "at", "type": "quantitative"}}
+
+# of the chart of all systems
+SIZE = (400, 300)  # pixels
+CUT = 0.5  # an axis does not begin at 0 where all values are above this share of the highest
+SPAN = 10  # of an axis, at least
+Value = tuple[float, float, float]  # a figure ×100 and the ends of its 95% interval: itself where there is none
+
 
 def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: int) -> Spec:
     """Return ranks of judged documents under both conditions of ``pair``, on axes that reach the rank ``lowest``."""
@@ -48,7 +65,7 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
             "x": each["base"],
             "y": each["new"],
             "group": labels[each["group"]],
-            "to": page_link(folder, "document", each["docid"], topic=each["qid"], system=system),
+            "to": explorer_link(folder, "document", each["docid"], topic=each["qid"], system=system),
             **says(
                 ("system", system),
                 ("topic", each["qid"]),
@@ -107,7 +124,7 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
         {
             "x": qid,
             "y": by_topic[qid],
-            "to": page_link(folder, "topic", qid, system=detail["system"]),
+            "to": explorer_link(folder, "topic", qid, system=detail["system"]),
             **says(("system", detail["system"]), ("topic", qid), (_title(detail), (by_topic[qid],))),
         }
         for qid in shown
@@ -154,3 +171,151 @@ def histogram(detail: Detail) -> Spec:
 
 def _title(detail: Detail) -> str:
     return f"{detail['measure']} of {detail['condition']}, ×100"
+
+
+class Disc(NamedTuple):
+    """The radar's plane: one direction for each part, heights ×100 from ``low`` at the centre to ``high``."""
+
+    parts: Sequence[str]
+    low: float
+    high: float
+
+    def point(self, turn: float, height: float) -> Spec:
+        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
+        share = (height - self.low) / (self.high - self.low)
+        return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
+
+    def turn(self, part: str) -> float:
+        """Return the direction of a part."""
+        return self.parts.index(part) / len(self.parts)
+
+
+def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
+    """Return a spoke for each dimension, which leads to its folder, a line for each system; the dashed ring is 0."""
+    parts = sorted({part for values in series.values() for part in values})
+    heights = [0.0, *(100 * value for values in series.values() for value in values.values())]
+    reach = max(heights) - min(heights)
+    step = next((step for step in STEPS if step * RINGS >= reach), STEPS[-1])
+    rings = range(step * floor(min(heights) / step), step * ceil(max(heights) / step) + 1, step)
+    disc = Disc(parts, rings[0] - step, rings[-1])
+    plain = {"scale": {"domain": [-1, 1], "nice": False}, "axis": None}
+    axes = {"x": number("x", "", **plain), "y": number("y", "", **plain)}
+    values = [
+        disc.point(disc.turn(part), 100 * of[part])
+        | {"at": position, "name": short(system, 30), "to": page_link(folders[part])}
+        | says(("system", system), ("dimension", part), ("value ×100", (100 * of[part],)))
+        for system, of in series.items()
+        for position, part in enumerate([*parts, parts[0]])
+        if part in of
+    ]
+    ends = [value for value in values if value["at"] < len(parts)]
+    colours, shapes = marks([*series])
+    dots = {"type": "point", "filled": True, "size": 50, "opacity": 1}
+    layers = [
+        *_grid(disc, rings, axes),
+        layer(values, {"type": "line", "strokeWidth": 1.6}, axes | ORDER | colours),
+        layer(ends, dots, axes | colours | shapes | linked()),
+    ]
+    return chart(f"{title}, ×100", "", (2 * RADIUS, 2 * RADIUS), layers)
+
+
+def _grid(disc: Disc, rings: Sequence[int], axes: Spec) -> Iterator[Spec]:
+    """Yield the radar's rings with their heights, and its spokes with the names of the parts."""
+    thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
+    for height in rings:
+        ring = [disc.point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
+        style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
+        yield layer(ring, thin | style, axes | ORDER)
+    figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}
+    turn = 0.5 / len(disc.parts)  # between two spokes
+    heights = [disc.point(turn, height) | {"height": str(height)} for height in rings]
+    yield layer(heights, figure, axes)
+    for part in disc.parts:
+        turn = disc.turn(part)
+        spoke = [disc.point(turn, height) | {"at": height} for height in (disc.low, disc.high)]
+        yield layer(spoke, thin | {"opacity": 0.16}, axes | ORDER)
+        x, y = cos(2 * pi * turn), sin(2 * pi * turn)
+        align = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
+        yield note(part, RADIUS * (1 + 1.08 * x), RADIUS * (1 - 1.12 * y), align)
+
+
+def grouped(title: str, series: Series, folder: str) -> Spec:
+    """Return bars by constraint type, which lead to ``folder``, one colour for each system."""
+    parts = [part for part in TYPES if any(part in values for values in series.values())]
+    values = [
+        {"part": part, "y": 100 * of[part], "name": short(system, 30), "to": page_link(folder)}
+        | says(("system", system), ("constraint type", part), ("value ×100", (100 * of[part],)))
+        for system, of in series.items()
+        for part in parts
+        if part in of
+    ]
+    colours, _ = marks([*series])
+    names = colours["color"]["scale"]["domain"]
+    axis = {"labelAngle": 0, "grid": False}
+    bars = {
+        "x": {"field": "part", "type": "nominal", "title": "constraint type", "sort": parts, "axis": axis},
+        "xOffset": {"field": "name", "type": "nominal", "sort": names, "scale": {"domain": names}},
+        "y": number("y", "value ×100"),
+    }
+    layers = [layer(values, {"type": "bar"}, bars | colours | linked()), level(0)]
+    return chart(title, "", (max(300, len(parts) * (14 + 12 * len(names))), 220), layers)
+
+
+class Point(NamedTuple):
+    """A system's main measure, and its measure of following the instruction."""
+
+    system: str
+    x: Value
+    y: Value
+
+
+def scatter(
+    folder: str, points: Sequence[Point], named: Sequence[str], titles: tuple[str, str], published: Sequence[Point] = ()
+) -> Spec:
+    """Return effectiveness to the right, following the instruction upwards, a point for each system.
+
+    ``titles`` are those of both axes. The ``named`` systems have a colour and shape of their own and their intervals,
+    and the ``published`` ones are grey. A point leads to its system beside the best other one.
+    """
+    everyone = [*points, *published]
+    x, y = _axis(titles[0], [point.x for point in everyone]), _axis(titles[1], [point.y for point in everyone])
+    axes = {"x": number("x", **x), "y": number("y", **y)}
+    theirs = [_dot("published system", point, titles) for point in published]
+    ours = [_dot("system", point, titles) | _link(point, folder, named) for point in points]
+    chosen = [dot for dot, point in zip(ours, points, strict=True) if point.system in named]
+    colours, shapes = marks([point.system for point in points if point.system in named])
+    channels = linked() if len(points) > 1 else {"description": {"field": "says"}}
+    style = {"type": "point", "filled": True, "opacity": 0.9}
+    interval = {"type": "rule", "opacity": 0.4}
+    layers = [
+        *([level(0, opacity=0.5)] if y["scale"]["domain"][0] <= 0 else []),
+        layer(theirs, style | {"size": 28, "color": GREY}, axes | {"description": {"field": "says"}}),
+        layer([dot for dot in ours if dot not in chosen], style | {"size": 36, "color": BLUE}, axes | channels),
+        layer(chosen, interval, axes | colours | {"x": number("left", **x), "x2": {"field": "right"}}),
+        layer(chosen, interval, axes | colours | {"y": number("low", **y), "y2": {"field": "high"}}),
+        layer(chosen, style | {"size": 70}, axes | colours | shapes | channels),
+    ]
+    return chart("Effectiveness and instruction following", "", SIZE, layers)
+
+
+def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
+    (x, left, right), (y, low, high) = point.x, point.y
+    text = says((kind, point.system), *zip(titles, (point.x, point.y), strict=True))
+    bounds = {"x": x, "left": left, "right": right, "y": y, "low": low, "high": high}
+    return bounds | {"name": short(point.system, 30)} | text
+
+
+def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:
+    rival = next((system for system in named if system != point.system), "")
+    return {"to": page_link(folder, "systems", point.system, rival) if rival else ""}
+
+
+def _axis(title: str, values: Sequence[Value]) -> Spec:
+    """Return an axis with 0 on it, unless that would leave most of it empty, which its title says."""
+    low, high = min(low for _, low, _ in values), max(high for _, _, high in values)
+    room = 0.08 * (high - low)
+    start, end = min(low - room, 0) if low < 0 else 0, max(high + room, 0)
+    if low > CUT * high > 0 and high - low < CUT * high:
+        start = 5 * int((low - room) / 5)
+        title = f"{title} (axis from {start}, not 0)" if start else title
+    return {"title": title, "scale": {"domain": [start, max(end, start + SPAN)], "nice": False, "zero": False}}

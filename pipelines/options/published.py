@@ -2,8 +2,7 @@
 
 import argparse
 
-from heed.addons.published.figures import Paper, find_table, read_paper, select
-from heed.addons.published.paper_tables import PaperTable
+from heed.addons.published.figures import Paper, PaperTable, find_table, read_paper, select
 from heed.types import PAPERS
 
 

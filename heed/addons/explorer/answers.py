@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from heed.addons.explorer.live_systems import LiveSystems, Question
-from heed.addons.explorer.view_types import Narrative, Ranking
-from heed.addons.explorer.views import narrative_of, title_of
+from heed.addons.explorer.views import Narrative, Ranking, narrative_of
+from heed.experiment.hits import title_of
 from heed.ranking import ranked
 from heed.reranking.polarity.terms import topic_terms
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset

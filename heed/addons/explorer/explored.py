@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from heed.formats.document_store import existing_store
 from heed.measures.evaluate import Judging, Pair
-from heed.report.results import AGAIN, Results
+from heed.report.results import AGAIN, ResultsFolder
 from heed.report.topics_file import TopicsFile, read_topics_file
 from heed.types import CONDITIONS, Topic
 
@@ -30,7 +30,7 @@ class Explored:
     the documents, and is in the folder ``stored``.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: ResultsFolder) -> None:
         """Read the files of the folder of ``results``; :class:`DataError` for a ``topics.json`` of another form."""
         self.results, self.path, self.notes = results, results.path, list[str]()
         listed = dict.fromkeys(row["system"] for row in results.rows)

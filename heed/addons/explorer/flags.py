@@ -24,7 +24,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]
 class Flag(msgspec.Struct, frozen=True):
     """A doubt about the ``grade`` of a document under a condition; ``grade`` None for an unjudged document.
 
-    ``folder`` as :attr:`heed.report.results.Results.folder`; ``time`` in UTC, ISO 8601.
+    ``folder`` as :attr:`heed.report.results.ResultsFolder.folder`; ``time`` in UTC, ISO 8601.
     """
 
     folder: Name

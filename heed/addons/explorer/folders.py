@@ -9,13 +9,13 @@ from starlette.exceptions import HTTPException
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.live_systems import Choice, LiveSystems
 from heed.errors import DataError, HeedError
-from heed.report.results import Results
+from heed.report.results import ResultsFolder
 
 
 class Folders:
     """The results folders of a tree, and their systems."""
 
-    def __init__(self, results: Iterable[Results], choice: Choice) -> None:
+    def __init__(self, results: Iterable[ResultsFolder], choice: Choice) -> None:
         """Open nothing yet."""
         self._results = {each.folder: each for each in results}
         self._choice = choice

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from heed.errors import DataError
-from heed.report.manifest_reader import read_manifest
+from heed.report.results import read_manifest
 from heed.retrieval.bm25.index import K1, TABLE_FIELDS, B, Bm25Settings
 from heed.retrieval.bm25.retriever import FIELDS
 from heed.types import JOIN

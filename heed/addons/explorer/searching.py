@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.views import title_of
 from heed.errors import HeedError
+from heed.experiment.hits import title_of
 from heed.types import Document, Topic
 
 MOST = 20  # topics, and documents, of an answer

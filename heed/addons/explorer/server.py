@@ -24,12 +24,12 @@ from heed.addons.explorer.flags import Flag, Flags
 from heed.addons.explorer.folders import Folders
 from heed.addons.explorer.live_systems import LiveSystems, Question
 from heed.addons.explorer.searching import search
-from heed.addons.explorer.views import DEPTH, document_view, folder_view, title_of, topic_view
+from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
 from heed.errors import DataError, HeedError
-from heed.report.bundle import script
-from heed.report.html import Part, compose, policy
+from heed.experiment.hits import title_of
+from heed.report.html import Part, compose, policy, script
 from heed.report.page import look, overview, page_title, vega_file
-from heed.report.results import Results
+from heed.report.results import ResultsFolder
 from heed.web.json_answers import json_route, read_json
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
@@ -60,7 +60,7 @@ class Ask(msgspec.Struct):
         return Question(self.topic, self.condition, self.query, self.instruction)
 
 
-def served_page(results: Sequence[Results], runs: Path, flags: Path, annotate: str) -> str:
+def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annotate: str) -> str:
     """Return the report's page of ``results``, at and below the folder ``runs``, for topics that the server sends.
 
     ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.

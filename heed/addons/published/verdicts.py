@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any, TypedDict
 
-from heed.addons.published.figures import Paper
-from heed.addons.published.paper_tables import Figure
+from heed.addons.published.figures import Figure, Paper
 from heed.addons.published.reproduction import PlannedRow
 from heed.addons.published.standings import heed_condition
 from heed.measures.significance import interval

@@ -6,10 +6,8 @@ from conftest import Heed, write_jsonl
 from followtable_copies import beir
 from mfollowir_copy import FILES as MFOLLOWIR
 
-from heed.addons.published.figures import read_paper, select
-from heed.addons.published.paper_tables import Figure
-from heed.addons.published.reproduction import LocalMeans, PlannedRow, tasks
-from heed.addons.published.settings import Setting
+from heed.addons.published.figures import Figure, read_paper, select
+from heed.addons.published.reproduction import LocalMeans, PlannedRow, Setting, tasks
 from heed.addons.published.verdicts import cells
 from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry

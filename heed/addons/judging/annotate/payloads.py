@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from heed.addons.explorer.views import language_data
+from heed.report.html import language_data
 from heed.addons.judging.annotate.assessor_progress import (
     is_open,
     missing_for_export,
