@@ -65,8 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.addons.explorer.flags import FILE, Flags
-    from heed.addons.explorer.folders import Folders
-    from heed.addons.explorer.server import PlaygroundServer, served_page, served_policy
+    from heed.addons.explorer.server import Folders, PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
     from heed.web.guard import Access

@@ -3,9 +3,10 @@
 import json
 from asyncio import Lock
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock as ThreadLock
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -17,13 +18,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from heed.addons.explorer.answers import answer, reason
+from heed.addons.explorer.answers import answer, reason, search
 from heed.addons.explorer.embedded import MAIN, style
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.flags import Flag, Flags
-from heed.addons.explorer.folders import Folders
-from heed.addons.explorer.live_systems import LiveSystems, Question
-from heed.addons.explorer.searching import search
+from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
 from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
 from heed.errors import DataError, HeedError
 from heed.experiment.hits import title_of
@@ -78,6 +77,50 @@ def served_policy() -> str:
 
 def _explorer() -> Part:
     return Part(Markup(), style(), script(MAIN))
+
+
+class Folders:
+    """The results folders of a tree, and their systems."""
+
+    def __init__(self, results: Iterable[ResultsFolder], choice: Choice) -> None:
+        """Open nothing yet."""
+        self._results = {each.folder: each for each in results}
+        self._choice = choice
+        self._open = cache(lambda folder: Explored(self._results[folder]))
+        self._lock, self._live = ThreadLock(), dict[str, LiveSystems]()
+
+    def check(self) -> None:
+        """Raise :class:`HeedError` where the chosen systems can answer in no folder whose documents are here."""
+        refusals = list[HeedError]()
+        for folder in self._results:
+            try:
+                self.live(folder)
+                return
+            except DataError:  # its view says why
+                continue
+            except HeedError as error:
+                refusals.append(error)
+        if refusals:
+            raise refusals[0]
+
+    def explored(self, folder: str) -> Explored:
+        """Return a folder; 404 for a name that is none of the tree's: names are never taken as paths."""
+        if folder not in self._results:
+            raise HTTPException(404)
+        return self._open(folder)
+
+    def live(self, folder: str) -> LiveSystems:
+        """Return the systems of a folder; :class:`DataError` where its documents are not here."""
+        explored = self.explored(folder)
+        with self._lock:
+            if folder not in self._live:
+                self._live[folder] = LiveSystems(explored, self._choice)
+            return self._live[folder]
+
+    def close(self) -> None:
+        """Close all systems."""
+        for live in self._live.values():
+            live.close()
 
 
 class PlaygroundServer:
