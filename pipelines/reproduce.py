@@ -16,7 +16,7 @@ from heed.progress import log
 from pipelines.command import main_of, print_error
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import command_parser
-from pipelines.options.published import paper_options, published_tables
+from pipelines.published import paper_options, published_tables
 
 if TYPE_CHECKING:
     from heed.addons.published.reproduction import PlannedRow, Setting
@@ -45,12 +45,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.published.reproduction import LocalMeans, tasks
+    from heed.addons.published.reproduction import tasks
     from heed.addons.published.verdicts import cells, page
     from heed.models.registry.entries import Registry
 
     paper, tables = published_tables(options)
-    listed = tasks(paper, tables, Registry(), LocalMeans(options.data, _gpu_gib()))
+    listed = tasks(paper, tables, Registry(), options.data, _gpu_gib())
     if options.dry_run:
         print("\n".join(map(_planned, listed)))
         runnable = sum(not task.missing for task in listed)

@@ -77,8 +77,9 @@ class PaperTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __str__(self) -> str:
         """Return the table under its caption; doubtful figures are marked, the reasons are below."""
-        cells = [*_head(self.rows), *_lines(self.rows)]
-        return "\n".join([self._title, aligned(cells, left=len(_labels(self.rows))), *_notes(self)])
+        labels, (*above, last) = _labels(self.rows), _heads(self.rows)
+        heads = [*([*[""] * len(labels), *_once(part)] for part in above), [*labels, *last]]
+        return "\n".join([self._title, aligned([*heads, *_lines(self.rows)], left=len(labels)), *_notes(self)])
 
     def _repr_html_(self) -> str:
         labels, columns = _labels(self.rows), zip(*_heads(self.rows), strict=True)
@@ -146,18 +147,16 @@ def select(
     ``system`` is a printed name or the registry's, capitals aside. Raises :class:`UsageError` for a name that no
     table has, with the nearest ones.
     """
-    tables = list(tables)
-    rows = [row for table in tables for row in table.rows]
-    if system:
-        _check("system", system, {name for row in rows for name in _names(row)})
-    if subset:
-        _check("subset", subset, {row.subset for row in rows})
-    if measure:
-        _check("measure", measure, {row.measure for row in rows})
-    chosen = [
-        msgspec.structs.replace(table, rows=[row for row in table.rows if _is(row, system, subset, measure)])
-        for table in tables
-    ]
+    tables, asked = list(tables), {"system": system, "subset": subset, "measure": measure}
+    wanted = {kind: name for kind, name in asked.items() if name}
+    for kind, name in wanted.items():
+        _check(kind, name, {known for table in tables for row in table.rows for known in _names(row, kind)})
+
+    def is_wanted(row: Figure) -> bool:
+        spelt = ((name, map(str.casefold, _names(row, kind))) for kind, name in wanted.items())
+        return all(name.casefold() in names for name, names in spelt)
+
+    chosen = [msgspec.structs.replace(table, rows=[*filter(is_wanted, table.rows)]) for table in tables]
     return [table for table in chosen if table.rows]
 
 
@@ -176,16 +175,10 @@ def as_rows(paper: Paper, tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
     return rows
 
 
-def _is(row: Figure, system: str | None, subset: str | None, measure: str | None) -> bool:
-    return (
-        (not system or system.casefold() in map(str.casefold, _names(row)))
-        and (not subset or row.subset.casefold() == subset.casefold())
-        and (not measure or row.measure.casefold() == measure.casefold())
-    )
-
-
-def _names(row: Figure) -> set[str]:
-    """Return the names of a figure's system: as printed, the registry's, the latter without owner or preset."""
+def _names(row: Figure, kind: str) -> set[str]:
+    """Return a figure's subset, measure or system's names: as printed, the registry's, that without owner or preset."""
+    if kind != "system":
+        return {row.subset if kind == "subset" else row.measure}
     model = row.model or ""
     return {name for name in (row.system or "", model, model.partition("@")[0], model.rpartition("/")[2]) if name}
 
@@ -246,27 +239,24 @@ def _labels(rows: Sequence[Figure]) -> list[str]:
     return ["group", "system"] if any(row.group for row in rows) else ["system" if rows[0].system else "subset"]
 
 
-def _columns(rows: Sequence[Figure]) -> list[Head]:
-    return list(dict.fromkeys(map(_column, rows)))
-
-
 def _heads(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
     """Return the parts of the columns' names; one that is the same over all columns is left out, but for the last."""
-    parts = list(zip(*_columns(rows), strict=True))
+    parts = list(zip(*dict.fromkeys(map(_head, rows)), strict=True))
     return [part for part in parts[:-1] if len(set(part)) > 1] + parts[-1:]
 
 
-def _head(rows: Sequence[Figure]) -> list[list[str]]:
-    labels, (*above, last) = _labels(rows), _heads(rows)
-    return [*([*[""] * len(labels), *_once(part)] for part in above), [*labels, *last]]
+def _head(row: Figure) -> Head:
+    subset = row.subset if row.system else ""  # of tables about the data, subsets are the lines
+    return subset, row.setting or "", row.column or row.condition or "", row.measure
 
 
 def _lines(rows: Sequence[Figure]) -> list[list[str]]:
-    columns, width = _columns(rows), len(_labels(rows))
+    columns, width = dict.fromkeys(map(_head, rows)), len(_labels(rows))
     by_line: dict[tuple[str, ...], dict[Head, str]] = {}
     for row in rows:
-        name = f"{row.system or row.subset}{NOTED if row.model_note else ''}"
-        by_line.setdefault((row.group or "", name)[-width:], {})[_column(row)] = _cell(row)
+        label = (row.group or "", f"{row.system or row.subset}{NOTED if row.model_note else ''}")[-width:]
+        sign = DOUBTFUL if row.doubtful else NOTED if row.note else ""
+        by_line.setdefault(label, {})[_head(row)] = f"{row.value}{sign}"
     groups = _once([label[0] for label in by_line])
     return [
         [*([group] if width == 2 else []), label[-1], *(cells.get(column, ABSENT) for column in columns)]
@@ -274,18 +264,9 @@ def _lines(rows: Sequence[Figure]) -> list[list[str]]:
     ]
 
 
-def _column(row: Figure) -> Head:
-    subset = row.subset if row.system else ""  # of tables about the data, subsets are the lines
-    return subset, row.setting or "", row.column or row.condition or "", row.measure
-
-
 def _once(part: Sequence[str]) -> list[str]:
     """Return a line of the head, each name where it begins to hold."""
     return [name if not number or part[number - 1] != name else "" for number, name in enumerate(part)]
-
-
-def _cell(row: Figure) -> str:
-    return f"{row.value}{DOUBTFUL if row.doubtful else NOTED if row.note else ''}"
 
 
 def _notes(table: PaperTable) -> list[str]:

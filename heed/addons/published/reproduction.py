@@ -110,15 +110,13 @@ class PlannedRow(NamedTuple):
         return " && ".join(f"heed {' '.join(setting.arguments())}" for setting in self.settings.values())
 
 
-class LocalMeans(NamedTuple):
-    """What decides what can run here: the local copy of the data, if given, and the GPU's memory in GiB."""
+def tasks(
+    paper: Paper, tables: Iterable[PaperTable], registry: Registry, data: Path | None, gpu_gib: float
+) -> list[PlannedRow]:
+    """Return a task for each system and subset of ``tables``; tables about the data have none.
 
-    data: Path | None
-    gpu_gib: float
-
-
-def tasks(paper: Paper, tables: Iterable[PaperTable], registry: Registry, machine: LocalMeans) -> list[PlannedRow]:
-    """Return a task for each system and subset of ``tables``; tables about the data have none."""
+    ``data`` is the local copy of the paper's data, if there is one, and ``gpu_gib`` the GPU's memory in GiB.
+    """
     key = paper.paper.key
     listed = []
     for table in tables:
@@ -135,20 +133,20 @@ def tasks(paper: Paper, tables: Iterable[PaperTable], registry: Registry, machin
             missing = [*without_command, *([] if model else [NO_ENTRY])]
             if model and not missing:
                 first = figures[0]
-                settings = {part: setting_of(key, table.table, part, model, first, machine.data) for part in parts}
-                missing = _missing(key, settings, registry, machine)
+                settings = {part: setting_of(key, table.table, part, model, first, data) for part in parts}
+                missing = _missing(key, settings, registry, gpu_gib)
             label = labels[group, system]
             listed.append(PlannedRow(table.table, label, subset, setting, model or "", settings, missing, figures))
     return listed
 
 
-def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, machine: LocalMeans) -> list[str]:
+def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, gpu_gib: float) -> list[str]:
     """Return the parts of a system and of the data of its subsets that are missing here."""
     system = next(iter(settings.values()))
-    missing = _of_model(system.model, registry, machine.gpu_gib)
+    missing = _of_model(system.model, registry, gpu_gib)
     for subset, setting in settings.items():
-        missing += _of_data(paper, subset, setting, machine.data)
-    first = _of_model(system.first_stage, registry, machine.gpu_gib)
+        missing += _of_data(paper, subset, setting)
+    first = _of_model(system.first_stage, registry, gpu_gib)
     missing += [f"first stage {system.first_stage}: {text}" for text in first]
     return list(dict.fromkeys(missing))
 
@@ -183,13 +181,12 @@ def _of_model(name: str, registry: Registry, gpu_gib: float) -> list[str]:
     return lacks
 
 
-def _of_data(paper: str, subset: str, setting: Setting, data: Path | None) -> list[str]:
+def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
     """Return the line that says how to get a subset of a paper's data; none where it is here."""
     if setting.whole:
         return ["data: the whole TREC collection; name it with --docs"]
-    if data is not None:
-        inside = data / subset
-        return [] if inside.is_dir() or data.name == subset else [f"data: {inside} is no folder"]
+    if setting.data:
+        return [] if setting.data.name == subset else [f"data: {setting.data / subset} is no folder"]
     if paper == "followtable":
         return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]
     name = setting.collection if setting.lang else f"{paper}/{subset}"

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any, TypedDict
 
 from heed.addons.published.figures import Figure, Paper
@@ -11,10 +10,9 @@ from heed.addons.published.standings import heed_condition
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
 from heed.measures.three_runs import GOLD_RANK
+from heed.report.html import template
 
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
-
-Verdict = str  # equal, within, off, not run
 
 
 class ReproducedFigure(TypedDict):
@@ -28,7 +26,7 @@ class ReproducedFigure(TypedDict):
     measure: str
     published: float
     ours: float | None
-    verdict: Verdict
+    verdict: str  # equal, within, off, not run
     command: str
     missing: list[str]
 
@@ -76,7 +74,7 @@ def _values(figure: Figure, subset: str, details: Sequence[Detail]) -> list[floa
     return []
 
 
-def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float, Verdict]:
+def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float, str]:
     """Return our figure in the printed unit, and whether it is the printed one.
 
     ``within``: the printed one lies in the 95% bootstrap interval over topics; of an average of subsets the
@@ -98,14 +96,10 @@ def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float
 
 def page(paper: Paper, cells: Sequence[ReproducedFigure]) -> str:
     """Return the HTML page of ``cells``, which needs no other file and no network."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    template = environment.from_string((files("heed.addons.published") / "matrix.html.jinja").read_text("utf-8"))
     captions = {table.table: table.caption for table in paper.tables}
     names = dict.fromkeys(cell["table"] for cell in cells)
     tables = [_table(name, captions[name], [cell for cell in cells if cell["table"] == name]) for name in names]
-    return template.render(title=paper.paper.title, tables=tables)
+    return template("addons/published/matrix.html.jinja").render(title=paper.paper.title, tables=tables)
 
 
 def _table(name: str, caption: str, cells: Sequence[ReproducedFigure]) -> dict[str, Any]:
