@@ -12,14 +12,13 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 from posixpath import normpath
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from heed.addon_table import brought_if_here
-from heed.languages import RIGHT_TO_LEFT, known_language
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.MULTILINE)
@@ -40,13 +39,6 @@ class Part(NamedTuple):
     script: str
     library: str = ""
     library_file: str = ""
-
-
-class LanguageData(TypedDict):
-    """A language: its tag in HTML (``fa``), and its direction, ``ltr`` or ``rtl``."""
-
-    tag: str
-    dir: str
 
 
 def compose(title: str, parts: Sequence[Part], connect: str = "'none'") -> str:
@@ -147,9 +139,3 @@ def explorer_link(folder: str, *parts: str, **query: str) -> str:
     Places are ``topic/QID?system=…`` and ``document/DOCID?topic=…&system=…``.
     """
     return page_link(folder, *parts, **query) if brought_if_here("explorer of a report") else ""
-
-
-def language_data(code: str) -> LanguageData:
-    """Return a language's tag in HTML, and its direction."""
-    known = known_language(code)
-    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")

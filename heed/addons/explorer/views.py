@@ -14,10 +14,10 @@ from heed.errors import DataError
 from heed.experiment.hits import title_of
 from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
+from heed.languages import LanguageData, language_data
 from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor
 from heed.progress import counted
-from heed.report.html import LanguageData, language_data
 from heed.tables.recognition import as_table
 from heed.types import Document, Topic
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from heed.addons.published.figures import Figure, Paper, PaperTable
 from heed.addons.published.standings import system_labels
-from heed.datasets.catalogue import Catalogue
 from heed.datasets.fetchable import holdings
 from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.followtable import local_subset
@@ -28,7 +27,7 @@ PRESETS = {"modern": "evaluation"}  # a paper's preset, where it has another nam
 NO_ENTRY = "no entry of the registry"
 BY_TABLE = {  # tables whose figures no command gives, and why
     ("followir", "Table 3"): "the keywords of BEIR's ablation are not released",
-    ("followir", "Table 4"): "InstructIR's rows have no command here; heed trec --dataset instructir measures it",
+    ("followir", "Table 4"): "InstructIR's rows have no command here; heed trec measures the dataset instructir",
     ("modern", "Evaluation"): "which documents its first stage searched for the 100 candidates is not said",
     ("followtable", "Table 6"): "the 50 pairs and their trap tables are not released",
 }
@@ -64,30 +63,6 @@ class Setting(NamedTuple):
             return ""
         return "rank_bm25" if self.model == "bm25" else self.model
 
-    def arguments(self) -> list[str]:
-        """Return the arguments of ``heed`` that run it."""
-        return [*self._of_collection(), *self._of_systems()]
-
-    def _of_collection(self) -> list[str]:
-        data = ["--data", str(self.data)] if self.data else []
-        if self.collection == "followtable":
-            return ["tables", *(data or ["--subset", str(self.subset)])]
-        if self.collection == "infosearch":
-            return ["infosearch", "--dimension", str(self.dimension), *data]
-        if self.lang:
-            english = ["--query-lang", "eng"] if self.collection == CROSS_LINGUAL else []
-            topics = str(self.data or Catalogue().entries[self.collection].hub)
-            return ["neuclir", "--lang", self.lang, "--topics", topics, "--topics-format", "mfollowir", *english]
-        return ["trec", "--benchmark", self.collection, *data, *(["--docs", "COLLECTION"] if self.whole else [])]
-
-    def _of_systems(self) -> list[str]:
-        if self.candidates:
-            return ["--pool", "published", "--retriever", "none", "--reranker", self.reranker]
-        if self.first_stage:
-            depth = str(FIRST_STAGE_DEPTH)
-            return ["--retriever", self.first_stage, "--reranker", self.reranker, "--rerank-depth", depth]
-        return ["--retriever", self.model, "--reranker", "none"]
-
 
 class PlannedRow(NamedTuple):
     """A system of a published table on one subset, or on the average of all; with its group where two share a name.
@@ -103,11 +78,6 @@ class PlannedRow(NamedTuple):
     settings: dict[str, Setting]
     missing: list[str]
     figures: list[Figure]
-
-    @property
-    def command(self) -> str:
-        """The commands as a user types them, empty where there is none."""
-        return " && ".join(f"heed {' '.join(setting.arguments())}" for setting in self.settings.values())
 
 
 def tasks(
@@ -184,7 +154,7 @@ def _of_model(name: str, registry: Registry, gpu_gib: float) -> list[str]:
 def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
     """Return the line that says how to get a subset of a paper's data; none where it is here."""
     if setting.whole:
-        return ["data: the whole TREC collection; name it with --docs"]
+        return ["data: the whole TREC collection; name its documents"]
     if setting.data:
         return [] if setting.data.name == subset else [f"data: {setting.data / subset} is no folder"]
     if paper == "followtable":
@@ -193,7 +163,7 @@ def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
     [holding] = holdings(name, [setting.lang] if setting.lang else [])
     if any(repository.local_files() for repository in holding.repositories()):
         return []
-    return [f"data: heed fetch {name}{f' --lang {setting.lang}' if setting.lang else ''}"]
+    return [f"data: heed fetch {name} says how to get {setting.lang or subset}"]
 
 
 def setting_of(paper: str, table: str, subset: str, model: str, figure: Figure, data: Path | None) -> Setting:

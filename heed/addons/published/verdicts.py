@@ -31,8 +31,8 @@ class ReproducedFigure(TypedDict):
     missing: list[str]
 
 
-def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]]) -> list[ReproducedFigure]:
-    """Return a cell for each figure of ``task``; ``results`` are the details of each subset that ran.
+def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]], command: str = "") -> list[ReproducedFigure]:
+    """Return a cell for each figure of ``task``, which ``command`` runs; ``results`` are details by subset.
 
     A subset's details may be of several systems: the last is the one asked for, after its first stage.
     """
@@ -54,7 +54,7 @@ def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]]) -> list[Rep
                 published=figure.value,
                 ours=ours,
                 verdict=verdict,
-                command=task.command,
+                command=command,
                 missing=missing,
             )
         )

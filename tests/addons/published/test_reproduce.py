@@ -12,6 +12,7 @@ from heed.addons.published.verdicts import cells
 from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry
 from heed.types import PAPERS
+from pipelines.reproduce import arguments_of
 
 COMMAND = "pipelines.reproduce"
 FOLLOWIR = {  # the files of its layout on the hub, and mFollowIR's with the same fields
@@ -97,16 +98,16 @@ def planned(key: str, table: str, system: str, subset: str, gpu_gib: float = 0.0
 
 
 def test_commands_are_those_of_the_papers_settings() -> None:
-    reranked = planned("followir", "Table 2", "BM25", "robust04").settings["robust04"].arguments()
+    reranked = arguments_of(planned("followir", "Table 2", "BM25", "robust04").settings["robust04"])
     assert " ".join(reranked) == (
         "trec --benchmark followir/robust04 --pool published --retriever none --reranker rank_bm25"
     )
-    english = planned("mfollowir", "Table 3", "FollowIR-7B", "zho").settings["zho"].arguments()
+    english = arguments_of(planned("mfollowir", "Table 3", "FollowIR-7B", "zho").settings["zho"])
     assert " ".join(english[:9]) == (
         "neuclir --lang zho --topics jhu-clsp/mFollowIR-cross-lingual-parquet-mteb --topics-format mfollowir "
         "--query-lang eng"
     )
-    stage = planned("infosearch", "Table 15", "GPT-4o", "audience").settings["audience"].arguments()
+    stage = arguments_of(planned("infosearch", "Table 15", "GPT-4o", "audience").settings["audience"])
     assert stage[3:5] == ["--retriever", "intfloat/e5-mistral-7b-instruct"] and stage[-2:] == ["--rerank-depth", "100"]
 
 
@@ -118,7 +119,7 @@ def test_a_reranker_is_asked_as_by_the_code_beside_its_figures() -> None:
 
 def test_what_is_missing_is_named() -> None:
     missing = planned("mfollowir", "Table 4", "FollowIR-7B", "zho").missing
-    assert "weights" in missing[0] and "data: heed fetch mfollowir --lang zho" in missing
+    assert "weights" in missing[0] and "data: heed fetch mfollowir says how to get zho" in missing
     assert "GPU of 17 GB, by the size in its name; none found" in missing  # 7 · 2 bytes · 1.2
     large = planned("mfollowir", "Table 4", "FollowIR-7B", "zho", 24.0).missing
     assert not any("GPU" in text for text in large)

@@ -31,7 +31,7 @@ from heed.addons.judging.annotate.pooled_documents import PooledDocument
 from heed.addons.judging.annotate.store import Change, Store, wording_of
 from heed.addons.judging.annotate.task import Task
 from heed.errors import DataError, fail
-from heed.report.html import language_data
+from heed.languages import language_data
 from heed.tables.recognition import as_table
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
