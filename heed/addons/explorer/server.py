@@ -169,7 +169,9 @@ class PlaygroundServer:
         explored, qid = self._explored(request), request.query_params.get("id", "")
         if qid not in explored.topics:
             raise HTTPException(404)
-        return topic_view(explored, qid, _number(request, "depth", DEPTH, DEEPEST))
+        asked = request.query_params.get("depth", "")
+        depth = min(int(asked), DEEPEST) if asked.isdecimal() and len(asked) < LONGEST_NUMBER else DEPTH
+        return topic_view(explored, qid, depth)
 
     def _document(self, request: Request) -> object:
         return document_view(self._explored(request), request.query_params.get("docid", ""))
@@ -191,7 +193,7 @@ class PlaygroundServer:
 
     async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
         """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
-        ask = _read(await read_json(request), Ask)
+        ask = await _body(request, Ask)
         live = await run_in_threadpool(self._folders.live, ask.folder)
         live.check(ask.system)
         async with self._turns[ask.folder, ask.system]:
@@ -211,8 +213,7 @@ class PlaygroundServer:
         return [{**msgspec.to_builtins(flag), "title": titles.get(flag.docid, "")} for flag in flags]
 
     async def _flag(self, request: Request) -> Response:
-        flag = _read(await read_json(request), Flag)
-        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, flag)))
+        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await _body(request, Flag))))
 
     def _flagged(self, flag: Flag) -> Flag:
         explored = self._folders.explored(flag.folder)
@@ -222,20 +223,12 @@ class PlaygroundServer:
         return self._flags.add(msgspec.structs.replace(flag, grade=grades.get(flag.docid)))
 
 
-def _read(body: object, kind: type[Body]) -> Body:
+async def _body(request: Request, kind: type[Body]) -> Body:
     """Return a request's body as ``kind``; :class:`DataError` if it is not of that form."""
     try:
-        read = msgspec.convert(body, kind)
-        msgspec.json.encode(read)
+        return msgspec.convert(await read_json(request), kind)
     except msgspec.ValidationError as error:
         raise DataError(f"request: {error}") from error
-    return read
-
-
-def _number(request: Request, name: str, by_default: int, most: int) -> int:
-    """Return a number from 0 to ``most`` among the parameters of ``request``."""
-    text = request.query_params.get(name, "")
-    return min(int(text), most) if text.isdecimal() and len(text) < LONGEST_NUMBER else by_default
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

@@ -91,16 +91,11 @@ class PaperTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.table}: {self.caption}"
 
 
-class PaperSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A paper: which version was read, and under which licence it stands."""
+class PaperSource(msgspec.Struct, frozen=True):
+    """A paper; its file also says which version was read, and under which licence it stands."""
 
     key: str
     title: str
-    year: int
-    arxiv: str
-    venue: str
-    version: str
-    licence: str
 
 
 class Omission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

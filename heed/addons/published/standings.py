@@ -83,6 +83,15 @@ def by_column(collection: str, subset: str) -> Mapping[Column, Mapping[str, Publ
     return columns
 
 
+def beside(collection: str, subset: str, rows: Sequence[Row], every: bool) -> tuple[str, list[str]]:
+    """Return where one's own systems stand, among the nearest or ``every`` published one, and why figures may differ.
+
+    The text is empty where no paper has such figures.
+    """
+    text = (all_text if every else near_text)(collection, subset, rows)
+    return text, explanations(collection, subset, {row["system"] for row in rows})
+
+
 def near_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
     """Return, for each table that fits, where each system stands; empty where no paper has such figures."""
     parts = []
