@@ -163,7 +163,7 @@ def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
     [holding] = holdings(name, [setting.lang] if setting.lang else [])
     if any(repository.local_files() for repository in holding.repositories()):
         return []
-    return [f"data: heed fetch {name} says how to get {setting.lang or subset}"]
+    return [f"data: heed fetch {name}{f' says how to get {setting.lang}' if setting.lang else ''}"]
 
 
 def setting_of(paper: str, table: str, subset: str, model: str, figure: Figure, data: Path | None) -> Setting:
