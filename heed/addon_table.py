@@ -8,7 +8,7 @@ from heed.errors import UsageError
 BROUGHT = {
     "explorer of a report": "explorer.embedded:embedded",  # topics and documents, as a part of the page
     "published figures": "published.standings:by_column",  # of papers, by condition and measure
-    "published rows": "published.standings:beside",  # where one's own systems stand, as text
+    "published rows": "published.standings:published_text",  # where one's own systems stand, as text
     "published tables": "published.standings:grids",  # of papers, with one's own systems between theirs
 }
 

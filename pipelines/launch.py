@@ -164,11 +164,11 @@ def print_published(options: argparse.Namespace, summary: Mapping[str, Any], poo
 
     ``pool`` says what the rerankers rescored.
     """
-    beside = brought_if_here("published rows") if options.published != "none" else None
-    if beside is None:
+    published_text = brought_if_here("published rows") if options.published != "none" else None
+    if published_text is None:
         return
     about = summary["collection"], summary["subset"], summary["rows"]
-    text, reasons = beside(*about, every=options.published == "all")
+    text, reasons = published_text(*about, every=options.published == "all")
     if text:
         print("\n".join([f"\n{text}\nhere: {'; '.join(_here(options, pool))}", *reasons]))
 

@@ -169,8 +169,8 @@ class PlaygroundServer:
         explored, qid = self._explored(request), request.query_params.get("id", "")
         if qid not in explored.topics:
             raise HTTPException(404)
-        asked = request.query_params.get("depth", "")
-        depth = min(int(asked), DEEPEST) if asked.isdecimal() and len(asked) < LONGEST_NUMBER else DEPTH
+        number = request.query_params.get("depth", "")
+        depth = min(int(number), DEEPEST) if number.isdecimal() and len(number) < LONGEST_NUMBER else DEPTH
         return topic_view(explored, qid, depth)
 
     def _document(self, request: Request) -> object:

@@ -142,17 +142,17 @@ def select(
     ``system`` is a printed name or the registry's, capitals aside. Raises :class:`UsageError` for a name that no
     table has, with the nearest ones.
     """
-    tables, asked = list(tables), {"system": system, "subset": subset, "measure": measure}
-    wanted = {kind: name for kind, name in asked.items() if name}
-    for kind, name in wanted.items():
+    tables, names = list(tables), {"system": system, "subset": subset, "measure": measure}
+    chosen = {kind: name for kind, name in names.items() if name}
+    for kind, name in chosen.items():
         _check(kind, name, {known for table in tables for row in table.rows for known in _names(row, kind)})
 
-    def is_wanted(row: Figure) -> bool:
-        spelt = ((name, map(str.casefold, _names(row, kind))) for kind, name in wanted.items())
-        return all(name.casefold() in names for name, names in spelt)
+    def is_chosen(row: Figure) -> bool:
+        spelt = ((name, map(str.casefold, _names(row, kind))) for kind, name in chosen.items())
+        return all(name.casefold() in known for name, known in spelt)
 
-    chosen = [msgspec.structs.replace(table, rows=[*filter(is_wanted, table.rows)]) for table in tables]
-    return [table for table in chosen if table.rows]
+    narrowed = [msgspec.structs.replace(table, rows=[*filter(is_chosen, table.rows)]) for table in tables]
+    return [table for table in narrowed if table.rows]
 
 
 def as_rows(paper: Paper, tables: Sequence[PaperTable]) -> list[dict[str, Any]]:

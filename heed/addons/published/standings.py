@@ -83,7 +83,7 @@ def by_column(collection: str, subset: str) -> Mapping[Column, Mapping[str, Publ
     return columns
 
 
-def beside(collection: str, subset: str, rows: Sequence[Row], every: bool) -> tuple[str, list[str]]:
+def published_text(collection: str, subset: str, rows: Sequence[Row], every: bool) -> tuple[str, list[str]]:
     """Return where one's own systems stand, among the nearest or ``every`` published one, and why figures may differ.
 
     The text is empty where no paper has such figures.
