@@ -152,9 +152,9 @@ def search(explored: Explored, by_bm25: Callable[[str, int], list[str]], text: s
     except (HeedError, OSError) as error:  # no index of Heed's own, or a command is writing it
         way = f"Documents are not searched: {error}."
     by_docid = explored.store.find(docids)
-    found = [by_docid[docid] for docid in dict.fromkeys(docids) if docid in by_docid][:MOST]
+    stored = [by_docid[docid] for docid in dict.fromkeys(docids) if docid in by_docid][:MOST]
     documents = [
-        {"docid": each.docid, "title": title_of(each), "excerpt": _excerpt(each.text, words)} for each in found
+        {"docid": each.docid, "title": title_of(each), "excerpt": _excerpt(each.text, words)} for each in stored
     ]
     return {"topics": topics, "documents": documents, "way": way}
 
