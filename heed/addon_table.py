@@ -14,7 +14,7 @@ BROUGHT = {
 
 
 def brought(key: str) -> Any:
-    """Return the function or class that an add-on brings for ``key``; :class:`UsageError` where the add-on is not installed."""
+    """Return the function or class of an add-on for ``key``; :class:`UsageError` where the add-on is not installed."""
     module, _, name = BROUGHT[key].partition(":")
     try:
         return getattr(import_module(f"heed.addons.{module}"), name)
@@ -25,7 +25,7 @@ def brought(key: str) -> Any:
 
 
 def brought_if_here(key: str) -> Any | None:
-    """Return the function or class that an add-on brings for ``key``; None where the add-on is not installed."""
+    """Return the function or class of an add-on for ``key``; None where the add-on is not installed."""
     try:
         return brought(key)
     except UsageError:
