@@ -39,11 +39,12 @@ def _add_code(model: Path, ran: Path) -> None:
 
 def _code(folder: Path) -> list[str]:
     """Neither code beside a model's configuration nor a pickle is run, for any kind of model."""
+    from heed.datasets.loading import load
     from heed.errors import HeedError
     from heed.models.local.runtime import Runtime
     from heed.models.registry.entries import Model
     from heed.models.registry.families import ENCODER, RERANKER, ROWS, SERVICE
-    from heed.types import Query, load
+    from heed.types import Query
 
     tiny_models(folder)
     ran = folder / "ran"

@@ -31,7 +31,7 @@ from pipelines.options.output import TABLE_FORMS, json_option, log_options
 from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
-    from heed.report.results import Results
+    from heed.report.results import ResultsFolder
 
 EXAMPLES = (
     "runs/neuclir-sample/zho --baseline bm25",
@@ -136,7 +136,7 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     return _print_systems(options, results._replace(lower_is_better=directions))
 
 
-def _own_figures(folder: Path) -> "Results":
+def _own_figures(folder: Path) -> "ResultsFolder":
     """Return the figures of a results folder, or of the only one below it; say their warnings."""
     from heed.experiment.ledger import systems_in
     from heed.report.results import read_tree
@@ -151,10 +151,10 @@ def _own_figures(folder: Path) -> "Results":
     return results._replace(systems=results.systems or [system.entry for system in systems_in(results.path)])
 
 
-def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | Measure]) -> "Results":
+def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | Measure]) -> "ResultsFolder":
     """Return the figures of a folder's systems by other judgements of the two conditions that it compares."""
     from heed.experiment.ledger import systems_in
-    from heed.report.results import Results
+    from heed.report.results import ResultsFolder
     from heed.report.topics_file import read_topics_file
 
     folder = options.run[0]
@@ -166,12 +166,12 @@ def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | M
     systems = systems_in(folder)
     runs = {(system.name, name): run for system in systems for name, run in system.contents().items()}
     details = evaluate(runs, judging, [topic.topic() for topic in inputs.topics], inputs.size)
-    results = Results(".", inputs.collection, inputs.subset, rows_of(details), details, [], [], folder)
+    results = ResultsFolder(".", inputs.collection, inputs.subset, rows_of(details), details, [], [], folder)
     directions, entries = own_directions(judging.all_measures), [system.entry for system in systems]
     return results._replace(lower_is_better=directions, systems=entries)
 
 
-def _print_systems(options: argparse.Namespace, results: "Results") -> dict[str, Any]:
+def _print_systems(options: argparse.Namespace, results: "ResultsFolder") -> dict[str, Any]:
     """Print the systems against the baseline, and return them as JSON has them."""
     test, baseline, directions = options.test or "", options.baseline or "", results.lower_is_better
     across = options.across_pools
@@ -213,10 +213,10 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
     with timed("measures"):
         details = measure_runs(runs, _judgements(options)[0], measures)
     if options.baseline:
-        from heed.report.results import Results
+        from heed.report.results import ResultsFolder
 
         options.baseline = next(iter(runs))
-        results = Results(".", str(options.qrels), "", rows_of(details), details, [], [], Path())
+        results = ResultsFolder(".", str(options.qrels), "", rows_of(details), details, [], [], Path())
         wholes = [SystemEntry(system=name, first_stages=None, pool=None) for name in runs]
         return _print_systems(options, results._replace(lower_is_better=own_directions(measures), systems=wholes))
     values = {detail["measure"]: detail["per_topic"] for detail in details}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from heed.addon_table import brought_if_here
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
 from heed.errors import UsageError
@@ -163,16 +164,13 @@ def print_published(options: argparse.Namespace, summary: Mapping[str, Any], poo
 
     ``pool`` says what the rerankers rescored.
     """
-    from heed.addons.published.standings import all_text, explanations, near_text
-
-    if options.published == "none":
+    published_text = brought_if_here("published rows") if options.published != "none" else None
+    if published_text is None:
         return
-    collection, subset, rows = summary["collection"], summary["subset"], summary["rows"]
-    text = (all_text if options.published == "all" else near_text)(collection, subset, rows)
+    about = summary["collection"], summary["subset"], summary["rows"]
+    text, reasons = published_text(*about, every=options.published == "all")
     if text:
-        print(f"\n{text}\nhere: {'; '.join(_here(options, pool))}")
-        for line in explanations(collection, subset, {row["system"] for row in rows}):
-            print(line)
+        print("\n".join([f"\n{text}\nhere: {'; '.join(_here(options, pool))}", *reasons]))
 
 
 def _here(options: argparse.Namespace, pool: str) -> Iterator[str]:

@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _named(registry: Registry, name: str) -> dict[str, Model]:
     """Return the entry or folder ``name``, or all models that papers call so."""
-    from heed.addons.published.systems import called
+    from heed.addons.published.figures import called
 
     word, _, preset = name.partition("@")
     entry = word in registry.entries or Path(word).is_dir()
@@ -104,14 +104,14 @@ def _named(registry: Registry, name: str) -> dict[str, Model]:
 
 def _of_paper(registry: Registry, paper: str | None) -> dict[str, Model]:
     """Return the models of a paper's tables, or all without one."""
-    from heed.addons.published.systems import in_tables
+    from heed.addons.published.figures import in_tables
 
     models = list_models(registry)
     return {name: models[name] for name in in_tables(paper) if name in models} if paper else models
 
 
 def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
-    from heed.addons.published.systems import names_of
+    from heed.addons.published.figures import names_of
 
     return {**as_data(name, model, prompts), "names": names_of(name, model)}
 
@@ -139,7 +139,7 @@ def _example_score(model: Model, runtime: Runtime) -> float:
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
-    from heed.addons.published.systems import in_tables, spelt_once
+    from heed.addons.published.figures import in_tables, spelt_once
     from heed.measures.summary import aligned
 
     head = ["name", "family", "status", "licence", "marks", "missing here"]

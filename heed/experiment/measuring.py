@@ -22,7 +22,7 @@ from heed.measures.evaluate import Judging, against_query, evaluate, shifts
 from heed.measures.per_topic import PerTopic
 from heed.measures.summary import Detail, own_directions
 from heed.progress import brief, gathering, log, silent, timed, warn
-from heed.report.manifest_reader import read_manifest
+from heed.report.results import read_manifest
 from heed.report.topics_file import TopicsFile, read_topics_file, write_topics_file
 from heed.retrieval.lucene.jvm import anserini_version
 from heed.reuse import RESULTS, Note, Recipe, read_note, write_note

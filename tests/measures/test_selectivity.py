@@ -19,8 +19,8 @@ from heed.measures.comparison import compare
 from heed.measures.evaluate import Judging, Pair, evaluate
 from heed.measures.per_topic import Inputs
 from heed.measures.summary import Detail, lower_is_better, rows_of
-from heed.report.charts.plots import plots
 from heed.report.page import page
+from heed.report.plots import plots
 from heed.report.results import read_tree
 from heed.types import Run, Topic
 

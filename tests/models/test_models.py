@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from heed.addons.published.systems import called, in_tables
+from heed.addons.published.figures import called, in_tables
 from heed.errors import HeedError
 from heed.models import listing as catalogue
 from heed.models.listing import (

@@ -53,7 +53,7 @@ class Model(NamedTuple):
     output, ``search_price`` for a thousand searches of a rerank server that counts those; ``api`` is how such a
     server is asked, one of :data:`heed.addons.apis.rerank_forms.FORMS`. ``needs`` are pip packages. ``presets`` are
     changes of these fields by name, ``variant`` the preset that was applied; ``names`` is what papers call the
-    model outside their tables (:mod:`.published.systems` knows those in tables). ``trusted``: the user allowed
+    model outside their tables (:mod:`.published.figures` knows those in tables). ``trusted``: the user allowed
     the code of the model's repository to run; set by a :class:`Registry`, never by a file, as is ``entry``, its name in
     a file of the user's.
     """

@@ -1,7 +1,10 @@
-"""The views of a results folder in the fewest bytes, for a file that carries them all; ``page/packed.js`` reads them.
+"""The explorer as a part of a page that needs nothing else: topics, rankings and documents, its style and its script.
+
+The script is all modules of ``page/``, and those that the explorer shares with the annotation page, as one text. The
+views of a results folder are carried in the fewest bytes, which ``page/packed.js`` reads:
 
 A folder is an index and blocks, each JSON, gzip and base64. The index is the
-:class:`~heed.addons.explorer.view_types.FolderView` with ``docids`` of all documents that are shown and ``titles`` of
+:class:`~heed.addons.explorer.views.FolderView` with ``docids`` of all documents that are shown and ``titles`` of
 those that are carried; and for topics and documents the number of each block's first (``topicBlocks``,
 ``documentBlocks``) and how many are in blocks (``topicCount``, ``documentCount``).
 
@@ -13,41 +16,48 @@ reads itself since that takes long for many, or ``["", table]``; one without a t
 Where not all texts fit, long ones are cut to an equal share; these have a fourth item, 1.
 """
 
-import base64
-import gzip
+import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, zip_longest
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
 from msgspec import Raw
 from msgspec.json import encode
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.views import (
-    DEPTH,
-    Lists,
-    absences,
-    folder_view,
-    grades,
-    narratives,
-    shown_docids,
-    table_of,
-    title_of,
-)
+from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
+from heed.experiment.results import title_of
 from heed.formats.run_lists import RankedList, lists_of, read_lists
 from heed.process import batches
+from heed.progress import number_of
+from heed.report.html import Part, pack, page_file, script
+from heed.report.results import ResultsFolder
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
 
+EACH = 50_000  # characters of a page for each topic,
+LEAST, MOST = 5_000_000, 20_000_000  # in this range
+PAGE = PurePosixPath("addons/explorer/page")
+MAIN = PAGE / "explorer.js"
+SHARED = PurePosixPath("report/page/shared")  # with the annotation page
+SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
+STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
+AFRESH = "*, *::before, *::after { all: revert; }"  # of what the page says of its own elements
 TOGETHER = 1 << 16  # bytes of JSON that are packed as one
-LEVEL = 4  # 4% larger than level 6, in less time
 BATCH = 200  # documents read at once
 SAFE = 0.95  # of the room, since beginnings pack a little worse than whole texts
-LEAST = 400  # bytes of a text; where not even these fit, texts are left out
+SHORTEST = 400  # bytes of a text; where not even these fit, texts are left out
 PIPED = re.compile(r"^ *\|", re.MULTILINE)  # a row of a table in Markdown
+ALONE = """
+[data-exploring] body { max-width: none; margin: 0; padding: 0; }
+[data-exploring] body > :not(#explorer) { display: none; }
+"""  # while the explorer shows something
 
 
 class Blocks(NamedTuple):
@@ -71,6 +81,49 @@ class Packed(NamedTuple):
     topics_left_out: int
     documents_left_out: int
     documents_cut: int
+
+
+def embedded(results: Sequence[ResultsFolder], others: int = 0, limit: int = 0) -> Part:
+    """Return the part of a page that shows topics and documents of ``results``; empty if no folder has runs.
+
+    It carries the first documents of every list and all judged ones. The page, of which ``others`` parts have so many
+    characters, has at most ``limit`` in all, by default what suits the number of topics; a sentence says what was left
+    out. Raises :class:`DataError` for a run or ``topics.json`` that Heed did not write.
+    """
+    explored = [folder for folder in map(Explored, results) if folder.runs and folder.topics]
+    if not explored:
+        return Part(Markup(), "", "")
+    folders = list[Packed]()
+    topics = sum(len(folder.topics) for folder in explored)
+    limit = limit or min(max(LEAST, EACH * topics), MOST)
+    room = max(limit - others - len(style()) - len(script(MAIN)), 0)
+    for left, folder in zip(range(len(explored), 0, -1), explored, strict=True):
+        folders.append(packed(folder, room // left))
+        room -= folders[-1].size
+    data = {"folders": [folder.data for folder in folders], "notes": list(_left_out(folders, limit))}
+    text = json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")  # no end of the element inside it
+    html = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-data">{}</script>')
+    return Part(html.format(Markup(text)), style(), script(MAIN))  # noqa: S704 (JSON without a tag in it)
+
+
+def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:
+    topics = sum(folder.topics_left_out for folder in folders)
+    documents = sum(folder.documents_left_out for folder in folders)
+    parts = [f"the rankings of {number_of(topics, 'topic')}"] if topics else []
+    parts += [f"the texts of {number_of(documents, 'document')}"] if documents else []
+    sentences = [f"{' and '.join(parts)} were left out"] if parts else []
+    if cut := sum(folder.documents_cut for folder in folders):
+        sentences.append(f"of {number_of(cut, 'long document')} only the beginning is here")
+    if sentences:
+        text = ", and ".join(sentences)
+        yield f"This file has at most {limit / 1e6:g} MB: {text}. heed explore RUNS_DIR shows everything."
+
+
+@cache
+def style() -> str:
+    """Return the style, its rules inside of ``#explorer``; the page itself has the colours, ``colours.css``."""
+    inside = "\n".join(page_file(path) for path in (SHARED / "common.css", *STYLES))
+    return f"#explorer {{\n{AFRESH}\n{inside}\n}}\n{ALONE}\n"
 
 
 def packed(explored: Explored, limit: int) -> Packed:
@@ -178,7 +231,7 @@ def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[
         room -= length * len(docids) // (len(titles) or 1)
         share = SAFE * room * blocks.unpacked / (blocks.size or 1) / len(docids)
         titles, cut = [], []
-        blocks = pack_blocks(_documents(explored, docids, titles, cut, max(LEAST, int(share))), room)
+        blocks = pack_blocks(_documents(explored, docids, titles, cut, max(SHORTEST, int(share))), room)
     return blocks, titles[: blocks.items], sum(cut[: blocks.items])
 
 
@@ -215,11 +268,6 @@ def _packed_document(document: Document, most: int) -> tuple[list[object], bool]
     if is_piped and len(beginning) < len(text):
         beginning = beginning[: beginning.rfind("\n")]
     return [beginning, int(bool(is_piped))], len(beginning) < len(text)
-
-
-def pack(content: bytes) -> str:
-    """Return ``content`` gzipped, in base64; the same for the same content."""
-    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode()
 
 
 def pack_blocks(items: Iterator[bytes], limit: int) -> Blocks:

@@ -1,21 +1,25 @@
-"""Answers of the playground: a system's ranking before and after a change of query or instruction, and its reasons."""
+"""Answers of the server: a system's ranking before and after a change, its reasons, and what a search finds."""
 
 import re
 import time
-from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypedDict
 
-from heed.addons.explorer.playground.loaded_systems import LiveSystems, Question
-from heed.addons.explorer.view_types import Narrative, Ranking
-from heed.addons.explorer.views import narrative_of, title_of
+from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.live_systems import LiveSystems, Question
+from heed.addons.explorer.views import Narrative, Ranking, narrative_of
+from heed.errors import HeedError
+from heed.experiment.results import title_of
 from heed.ranking import ranked
 from heed.reranking.polarity.terms import topic_terms
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset
-from heed.types import Query
+from heed.types import Query, Topic
 
 SHOWN = 50  # documents of a ranking, and all judged ones
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 KINDS = ("query", "asked", "excluded")  # of words, in the order of TopicTerms
+MOST = 20  # topics, and documents, of a search
+AROUND = 70  # characters before and after the first word that was found
 Words = dict[str, list[str]]  # of a topic that a document holds, by kind
 
 
@@ -129,3 +133,47 @@ def reason(live: LiveSystems, system: str, question: Question, docid: str) -> di
     explanation = live.explained(system, question, docid)
     contributions = [each._asdict() | {"value": round(each.value, 5)} for each in explanation.contributions]
     return {"score": explanation.score, "contributions": contributions}
+
+
+def search(explored: Explored, by_bm25: Callable[[str, int], list[str]], text: str) -> dict[str, Any]:
+    """Return the topics that hold all words of ``text``, and the documents that BM25 finds, best first, for JSON.
+
+    ``topics`` have qid, query, excerpt and the condition of the instruction that holds the words, or an empty one;
+    ``documents`` docid, title and excerpt; ``way`` says in a sentence how documents were searched. ``by_bm25``
+    returns as many docids that BM25 finds as it is asked for; where it raises :class:`HeedError`, ``way`` says why.
+    """
+    words = text.casefold().split()
+    topics = [match for topic in explored.topics.values() if (match := _in_topic(topic, words, text))][:MOST]
+    if explored.store is None or not words:
+        return {"topics": topics, "documents": [], "way": " ".join(explored.notes)}
+    docids, way = [text.strip()], "Documents by BM25, best first."
+    try:
+        docids += by_bm25(text, MOST)
+    except (HeedError, OSError) as error:  # no index of Heed's own, or a command is writing it
+        way = f"Documents are not searched: {error}."
+    by_docid = explored.store.find(docids)
+    stored = [by_docid[docid] for docid in dict.fromkeys(docids) if docid in by_docid][:MOST]
+    documents = [
+        {"docid": each.docid, "title": title_of(each), "excerpt": _excerpt(each.text, words)} for each in stored
+    ]
+    return {"topics": topics, "documents": documents, "way": way}
+
+
+def _in_topic(topic: Topic, words: Sequence[str], text: str) -> dict[str, str] | None:
+    match = {"qid": topic.qid, "query": topic.query, "condition": "", "excerpt": ""}
+    if topic.qid == text.strip():
+        return match
+    for condition, written in (("", topic.query), *topic.instructions.items()):
+        together = f"{topic.query}\n{written}".casefold()
+        if words and all(word in together for word in words):
+            return match | {"condition": condition, "excerpt": _excerpt(written, words) if condition else ""}
+    return None
+
+
+def _excerpt(text: str, words: Sequence[str]) -> str:
+    """Return ``text`` around the first of ``words`` in it, else its beginning."""
+    low = text.casefold()
+    positions: Iterator[int] = (low.find(word) for word in words) if len(low) == len(text) else iter(())
+    start = max(min((position for position in positions if position >= 0), default=0) - AROUND, 0)
+    end = start + 2 * AROUND + 60
+    return f"{'…' if start else ''}{' '.join(text[start:end].split())}{'…' if end < len(text) else ''}"

@@ -3,9 +3,10 @@
 import json
 from asyncio import Lock
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock as ThreadLock
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -17,19 +18,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from heed.addons.explorer.answers import answer, reason, search
+from heed.addons.explorer.embedded import MAIN, style
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.explorer import MAIN, style
-from heed.addons.explorer.playground.answers import answer, reason
-from heed.addons.explorer.playground.flags import Flag, Flags
-from heed.addons.explorer.playground.folders import Folders
-from heed.addons.explorer.playground.loaded_systems import LiveSystems, Question
-from heed.addons.explorer.playground.searching import search
-from heed.addons.explorer.views import DEPTH, document_view, folder_view, title_of, topic_view
+from heed.addons.explorer.flags import Flag, Flags
+from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
+from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
 from heed.errors import DataError, HeedError
-from heed.report.bundle import script
-from heed.report.html import Part, compose, policy
+from heed.experiment.results import title_of
+from heed.report.html import Part, compose, policy, script
 from heed.report.page import look, overview, page_title, vega_file
-from heed.report.results import Results
+from heed.report.results import ResultsFolder
 from heed.web.json_answers import json_route, read_json
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
@@ -60,7 +59,7 @@ class Ask(msgspec.Struct):
         return Question(self.topic, self.condition, self.query, self.instruction)
 
 
-def served_page(results: Sequence[Results], runs: Path, flags: Path, annotate: str) -> str:
+def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annotate: str) -> str:
     """Return the report's page of ``results``, at and below the folder ``runs``, for topics that the server sends.
 
     ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
@@ -78,6 +77,50 @@ def served_policy() -> str:
 
 def _explorer() -> Part:
     return Part(Markup(), style(), script(MAIN))
+
+
+class Folders:
+    """The results folders of a tree, and their systems."""
+
+    def __init__(self, results: Iterable[ResultsFolder], choice: Choice) -> None:
+        """Open nothing yet."""
+        self._results = {each.folder: each for each in results}
+        self._choice = choice
+        self._open = cache(lambda folder: Explored(self._results[folder]))
+        self._lock, self._live = ThreadLock(), dict[str, LiveSystems]()
+
+    def check(self) -> None:
+        """Raise :class:`HeedError` where the chosen systems can answer in no folder whose documents are here."""
+        refusals = list[HeedError]()
+        for folder in self._results:
+            try:
+                self.live(folder)
+                return
+            except DataError:  # its view says why
+                continue
+            except HeedError as error:
+                refusals.append(error)
+        if refusals:
+            raise refusals[0]
+
+    def explored(self, folder: str) -> Explored:
+        """Return a folder; 404 for a name that is none of the tree's: names are never taken as paths."""
+        if folder not in self._results:
+            raise HTTPException(404)
+        return self._open(folder)
+
+    def live(self, folder: str) -> LiveSystems:
+        """Return the systems of a folder; :class:`DataError` where its documents are not here."""
+        explored = self.explored(folder)
+        with self._lock:
+            if folder not in self._live:
+                self._live[folder] = LiveSystems(explored, self._choice)
+            return self._live[folder]
+
+    def close(self) -> None:
+        """Close all systems."""
+        for live in self._live.values():
+            live.close()
 
 
 class PlaygroundServer:
@@ -126,7 +169,9 @@ class PlaygroundServer:
         explored, qid = self._explored(request), request.query_params.get("id", "")
         if qid not in explored.topics:
             raise HTTPException(404)
-        return topic_view(explored, qid, _number(request, "depth", DEPTH, DEEPEST))
+        number = request.query_params.get("depth", "")
+        depth = min(int(number), DEEPEST) if number.isdecimal() and len(number) < LONGEST_NUMBER else DEPTH
+        return topic_view(explored, qid, depth)
 
     def _document(self, request: Request) -> object:
         return document_view(self._explored(request), request.query_params.get("docid", ""))
@@ -148,7 +193,7 @@ class PlaygroundServer:
 
     async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
         """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
-        ask = _read(await read_json(request), Ask)
+        ask = await _body(request, Ask)
         live = await run_in_threadpool(self._folders.live, ask.folder)
         live.check(ask.system)
         async with self._turns[ask.folder, ask.system]:
@@ -168,8 +213,7 @@ class PlaygroundServer:
         return [{**msgspec.to_builtins(flag), "title": titles.get(flag.docid, "")} for flag in flags]
 
     async def _flag(self, request: Request) -> Response:
-        flag = _read(await read_json(request), Flag)
-        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, flag)))
+        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await _body(request, Flag))))
 
     def _flagged(self, flag: Flag) -> Flag:
         explored = self._folders.explored(flag.folder)
@@ -179,20 +223,12 @@ class PlaygroundServer:
         return self._flags.add(msgspec.structs.replace(flag, grade=grades.get(flag.docid)))
 
 
-def _read(body: object, kind: type[Body]) -> Body:
+async def _body(request: Request, kind: type[Body]) -> Body:
     """Return a request's body as ``kind``; :class:`DataError` if it is not of that form."""
     try:
-        read = msgspec.convert(body, kind)
-        msgspec.json.encode(read)
+        return msgspec.convert(await read_json(request), kind)
     except msgspec.ValidationError as error:
         raise DataError(f"request: {error}") from error
-    return read
-
-
-def _number(request: Request, name: str, by_default: int, most: int) -> int:
-    """Return a number from 0 to ``most`` among the parameters of ``request``."""
-    text = request.query_params.get(name, "")
-    return min(int(text), most) if text.isdecimal() and len(text) < LONGEST_NUMBER else by_default
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 from heed.addons.cluster.pool import open_pool
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.playground.run_settings import read_run_settings
+from heed.addons.explorer.run_settings import read_run_settings
 from heed.addons.judging.pools.rank_fusion import pool as fused_pool
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import locked

@@ -3,20 +3,18 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import inf
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from heed.addons.published.standings import by_column, times_100
 from heed.measures.baseline import FOLLOWING, instruction
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
-from heed.report.charts import part_charts, scatter, system_charts
-from heed.report.charts.part_charts import TYPES, Series
-from heed.report.charts.rendering import Chart
-from heed.report.charts.scatter import Point, Value
-from heed.report.charts.vega_lite import Spec
-from heed.report.results import Results
+from heed.report import charts
+from heed.report.charts import Point, Series, Value
+from heed.report.results import TYPES, Column, ResultsFolder
+from heed.report.vega_lite import Chart, Spec
 
 HIGH = {  # what documents do in a system that is high by a measure of following
     "IRS": "relevant tables rise and excluded ones fall",
@@ -58,10 +56,10 @@ class Best(NamedTuple):
     condition: str
 
 
-def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
+def plots(folders: Sequence[ResultsFolder], most: int = MOST) -> list[Plot]:
     """Return all panels that the results have figures for; those of one system of the ``most`` best ones."""
     drawn = [plot for results in folders for plot in _of_folder(results, most)]
-    siblings: dict[str, list[Results]] = {}
+    siblings: dict[str, list[ResultsFolder]] = {}
     for results in folders:
         siblings.setdefault(str(PurePosixPath(results.folder).parent), []).append(results)
     for parent, group in siblings.items():
@@ -69,25 +67,20 @@ def plots(folders: Sequence[Results], most: int = MOST) -> list[Plot]:
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
-def best(results: Results, most: int) -> Best:
+def best(results: ResultsFolder, most: int) -> Best:
     """Return the ``most`` best systems by the deciding measure, another one of instructions, or the first at all."""
-    rows = results.rows
+    rows, systems = results.rows, results.names
     measured = [row for row in rows if row["condition"] not in TYPES]
     instructed = [row for row in measured if row["measure"] in INSTRUCTED]
     first = min(instructed or measured or rows, key=lambda row: [row["measure"] != name for name in FOLLOWING])
-    sign = -1 if lower_is_better(first["measure"], results.lower_is_better) else 1
-    marks = {
-        row["system"]: sign * row["value"]
-        for row in rows
-        if (row["measure"], row["condition"]) == (first["measure"], first["condition"])
-    }
-    systems = list(dict.fromkeys(row["system"] for row in rows))
-    ordered = sorted(systems, key=lambda system: marks.get(system, float("-inf")), reverse=True)
+    sign = -1 if results.is_lower_better(first["measure"]) else 1
+    values = results.values((first["condition"], first["measure"]))
+    ordered = sorted(systems, key=lambda system: sign * values[system] if system in values else -inf, reverse=True)
     chosen = set(ordered[:most])
     return Best([system for system in systems if system in chosen], first["measure"], first["condition"])
 
 
-def _of_folder(results: Results, most: int) -> Iterator[Plot]:
+def _of_folder(results: ResultsFolder, most: int) -> Iterator[Plot]:
     chosen = best(results, most)
     yield from _planes(results, fewest=2)
     yield from _shifts(results, chosen)
@@ -97,7 +90,7 @@ def _of_folder(results: Results, most: int) -> Iterator[Plot]:
     yield from _constraints(results)
 
 
-def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
+def _shifts(results: ResultsFolder, chosen: Best) -> Iterator[Plot]:
     by_system: dict[str, list[Shift]] = {}
     for shift in results.shifts:
         by_system.setdefault(shift["system"], []).append(shift)
@@ -109,11 +102,11 @@ def _shifts(results: Results, chosen: Best) -> Iterator[Plot]:
     )
     for system in chosen.systems:
         if system in by_system:
-            spec = partial(system_charts.shift, results.folder, system, chosen.condition, by_system[system], lowest)
+            spec = partial(charts.shift, results.folder, system, chosen.condition, by_system[system], lowest)
             yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", note, spec)
 
 
-def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) -> Iterator[Plot]:
+def _topics(results: ResultsFolder, chosen: Sequence[str], measure: str, kind: str) -> Iterator[Plot]:
     details = [
         detail
         for detail in results.details
@@ -129,20 +122,20 @@ def _topics(results: Results, chosen: Sequence[str], measure: str, kind: str) ->
             )
             title = f"{system}: {measure} by topic, {pair}"
             name = f"topics.{measure}.{system}.{pair}"
-            spec = partial(system_charts.topics, results.folder, detail, highest)
+            spec = partial(charts.topics, results.folder, detail, highest)
             yield Plot(name, kind, results.folder, title, note, spec)
-            if len(detail["per_topic"]) > system_charts.MANY:
-                spec = partial(system_charts.histogram, detail)
+            if len(detail["per_topic"]) > charts.MANY:
+                spec = partial(charts.histogram, detail)
                 yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
 
 
-def plane(results: Results) -> Chart | None:
+def plane(results: ResultsFolder) -> Chart | None:
     """Return the chart of all systems by effectiveness and the deciding measure; None where nothing was compared."""
     plot = next(_planes(results, fewest=1), None)
     return plot and Chart(plot.title, plot.spec())
 
 
-def _planes(results: Results, fewest: int) -> Iterator[Plot]:
+def _planes(results: ResultsFolder, fewest: int) -> Iterator[Plot]:
     """Yield charts of at least ``fewest`` systems by effectiveness and the deciding measure; and p-MRR."""
     chosen = best(results, MOST)
     kinds = {chosen.measure: ("plane", "plane")} if chosen.measure in FOLLOWING else {}
@@ -154,7 +147,7 @@ def _planes(results: Results, fewest: int) -> Iterator[Plot]:
         points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
         if points and len(points) + len(others) >= fewest:
             titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
-            spec = partial(scatter.scatter, results.folder, points, chosen.systems, titles, others)
+            spec = partial(charts.scatter, results.folder, points, chosen.systems, titles, others)
             pair = chosen.condition
             note = (
                 f"To the right: better rankings under {instruction('original', pair)}. "
@@ -166,9 +159,9 @@ def _planes(results: Results, fewest: int) -> Iterator[Plot]:
             yield Plot(name, kind, results.folder, title, note + lines + grey, spec)
 
 
-def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tuple[str, str]) -> list[Point]:
+def _points(results: ResultsFolder, chosen: Sequence[str], x: Column, y: Column) -> list[Point]:
     """Return the systems with figures of both columns, condition and measure; the ``chosen`` ones with intervals."""
-    values: dict[str, dict[tuple[str, str], Value]] = {}
+    values: dict[str, dict[Column, Value]] = {}
     for row in results.rows:
         values.setdefault(row["system"], {})[row["condition"], row["measure"]] = (100 * row["value"],) * 3
     for detail in results.details:
@@ -179,14 +172,13 @@ def _points(results: Results, chosen: Sequence[str], x: tuple[str, str], y: tupl
     return [Point(system, of_system[x], of_system[y]) for system, of_system in values.items() if {x, y} <= {*of_system}]
 
 
-def _published(results: Results, *axes: tuple[str, str]) -> list[Point]:
+def _published(results: ResultsFolder, *axes: Column) -> list[Point]:
     """Return the systems of papers that have figures of both columns, condition and measure."""
-    columns = by_column(results.collection, results.subset)
-    x, y = (columns.get((condition, measure.lower()), {}) for condition, measure in axes)
-    return [Point(name, (times_100(x[name]),) * 3, (times_100(y[name]),) * 3) for name in x if name in y]
+    x, y = map(results.published, axes)
+    return [Point(name, (x[name].value,) * 3, (y[name].value,) * 3) for name in x if name in y]
 
 
-def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
+def _radars(parent: str, group: Sequence[ResultsFolder]) -> Iterator[Plot]:
     """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
     folders = {results.subset: results.folder for results in dimensions}
@@ -194,24 +186,24 @@ def _radars(parent: str, group: Sequence[Results]) -> Iterator[Plot]:
     for (measure, condition), figures in by_measure.items():
         if len(set().union(*figures.values())) >= 3:
             title = f"{measure} {condition} by dimension"
-            spec = partial(part_charts.radar, title, _few(measure, figures), folders)
+            spec = partial(charts.radar, title, _few(measure, figures), folders)
             note = "Further out is better. The dashed ring is 0."
             yield Plot(f"radar.{measure}", "radar", parent, title, note, spec)
 
 
-def _constraints(results: Results) -> Iterator[Plot]:
+def _constraints(results: ResultsFolder) -> Iterator[Plot]:
     """Yield a folder's figures by kind of constraint."""
     by_row = ((row, "", row["condition"]) for row in results.rows if row["condition"] in TYPES)
     note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better, of NFR lower."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
-        spec = partial(part_charts.grouped, title, _few(measure, figures), results.folder)
+        spec = partial(charts.grouped, title, _few(measure, figures), results.folder)
         yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 
-def _series(cells: Iterator[tuple[Row, str, str]]) -> dict[tuple[str, str], Series]:
+def _series(cells: Iterator[tuple[Row, str, str]]) -> dict[Column, Series]:
     """Return measures of following instructions by (measure, condition), system and part."""
-    by_measure: dict[tuple[str, str], Series] = {}
+    by_measure: dict[Column, Series] = {}
     for row, condition, part in cells:
         if row["measure"] in INSTRUCTED:
             by_measure.setdefault((row["measure"], condition), {}).setdefault(row["system"], {})[part] = row["value"]

@@ -1,0 +1,32 @@
+"""What add-ons bring to the core: each entry is imported when first asked for, so the core runs without any of them."""
+
+from importlib import import_module
+from typing import Any
+
+from heed.errors import UsageError
+
+BROUGHT = {
+    "explorer of a report": "explorer.embedded:embedded",  # topics and documents, as a part of the page
+    "published figures": "published.standings:by_column",  # of papers, by condition and measure
+    "published rows": "published.standings:published_text",  # where one's own systems stand, as text
+    "published tables": "published.standings:grids",  # of papers, with one's own systems between theirs
+}
+
+
+def brought(key: str) -> Any:
+    """Return the function or class of an add-on for ``key``; :class:`UsageError` where the add-on is not installed."""
+    module, _, name = BROUGHT[key].partition(":")
+    try:
+        return getattr(import_module(f"heed.addons.{module}"), name)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("heed.addons"):
+            raise
+        raise UsageError(f"{key}: its add-on, heed.addons.{module.partition('.')[0]}, is not installed") from error
+
+
+def brought_if_here(key: str) -> Any | None:
+    """Return the function or class of an add-on for ``key``; None where the add-on is not installed."""
+    try:
+        return brought(key)
+    except UsageError:
+        return None
