@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from heed.addons.judging.pools.rank_fusion import pool as fused_pool
 from heed.datasets.collection import Collection
 from heed.errors import fail
 from heed.experiment.run_files import SystemRuns
 from heed.formats.document_store import DocumentStore
 from heed.progress import warn
+from heed.ranking import pooled as fused_pool
 from heed.types import Topic
 
 POOL = "pool.jsonl"

@@ -6,14 +6,9 @@ topic's ``docids``, so that an id is written once.
 
 from typing import TypedDict
 
+from heed.languages import LanguageData
+
 Span = tuple[int, int]  # first character and the one after the last, counted as JavaScript does: in UTF-16 units
-
-
-class LanguageData(TypedDict):
-    """A language: its tag in HTML (``fa``), and its direction, ``ltr`` or ``rtl``."""
-
-    tag: str
-    dir: str
 
 
 class TopicEntry(TypedDict):

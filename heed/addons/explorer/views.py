@@ -10,7 +10,6 @@ from heed.addons.explorer.view_types import (
     Absence,
     DocumentView,
     FolderView,
-    LanguageData,
     Narrative,
     Ranking,
     Span,
@@ -21,7 +20,7 @@ from heed.addons.explorer.view_types import (
 from heed.errors import DataError
 from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
-from heed.languages import RIGHT_TO_LEFT, known_language
+from heed.languages import language_data
 from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor, lower_is_better
 from heed.progress import counted
@@ -53,12 +52,6 @@ def folder_view(explored: Explored) -> FolderView:
         values=[[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
         notes=[*filter(None, [explored.results.doubt]), *explored.notes],
     )
-
-
-def language_data(code: str) -> LanguageData:
-    """Return a language's tag in HTML, and its direction."""
-    known = known_language(code)
-    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")
 
 
 def _entry(topic: Topic) -> TopicEntry:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from pool_inputs import write_lists
 
 from heed.addons.judging.pools.pool_inputs import document_languages
-from heed.addons.judging.pools.rank_fusion import fuse, spend
+from heed.addons.judging.pools.rank_fusion import spend
 from heed.addons.judging.pools.samples import count_strata, draw_sample, parse_strata
 from heed.errors import HeedError
 from heed.formats.pools import read_pool
+from heed.ranking import fuse
 from pipelines.pool import main
 
 # depth 1 holds x1 | p1 q1; depth 2 adds x2 y2 | p2; depth 3 adds x3 y3 | p3 q3

@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from heed.addons.explorer.views import language_data
 from heed.addons.judging.annotate.assessor_progress import (
     is_open,
     missing_for_export,
@@ -32,6 +31,7 @@ from heed.addons.judging.annotate.pooled_documents import PooledDocument
 from heed.addons.judging.annotate.store import Change, Store, wording_of
 from heed.addons.judging.annotate.task import Task
 from heed.errors import DataError, fail
+from heed.languages import language_data
 from heed.tables.recognition import as_table
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters

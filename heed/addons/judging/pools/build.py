@@ -16,14 +16,14 @@ from heed.addons.judging.pools.pool_inputs import (
     ranked_lists,
     relevant_documents,
 )
-from heed.addons.judging.pools.rank_fusion import ALL, Candidates, Fused, cut, fuse, spend_by_language
+from heed.addons.judging.pools.rank_fusion import ALL, Candidates, cut, spend_by_language
 from heed.addons.judging.pools.samples import Sample, Stratum, draw_sample
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pairs import stem
 from heed.formats.pools import Pool
 from heed.measures.comparison_warnings import warn_of_missing_topics
 from heed.progress import brief, log, number_of
-from heed.ranking import in_order
+from heed.ranking import Fused, fuse, in_order
 from heed.types import Qrels, Run
 
 DEPTH = 100  # of each list; TREC's classic pools (Voorhees and Harman, TREC-8 overview, 1999)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from heed.addons.judging.pools.build import DEPTH, BuiltPool, PoolInputs, PoolSettings, choose
 from heed.addons.judging.pools.pool_inputs import first_documents, system_of
-from heed.addons.judging.pools.rank_fusion import ALL, fuse
+from heed.addons.judging.pools.rank_fusion import ALL
 from heed.addons.judging.pools.statistics import Lists
 from heed.measures.agreement import ORDER_MEASURES, kendall
 from heed.measures.per_topic import PerTopic, mean
 from heed.measures.standard import standard
 from heed.progress import bar, log, logging_only
+from heed.ranking import fuse
 from heed.types import Qrels, Run
 
 Documents = dict[str, set[str]]  # topic -> docids

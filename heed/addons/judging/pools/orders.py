@@ -5,9 +5,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from heed.addons.judging.pools.rank_fusion import Fused, best
 from heed.addons.judging.pools.samples import random_key
-from heed.ranking import ranked
+from heed.ranking import Fused, best, ranked
 
 ORDERS = {
     "hidden": "shuffled by the seed, so that neither rank nor system shows",

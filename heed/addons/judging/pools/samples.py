@@ -7,8 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.addons.judging.pools.rank_fusion import Candidates, best
+from heed.addons.judging.pools.rank_fusion import Candidates
 from heed.files import write_bytes
+from heed.ranking import best
 from heed.types import Qrels
 
 
