@@ -143,7 +143,7 @@ def _form(path: Path) -> object:
 
 
 def _shown(path: Path) -> object:
-    from heed.addons.judging.annotate.pooled_documents import read_pooled
+    from heed.addons.judging.annotate.opening import read_pooled
 
     return list(read_pooled([str(path)], ["doc1", "doc2"]))
 

@@ -106,8 +106,7 @@ def parser() -> argparse.ArgumentParser:
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name."""
-    from heed.addons.judging.annotate.opening import open_annotation
-    from heed.addons.judging.annotate.sources import Sources
+    from heed.addons.judging.annotate.opening import Sources, open_annotation
 
     sources = Sources(**{field.name: getattr(options, field.name) for field in fields(Sources)})
     return open_annotation(sources, options.database, must_exist=options.export is not None and not options.add)
@@ -131,9 +130,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
-    from heed.addons.judging.annotate.assessor_progress import progress_lines
-    from heed.addons.judging.annotate.assessors import check_name, refuse_reserved
-    from heed.addons.judging.annotate.site import AnnotationServer
+    from heed.addons.judging.annotate.grades import progress_lines
+    from heed.addons.judging.annotate.server import AnnotationServer
+    from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web.guard import Access
     from heed.web.listening import listen

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.addons.judging.model.judge_prompts import GRADES, PROMPT, SYSTEM
+from heed.addons.judging.model import GRADES, PROMPT, SYSTEM
 from heed.errors import UsageError, fail
 from heed.files import digest
 from heed.progress import gathering, log, timed, warn
@@ -19,7 +19,7 @@ from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
     from heed.addons.judging.exchange.exports import ExportedPool
-    from heed.addons.judging.model.judge import Judge, Judged
+    from heed.addons.judging.model import Judge, Judged
     from heed.measures.agreement import Comparison
     from heed.models.registry.entries import Model
 
@@ -91,10 +91,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.addons.architectures.vllm import check_inference
-    from heed.addons.judging.exchange.exported_pool import check_exported
-    from heed.addons.judging.model.chats import judge_chat
-    from heed.addons.judging.model.judge import Judge
-    from heed.addons.judging.model.report import check_replaceable, judgements_path
+    from heed.addons.judging.exchange.exports import check_exported
+    from heed.addons.judging.model import Judge, check_replaceable, judge_chat, judgements_path
     from heed.formats.pools import read_pool
     from heed.models.local.language_models import check_device
     from pipelines.options.settings import registry_of, runtime_of
@@ -174,7 +172,7 @@ def _write(
     comparison: "Comparison | None",
     warnings: list[str],
 ) -> None:
-    from heed.addons.judging.model.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
+    from heed.addons.judging.model import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
 
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None
     note = {

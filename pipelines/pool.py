@@ -6,7 +6,7 @@ import sys
 from heed.addons.judging.exchange.exports import ExportedPool, check_form, export
 from heed.addons.judging.pools.build import PoolQrels, build_pool, pool_inputs, poolable
 from heed.addons.judging.pools.pool_inputs import document_languages, read_judged, read_runs, relevant_documents
-from heed.addons.judging.pools.samples import write_probabilities
+from heed.addons.judging.pools.selection import write_probabilities
 from heed.errors import DataError
 from heed.files import write_json
 from heed.formats.pools import write_pool
@@ -24,7 +24,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.addons.judging.pools.statistics_report import as_data, as_text, pool_report
+    from heed.addons.judging.pools.report import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
 
     encoding = options.encoding or options.lang or ""

@@ -7,8 +7,7 @@ from typing import Any
 
 from heed.addons.judging.exchange.exports import FORMATS
 from heed.addons.judging.pools.build import DEPTH, PoolSettings
-from heed.addons.judging.pools.orders import GUIDED, ORDERS
-from heed.addons.judging.pools.samples import Stratum, parse_strata
+from heed.addons.judging.pools.selection import GUIDED, ORDERS, Stratum, parse_strata
 from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import UsageError, fail
 from heed.formats.trec_files import parse_score

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from heed.addons.judging.annotate.pooled_documents import read_pooled
+from heed.addons.judging.annotate.opening import read_pooled
 from heed.errors import DataError, HeedError
 from heed.formats.docids import read_docids
 from heed.formats.document_store import DocumentStore, open_store

@@ -9,7 +9,7 @@ import pytest
 from conftest import Heed, write_jsonl
 from ir_datasets.util import sax_html_parser
 
-from heed.addons.judging.annotate.pooled_documents import read_pooled
+from heed.addons.judging.annotate.opening import read_pooled
 from heed.errors import DataError
 from heed.formats.document_store import FILE, DocumentStore, open_store
 from heed.formats.documents import DocumentLine, Files

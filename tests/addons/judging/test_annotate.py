@@ -12,8 +12,7 @@ from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
 from heed.addons.judging.annotate.export import export
-from heed.addons.judging.annotate.opening import path_beside
-from heed.addons.judging.annotate.pooled_documents import read_pooled
+from heed.addons.judging.annotate.opening import path_beside, read_pooled
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import Task, parse_scale
 from heed.errors import HeedError

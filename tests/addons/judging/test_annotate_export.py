@@ -9,19 +9,19 @@ import pytest
 from annotating import SAMPLE, Judging, sample_pool
 from conftest import ROOT
 
-from heed.addons.judging.annotate.assessor_progress import missing_for_export, progress_by_topic
-from heed.addons.judging.annotate.assessors import ADJUDICATED
 from heed.addons.judging.annotate.export import export
 from heed.addons.judging.annotate.grades import (
     disagreements,
     final_grades,
     grade_before_edit,
     majority_grade,
+    missing_for_export,
     pair_agreements,
+    progress_by_topic,
 )
-from heed.addons.judging.annotate.payloads import agreement_data
+from heed.addons.judging.annotate.server import agreement_data
 from heed.addons.judging.annotate.store import Change, Judgement, wording_of
-from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.annotate.task import ADJUDICATED, Task
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
 from heed.measures import no_longer_relevant

@@ -12,13 +12,19 @@ import pytest
 from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
-from heed.addons.judging.annotate.assessors import ADJUDICATED, parse_names, read_assigned
+from heed.addons.judging.annotate.adding import add_annotations
 from heed.addons.judging.annotate.database import create
 from heed.addons.judging.annotate.export import export
-from heed.addons.judging.annotate.joining import add_annotations
-from heed.addons.judging.annotate.pooled_documents import PooledDocument
 from heed.addons.judging.annotate.store import Change, Store, wording_of
-from heed.addons.judging.annotate.task import Task, load_task, parse_scale
+from heed.addons.judging.annotate.task import (
+    ADJUDICATED,
+    PooledDocument,
+    Task,
+    load_task,
+    parse_names,
+    parse_scale,
+    read_assigned,
+)
 from heed.errors import HeedError, UsageError
 from heed.types import Topic
 

@@ -13,7 +13,7 @@ import pytest
 from annotating import Judging, Running, annotation_files, grade, running, sample_pool
 from conftest import Heed
 
-from heed.addons.judging.annotate.site import page_files
+from heed.addons.judging.annotate.server import page_files
 from heed.addons.judging.annotate.store import Store
 
 

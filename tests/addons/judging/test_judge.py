@@ -15,7 +15,7 @@ from conftest import Heed, write_jsonl
 from openai_server import Reply, Server
 from processes import until
 
-from heed.addons.judging.model.judge_prompts import conversation, parse_grade
+from heed.addons.judging.model import conversation, parse_grade
 from heed.formats.trec_files import read_qrels, write_run
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "data/golden/umbrela_judge.json").read_text(encoding="utf-8"))

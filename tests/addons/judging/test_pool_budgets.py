@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pool_inputs import write_lists
 
 from heed.addons.judging.pools.pool_inputs import document_languages
-from heed.addons.judging.pools.rank_fusion import spend
-from heed.addons.judging.pools.samples import count_strata, draw_sample, parse_strata
+from heed.addons.judging.pools.selection import count_strata, draw_sample, parse_strata, spend
 from heed.errors import HeedError
 from heed.formats.pools import read_pool
 from heed.ranking import fuse

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from pool_inputs import write_lists
 
-from heed.addons.judging.pools.left_out import absent_at_depth, leave_out
 from heed.addons.judging.pools.pool_inputs import RunList, base_topics, ranked_lists, run_names, system_of
 from heed.addons.judging.pools.statistics import (
     Sizes,
+    absent_at_depth,
     depths,
+    leave_out,
     lists_reached,
     overlaps,
     retrieved_documents,

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from heed.addons.judging.annotate.assessor_progress import progress_lines
-from heed.addons.judging.annotate.assessors import ADJUDICATED, check_name
 from heed.addons.judging.annotate.grades import (
     FinalGrades,
     Narratives,
@@ -18,9 +16,10 @@ from heed.addons.judging.annotate.grades import (
     in_pool_order,
     is_changed,
     pair_agreements,
+    progress_lines,
 )
 from heed.addons.judging.annotate.store import Judgement, Store
-from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
 from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
 from heed.formats.topics import KEYS
@@ -36,9 +35,9 @@ def export(
     """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
 
     Of one assessor the grades are exported as they are. Of several together
-    :func:`~heed.addons.judging.annotate.grades.final_grades` says which grade a document has, with ``resolve`` as rule,
-    and of which topics the changed grades are written. Pooled documents that nobody has graded are left out, an
-    error, or written with the grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0.
+    :func:`.grades.final_grades` says which grade a document has, with ``resolve`` as rule, and of which topics the
+    changed grades are written. Pooled documents that nobody has graded are left out, an error, or written with the
+    grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0.
     Returns lines that say what was written and what was not.
 
     Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.

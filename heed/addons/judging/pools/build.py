@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from heed.addons.judging.pools.orders import TopicPool, order_documents
 from heed.addons.judging.pools.pool_inputs import (
     RunList,
     base_topics,
@@ -16,8 +15,17 @@ from heed.addons.judging.pools.pool_inputs import (
     ranked_lists,
     relevant_documents,
 )
-from heed.addons.judging.pools.rank_fusion import ALL, Candidates, cut, spend_by_language
-from heed.addons.judging.pools.samples import Sample, Stratum, draw_sample
+from heed.addons.judging.pools.selection import (
+    ALL,
+    Candidates,
+    Sample,
+    Stratum,
+    TopicPool,
+    cut,
+    draw_sample,
+    order_documents,
+    spend_by_language,
+)
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pairs import stem
 from heed.formats.pools import Pool

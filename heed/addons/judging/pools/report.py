@@ -6,24 +6,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from heed.addons.judging.pools.build import BuiltPool, PoolInputs
-from heed.addons.judging.pools.left_out import (
-    Documents,
-    LeftOut,
-    absent_at_depth,
-    absent_rebuilt,
-    leave_out,
-    pooled_or_judged,
-)
 from heed.addons.judging.pools.pool_inputs import check_topics, qrels_by_topic, relevant_documents, system_of
-from heed.addons.judging.pools.samples import StratumCounts, count_strata
+from heed.addons.judging.pools.selection import StratumCounts, count_strata
 from heed.addons.judging.pools.statistics import (
     SECONDS,
+    Documents,
+    LeftOut,
     Lists,
     Retrieved,
     Sizes,
+    absent_at_depth,
+    absent_rebuilt,
     depths,
+    leave_out,
     lists_reached,
     overlaps,
+    pooled_or_judged,
     retrieved_documents,
     shares,
     sizes,
