@@ -144,7 +144,7 @@ def judge_chat(model: Model, runtime: Runtime, needs_key: bool = True) -> JudgeC
     except (ModuleNotFoundError, ModelError) as error:
         reason = advice(str(error.name)) if isinstance(error, ModuleNotFoundError) else error
         raise UsageError(
-            f"{model.source}: has no entry that names its family; a model behind an API needs --family api-chat, "
+            f"{model.source}: has no entry that names its family; a model behind an API needs the family api-chat, "
             f"and one of the hub its files: {reason}"
         ) from error
     if model.family == "api-chat":
@@ -212,7 +212,7 @@ class Judge:
         answer; :class:`UsageError` for several requests at once to a model of this machine.
         """
         if parallel > 1 and isinstance(self._chat, LocalJudge):
-            raise UsageError(f"--parallel {parallel}: {self.name} runs on this machine, one document at a time")
+            raise UsageError(f"parallel: found {parallel}, expected 1; {self.name} runs here, one document at a time")
         judged = Judged(Bill(self._price))
         total = sum(map(len, pool.pool.values()))
         answered = _answered(self._chat, self._questions(pool), parallel)

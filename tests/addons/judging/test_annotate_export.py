@@ -165,7 +165,7 @@ def test_where_assessors_differ_a_decision_counts_and_a_rule_only_if_it_is_asked
     assert (f"2 documents are judged differently; the grade by {rule} is taken" in caplog.text) is bool(rule)
     with pytest.raises(HeedError) as refused:
         export(annotation.task, annotation.store, annotation.out, resolve="error")
-    assert str(refused.value).count("; correct one, or choose a rule with --resolve") == 2
+    assert str(refused.value).count("; correct one, or choose a rule") == 2
     annotation.export("bela")
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, three: 3, four: 2}}
     agreement = json.loads((annotation.out / "agreement.json").read_text())
@@ -289,7 +289,7 @@ def test_pooled_documents_without_a_grade_are_counted_and_filled_where_differing
         annotation.grade(who, "01", two, value)
     pooled = sum(map(len, annotation.pool.values()))
     counts = ", ".join(f"{qid}: {len(docids) - 2 * (qid == '01')}" for qid, docids in annotation.pool.items())
-    line = f"{pooled - 2} of {pooled} pooled documents are not judged (topic {counts}), left out; --unjudged -1 or 0"
+    line = f"{pooled - 2} of {pooled} pooled documents are not judged (topic {counts}), left out; -1 or 0"
     assert any(text.startswith(line) for text in annotation.export())
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1}}
     filled = export(annotation.task, annotation.store, annotation.out, unjudged="-1")
@@ -301,7 +301,7 @@ def test_nothing_judged_and_an_unknown_assessor_are_told(annotation: Annotation)
     with pytest.raises(HeedError, match="no document is judged; there is nothing to export"):
         annotation.export()
     annotation.grade_topic("ann", "01", "original", [1])
-    with pytest.raises(HeedError, match="--assessor Bela: has judged nothing; who has: ann"):
+    with pytest.raises(HeedError, match="assessor: Bela has judged nothing; who has: ann"):
         annotation.export("Bela")
 
 

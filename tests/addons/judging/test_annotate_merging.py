@@ -160,9 +160,9 @@ def test_a_name_on_both_sides_needs_a_decision_unless_judgements_are_shared(
     here, there = new("here"), new("there")
     here.grade("ann", "1", "a", 1)
     there.grade("ann", "1", "a", 3)
-    with pytest.raises(UsageError, match=r"there\.db: ann has judged here too; give --as 'ann=ann' if that is one"):
+    with pytest.raises(UsageError, match=r"there\.db: ann has judged here too; give 'ann=ann' if that is one"):
         here.add(there)
-    with pytest.raises(UsageError, match="--as: carl has judged nothing there; who has: ann"):
+    with pytest.raises(UsageError, match="names: carl has judged nothing there; who has: ann"):
         here.add(there, names=["ann=ann", "carl=x"])
     assert here.log() == 1 and caplog.text == "", "all or nothing"
     here.add(there, names=["ann=ann 2"])
@@ -454,7 +454,7 @@ def test_the_next_export_of_a_project_is_by_the_persons_who_are_here(
         }
         assert here.log() == 4 and caplog.text == ""  # nothing was changed on two sides
     other = exported_project(names[0], (1, "a", 1), second=5)  # another installation's: nothing says who user 1 is
-    with pytest.raises(UsageError, match="1 of .* has judged here too; give --as"):
+    with pytest.raises(UsageError, match="1 of .* has judged here too; give '1 of"):
         here.add(other)
 
 
@@ -502,7 +502,7 @@ def test_a_file_of_both_conditions_is_read_with_its_notes_and_the_narrative_that
         ("cem", "1", "changed", "b"): (1, "", False),
     }
     table.write_text("qid,docid,condition,grade\n1,a,original,3\n1,a,reversed,0\n")
-    with pytest.raises(HeedError, match="judgements under several conditions: original .*, reversed "):
+    with pytest.raises(HeedError, match="judgements under several: original .*, reversed "):
         here.add(table)
 
 

@@ -100,7 +100,7 @@ def test_a_budget_for_a_language_of_no_document_is_an_error(
     (multilingual / "rus.ids").write_text("r1\n")
     told = ["--language", "zho=zho.ids", "--language", "fas=fas", "--language", "rus=rus.ids"]
     assert main(["mlir.run", *told, "--budget", "rus=2", "--out", "p.jsonl"]) == 1
-    assert "--budget rus: no pooled document is in this language; expected one of fas, zho" in capsys.readouterr().err
+    assert "budget: no pooled document is in rus; expected one of fas, zho" in capsys.readouterr().err
 
 
 def test_languages_are_read_from_lists_documents_and_folders(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def _read_export(folder: Path, task: Task) -> Addition:
         try:
             judgement = msgspec.convert(record, ExportedJudgement)
         except msgspec.ValidationError as error:
-            problems.append(f"{path}, line {line_no}: not a judgement as annotate --export writes it ({error})")
+            problems.append(f"{path}, line {line_no}: not a judgement as an export of annotate has it ({error})")
             continue
         if judgement.qid in narratives:
             entries += _entries(judgement, narratives[judgement.qid])
@@ -246,7 +246,7 @@ def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]
                 reports.append(_add(db, path, task, addition, names))
         unknown = [name for name in names if name not in assessors]
         judges = brief(sorted(assessors))
-        fail([f"--as: {name} has judged nothing there; who has: {judges}" for name in unknown], UsageError)
+        fail([f"names: {name} has judged nothing there; who has: {judges}" for name in unknown], UsageError)
     for summary, warnings in reports:
         log.info(summary)
         for warning in warnings:

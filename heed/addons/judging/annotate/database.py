@@ -117,10 +117,10 @@ def connect(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = FULL")
     except sqlite3.DatabaseError as error:
         db.close()
-        raise DataError(f"{path}: {error}; name another file with --database") from error
+        raise DataError(f"{path}: {error}; name another file") from error
     if mode != "wal":
         db.close()
-        raise DataError(f"{path}: no write-ahead log is possible here; name a file on a local disk with --database")
+        raise DataError(f"{path}: no write-ahead log is possible here; name a file on a local disk")
     return db
 
 

@@ -74,9 +74,9 @@ def _unjudged_lines(task: Task, final: FinalGrades, unjudged: str) -> list[str]:
     count, pooled = sum(map(len, without.values())), sum(map(len, task.pool.values()))
     line = f"{count} of {pooled} pooled documents are not judged (topic {by_topic})"
     if unjudged == "error":
-        raise DataError(f"{line}; judge them, or choose another --unjudged")
+        raise DataError(f"unjudged: {line}; judge them, or choose leave, -1 or 0")
     if unjudged == "leave":
-        return [f"{line}, left out; --unjudged -1 or 0 gives them a grade"]
+        return [f"{line}, left out; -1 or 0 in place of leave gives them a grade"]
     outside = [qid for qid in without if qid not in final.original and qid not in final.changed]
     return [f"{line}: {unjudged}{f'; topics without any grade are left out: {brief(outside)}' if outside else ''}"]
 
@@ -103,7 +103,7 @@ def _chosen(judgements: Sequence[Judgement], assessor: str | None) -> list[Judge
     judged = [judgement for judgement in graded if judgement.assessor == name]
     if not judged:
         known = ", ".join(sorted({judgement.assessor for judgement in graded} - {ADJUDICATED})) or "nobody"
-        raise UsageError(f"--assessor {name}: has judged nothing; who has: {known}")
+        raise UsageError(f"assessor: {name} has judged nothing; who has: {known}")
     return judged
 
 
@@ -186,7 +186,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
         )
     for keys, reason in (
         (final.waiting, "not all to whom the topic is assigned have judged; it is not in changed.qrels"),
-        (final.undecided, "assessors differ; decide on the agreement page, or choose a rule with --resolve"),
+        (final.undecided, "assessors differ; decide on the agreement page, or choose a rule"),
     ):
         count, names = number_of(len(keys), "judgement"), brief([" ".join(key) for key in sorted(keys)])
         lines += [f"{count} left out: {reason} (topic, condition, document): {names}"] if keys else []

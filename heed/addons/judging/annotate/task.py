@@ -40,9 +40,9 @@ def parse_names(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         there, equals, here = text.partition("=")
         if not equals:
-            raise UsageError(f"--as {text!r}: expected THERE=HERE, as 'Ann=Ann' or 'Ann=Ann of team 2'")
+            raise UsageError(f"names: found {text!r}, expected THERE=HERE, as 'Ann=Ann' or 'Ann=Ann of team 2'")
         if names.setdefault(check_name(there), refuse_reserved(check_name(here))) != check_name(here):
-            raise UsageError(f"--as {text!r}: {there} has another name before; keep one")
+            raise UsageError(f"names: found {text!r}, and {there} has another name before; keep one")
     return names
 
 
@@ -64,13 +64,13 @@ def names_here(
             problems.append(f"{path}: {name} was added as {new_name} before, now {names[name]} is given")
         if name in here and new_name == name != ADJUDICATED and not name_before and name not in names:
             problems.append(
-                f"{path}: {name} has judged here too; give --as '{name}={name}' if that is one person, "
-                f"or a name for the other, --as '{name}={name} 2'"
+                f"names: {path}: {name} has judged here too; give '{name}={name}' if that is one person, "
+                f"or a name for the other, '{name}={name} 2'"
             )
     for new_name, count in Counter(new_names.values()).items():
         if count > 1:
             same = " and ".join(name for name in new_names if new_names[name] == new_name)
-            problems.append(f"{path}: {same} would both be {new_name} here; give them two names with --as")
+            problems.append(f"names: {path}: {same} would both be {new_name} here; give them two names")
     fail(problems, UsageError)
     return new_names
 
@@ -136,9 +136,9 @@ def parse_scale(text: str) -> Scale:
     parts = [part.partition("=") for part in text.split(",")]
     digits = [digit.strip() for digit, _, _ in parts]
     if any(digit not in [*"0123456789"] for digit in digits) or len({*digits}) < len(digits) or digits[1:] == []:
-        raise UsageError(f"--grades {text!r}: expected two or more different digits with commas between, such as 0,1,3")
+        raise UsageError(f"grades: found {text!r}, expected two or more different digits, such as 0,1,3")
     if "0" not in digits:
-        raise UsageError(f"--grades {text!r}: 0 is missing; it means not relevant")
+        raise UsageError(f"grades: found {text!r}, and 0 is missing, which means not relevant")
     grades = tuple(sorted(map(int, digits)))
     usual = {0: "not relevant", **dict(zip(grades, LABELS.get(grades, ()), strict=False))}
     labels_of = {int(digit): label.strip() for digit, (_, _, label) in zip(digits, parts, strict=True)}
@@ -146,7 +146,7 @@ def parse_scale(text: str) -> Scale:
     labels = Counter(grade.label.casefold() for grade in scale)
     twice = [f"{grade.grade} {grade.label}" for grade in scale if labels[grade.label.casefold()] > 1]
     if twice:
-        raise UsageError(f"--grades {text!r}: grades with the same label ({', '.join(twice)}); name each differently")
+        raise UsageError(f"grades: found {text!r}, a label twice ({', '.join(twice)}); name each differently")
     return scale
 
 
@@ -165,7 +165,7 @@ class Task:
     """The fixed content of a database, and which of its documents are to be judged.
 
     ``topics`` are those of the pool and their bare queries, in the order of the topics file; ``lang`` is the
-    documents' language (ISO 639-3); ``qrels`` are the judgements of ``--qrels`` for the pool's topics. With
+    documents' language (ISO 639-3); ``qrels`` are the given judgements of the pool's topics. With
     ``only_relevant`` only documents with a positive grade in ``qrels`` are to be judged. ``assigned`` are the names of
     each topic's assessors, who judge blind to one another; empty where everybody judges everything.
     """

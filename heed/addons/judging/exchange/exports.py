@@ -496,7 +496,7 @@ _FORMS = {
         package="pyarrow",
     ),
 }
-FORMATS = {name: form.description for name, form in _FORMS.items()}  # for --help
+FORMATS = {name: form.description for name, form in _FORMS.items()}  # for a command's help
 
 
 def check_form(form: str, path: Path) -> None:

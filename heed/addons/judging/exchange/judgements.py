@@ -341,7 +341,7 @@ def read_judgements(
     conditions = {judgement.condition: judgement.source for judgement in judgements if judgement.condition}
     if len(conditions) > 1 and not conditions.keys() <= {*together}:
         sources = ", ".join(f"{name} ({source})" for name, source in sorted(conditions.items()))
-        raise DataError(f"judgements under several conditions: {sources}; choose one (--condition)")
+        raise DataError(f"condition: judgements under several: {sources}; choose one")
     return _of_persons(judgements)
 
 
@@ -394,9 +394,9 @@ def parse_grades(texts: Iterable[str]) -> dict[str, int]:
         label, _, number = part.rpartition("=")
         grade = parse_score(number)
         if not label.strip() or grade is None or not grade.is_integer():
-            raise UsageError(f"--grades {part!r}: expected LABEL=GRADE with a whole number, as relevant=1")
+            raise UsageError(f"grades: found {part!r}, expected LABEL=GRADE with a whole number, as relevant=1")
         if grades.setdefault(label.strip(), int(grade)) != grade:
-            raise UsageError(f"--grades {part!r}: {label.strip()} has another grade before; keep one")
+            raise UsageError(f"grades: found {part!r}, and {label.strip()} has another grade before; keep one")
     return grades
 
 
@@ -419,7 +419,7 @@ def count_votes(judgements: Iterable[Label], grades: dict[str, int], pool: Pool 
             continue
         grade = _grade(label, grades)
         if grade is None:
-            expected = ", ".join(grades) or "a whole number; give the grades of words with --grades LABEL=GRADE"
+            expected = ", ".join(grades) or "a whole number; give the grades of words, LABEL=GRADE"
             problems.append(f"{source}: label {label!r}, expected {expected}")
         elif grades or grade >= 0:
             by_grade.setdefault(grade, {}).setdefault(assessor, source)
@@ -469,7 +469,7 @@ def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
             differ.append(f"topic {qid}, document {docid}: {_describe(by_grade)}")
             ties += rule == "majority" and len(leaders) > 1
     if rule == "error":
-        fail(f"{line}; correct one, or choose a rule with --resolve" for line in differ)
+        fail(f"{line}; correct one, or choose a rule" for line in differ)
     if differ:
         of_ties = f"; {counted(ties, 'tie')} decided for the highest" if ties else ""
         log.info(f"{counted(len(differ), 'document')} judged differently; the grade by {rule} is taken{of_ties}")
