@@ -8,19 +8,12 @@ from pathlib import Path
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import Task
 from heed.addons.judging.exchange.judgements import RULES
+from heed.datasets.news import NEWS
 from heed.languages import language
 from heed.progress import log, number_of
 from pipelines import as_started
 from pipelines.command import main_of, refuse
-from pipelines.options.data import (
-    docs_option,
-    fields_option,
-    lang_option,
-    query_language_options,
-    topic_ids_option,
-    topics_format_option,
-    topics_option,
-)
+from pipelines.options.data import data_options, layout_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
@@ -38,16 +31,12 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed annotate``."""
     command = command_parser("annotate", "POOL", __doc__, EXAMPLES)
-    command.set_defaults(topics="", docs=(), lang="", translation="any")
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file, judged in its order")
     data = command.add_argument_group("data", "read at the first start, then stored in the database")
-    topics_option(data, ", or an id of ir_datasets")
-    docs_option(data, "; also tables")
-    lang_option(data)
-    topics_format_option(data)
-    topic_ids_option(data)
-    fields_option(data)
-    query_language_options(data)
+    more = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
+    data_options(data, "topics", "encoding", "docs", "lang", "topics_format", "topic_ids", "fields", more=more)
+    data_options(data, "query_lang")
+    layout_options(data, NEWS, {"translation": "--translation"})
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
     judging = command.add_argument_group("judging")

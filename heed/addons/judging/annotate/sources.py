@@ -33,12 +33,12 @@ class Sources:
 
     pool: Path
     topics: str = ""
-    topics_format: str | None = None
+    topics_format: str = ""
     docs: Sequence[str] = ()
     lang: str = ""
     encoding: str | None = None
     query_lang: str = "native"
-    translation: str = "any"
+    translation: str = ""
     fields: str = "title"
     qrels: Path | None = None
     grades: str = ""
@@ -125,7 +125,7 @@ def topics_of_pool(sources: Sources, pool: Pool) -> dict[str, Topic]:
 def _read_topics(sources: Sources) -> list[Topic]:
     path, known = Path(sources.topics), irds.parse_id(sources.topics)
     lang = "eng" if sources.query_lang == "eng" else sources.lang
-    fields = TopicTexts(lang, sources.lang, sources.translation, sources.fields)
+    fields = TopicTexts(lang, sources.lang, sources.translation or "any", sources.fields)
     if known and not path.exists():
         return irds.judged(known.source, [known.part], fields)[0]
     if is_mfollowir(path, sources.lang):
