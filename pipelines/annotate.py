@@ -11,7 +11,9 @@ from pathlib import Path
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import Task
 from heed.addons.judging.exchange.judgements import RULES
+from heed.data import Data
 from heed.datasets.collection import Collection
+from heed.datasets.news import NEWS
 from heed.errors import DataError, UsageError
 from heed.files import unpacked_name
 from heed.formats.documents import Source
@@ -22,15 +24,7 @@ from heed.progress import brief, log, number_of
 from heed.types import Topic
 from pipelines import as_started
 from pipelines.command import main_of, refuse
-from pipelines.options.data import (
-    docs_option,
-    fields_option,
-    lang_option,
-    query_language_options,
-    topic_ids_option,
-    topics_format_option,
-    topics_option,
-)
+from pipelines.options.data import data_of, data_options, layout_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
@@ -49,16 +43,12 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed annotate``."""
     command = command_parser("annotate", "POOL", __doc__, EXAMPLES)
-    command.set_defaults(topics="", docs=(), lang="", translation="any")
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file, judged in its order")
     data = command.add_argument_group("data", "read at the first start, then stored in the database")
-    topics_option(data, ", or an id of ir_datasets")
-    docs_option(data, "; also tables")
-    lang_option(data)
-    topics_format_option(data)
-    topic_ids_option(data)
-    fields_option(data)
-    query_language_options(data)
+    more = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
+    data_options(data, "topics", "encoding", "docs", "lang", "topics_format", "topic_ids", "fields", more=more)
+    data_options(data, "query_lang")
+    layout_options(data, NEWS, {"translation": "--translation"})
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
     judging = command.add_argument_group("judging")
@@ -150,31 +140,31 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     """Return what the options name of a collection, or the sample with the pool's topics; None if all is ``stored``."""
     from heed.datasets.own_files import plain_collection
     from heed.formats.documents import Documents
-    from heed.formats.user_files import read_judgements
+    from heed.formats.user_files import given_judgements
 
-    lang = language(options.lang).code if options.lang else stored.lang if stored else ""
-    known = {*stored.docids()} if stored else set()
-    is_complete = known.issuperset(chain.from_iterable(pool.values()))
-    if not is_complete and not options.topics and not options.docs:
+    data = data_of(options)
+    lang = language(data.lang).code if data.lang else stored.lang if stored else ""
+    is_complete = stored is not None and {*stored.docids()}.issuperset(chain.from_iterable(pool.values()))
+    if not is_complete and not data.topics and not data.docs:
         collection = _sample(options, pool, lang)
-    elif not any((options.topics, options.docs, options.qrels, options.lang)):
+    elif not any((data.topics, data.docs, data.qrels, data.lang)):
         return None
     else:
         lang = lang or "eng"
-        if options.docs and not options.topics and not stored:
+        if data.docs and not data.topics and not stored:
             raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
-        if options.docs and is_complete:
+        if data.docs and is_complete:
             log.info("the documents are in the database since the first start; --docs is not read again")
-        topics, corpus = _topics(options, lang) if options.topics and (not stored or lang == stored.lang) else ([], [])
-        source: Source = Documents([])
-        if not is_complete:
-            if not options.docs and not corpus:
-                raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
-            source = documents_of(options.docs or corpus, options.encoding or lang)
+        with_topics = data.topics and (not stored or lang == stored.lang)
+        topics, corpus = _topics(replace(data, lang=lang), options.translation) if with_topics else ([], [])
+        docs = data.docs or [*map(str, corpus)]
+        if not is_complete and not docs:
+            raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
+        source: Source = Documents([]) if is_complete else documents_of(docs, data.encoding or lang)
         collection = plain_collection("pool", lang, source, topics, {})
-    if options.qrels:
-        judged = read_judgements(options.qrels, collection.language.code, options.encoding or collection.language.code)
-        return replace(collection, judging=Judging({"original": judged}))
+    if data.qrels:
+        judged = given_judgements(data, collection.language.code, collection.language.code)
+        return replace(collection, judging=Judging(judged))
     return collection
 
 
@@ -196,37 +186,38 @@ def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:
     )
 
 
-def _topics(options: argparse.Namespace, lang: str) -> tuple[list[Topic], list[Path]]:
-    """Return the topics that --topics names, and the documents that belong to them if they are mFollowIR's."""
+def _topics(data: Data, translation: str) -> tuple[list[Topic], list[Path]]:
+    """Return the topics that ``data`` names, and the documents that belong to them if they are mFollowIR's."""
     from heed.datasets import irds
     from heed.datasets.followir import is_mfollowir, read_mfollowir
+    from heed.datasets.own_files import given_topics
     from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
     from heed.formats.user_files import recognised
 
-    path, known = Path(options.topics), irds.parse_id(options.topics)
-    query_lang = "eng" if options.query_lang == "eng" else lang
-    texts = TopicTexts(query_lang, lang, options.translation, options.fields)
+    path, known = Path(data.topics), irds.parse_id(data.topics)
+    lang = "eng" if data.query_lang == "eng" else data.lang
+    texts = TopicTexts(lang, data.lang, translation or "any", data.fields)
     if known and not path.exists():
         return irds.judged(known.source, [known.part], texts)[0], []
-    if is_mfollowir(path, lang):
-        mfollowir = read_mfollowir(path, lang, query_lang)
-        return mfollowir.topics, [*mfollowir.corpus]
-    encoding = options.encoding or query_lang
-    if path.is_file() and (options.topics_format or recognised(path, encoding)) == "neuclir":
+    if is_mfollowir(path, data.lang):
+        topics, _, _, corpus = read_mfollowir(path, data.lang, lang)
+        return topics, [*corpus]
+    encoding = data.encoding or lang
+    if path.is_file() and (data.topics_format or recognised(path, encoding)) == "neuclir":
         return read_neuclir_topics(path, texts, encoding), []
-    return irds.find_topics(path, query_lang, options.fields, options.topics_format, encoding), []
+    return given_topics(data, lang), []
 
 
-def documents_of(docs: Sequence[str | Path], encoding: str) -> Source:
+def documents_of(docs: Sequence[str], encoding: str) -> Source:
     """Return the documents of files and folders, or of one id of ir_datasets; tables where there are no records."""
     from heed.datasets import irds
     from heed.formats.documents import SUFFIXES, TSV, Files, corpus_files
     from heed.formats.trec_documents import is_trec_documents
     from heed.tables.documents import TABLE_SUFFIXES, Tables
 
-    paths, known = [*map(Path, docs)], irds.parse_id(str(docs[0]))
+    paths, known = [*map(Path, docs)], irds.parse_id(docs[0])
     if not paths[0].exists() and known is None:
-        return irds.IrDataset(str(docs[0]))
+        return irds.IrDataset(docs[0])
     if not paths[0].exists() and known:
         paths = [irds.documents_file(known.source, known.lang)]
         if not paths[0].exists():

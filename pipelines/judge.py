@@ -11,7 +11,7 @@ from heed.errors import UsageError, fail
 from heed.files import digest
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
-from pipelines.options.data import condition_option, reading_options, text_options
+from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import device_option
 from pipelines.options.models import family_option, inference_options, registry_options
 from pipelines.options.output import indexes_option, log_options
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     command = command_parser("judge", "POOL --topics PATH --docs PATH… --model NAME", __doc__, EXAMPLES, RULES)
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file that the model judges")
     data = command.add_argument_group("data")
-    text_options(data)
+    data_options(data, *TEXTS, required=True)
     condition_option(data)
     judge = command.add_argument_group("judge")
     judge.add_argument(
@@ -80,7 +80,8 @@ def parser() -> argparse.ArgumentParser:
     )
     indexes_option(output)
     log_options(output)
-    reading_options(command.add_argument_group("how topics and documents are read"))
+    reading = command.add_argument_group("how topics and documents are read")
+    data_options(reading, "topics_format", "fields", "name")
     models = command.add_argument_group("models")
     registry_options(models)
     family_option(models)

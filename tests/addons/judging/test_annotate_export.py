@@ -346,9 +346,8 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
 
 
 def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
-    from heed.datasets.layout import Settings
+    from heed.data import Data
     from heed.datasets.loading import find_collections
-    from heed.formats.user_files import OwnFiles
 
     annotation.edit("ann", "02", "只要居民自己发起的抗议。\n其他均不相关。")
     original = {qid: annotation.grade_topic("ann", qid, "original", [3, 0, 1]) for qid in ("01", "02")}
@@ -356,9 +355,9 @@ def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -
     annotation.export()
     docs = str(ROOT / "documents" / SAMPLE / "zho.jsonl")
     qrels = {"qrels": annotation.out / "original.qrels", "changed_qrels": annotation.out / "changed.qrels"}
-    files = OwnFiles((docs,), str(annotation.out / "topics.jsonl"), **qrels)
+    data = Data((docs,), str(annotation.out / "topics.jsonl"), lang="zho", **qrels)
     for name in ("neuclir1", None):
-        [collection] = find_collections(name, Settings(files, lang="zho"))
+        [collection] = find_collections(name, data)
         assert collection.judging.qrels == {"original": original, "changed": changed}
         topics = {topic.qid: topic for topic in collection.topics}
         assert list(topics) == ["01", "02", "03"]
