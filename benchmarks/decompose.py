@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from heed.addons.judging.pools.rank_fusion import pool
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.formats.document_store import open_store
 from heed.formats.pairs import renamed
@@ -23,6 +22,7 @@ from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
+from heed.ranking import pooled as pool
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion

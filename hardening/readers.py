@@ -143,9 +143,10 @@ def _form(path: Path) -> object:
 
 
 def _shown(path: Path) -> object:
-    from heed.addons.judging.annotate.pooled_documents import read_pooled
+    from heed.addons.judging.annotate.opening import read_pooled
+    from pipelines.annotate import documents_of
 
-    return list(read_pooled([str(path)], ["doc1", "doc2"]))
+    return list(read_pooled(documents_of([str(path)], "eng"), ["doc1", "doc2"]))
 
 
 def _named(name: str, suffixes: Iterable[str], read: Callable[[Path], object]) -> list[Reader]:

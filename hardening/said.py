@@ -38,7 +38,7 @@ def thought(path: Path) -> object:
 
 def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
-    from heed.addons.judging.annotate.payloads import read_request
+    from heed.addons.judging.annotate.server import read_request
     from heed.addons.judging.annotate.task import Task, parse_scale
     from heed.errors import HeedError
     from heed.files import parse_json

@@ -17,7 +17,7 @@ from heed.files import write_json
 from heed.progress import timed, warn
 from heed.types import CONDITIONS
 from pipelines.command import main_of
-from pipelines.options.data import topics_format_option
+from pipelines.options.data import data_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser, listed, positive
 
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     rules.add_argument("--tag", default="", metavar="TAG", help="tag that the run must have; --fix writes it")
     rules.add_argument("--named-as-tag", action="store_true", help="refuse a file that is not named as its tag")
     rules.add_argument("--topics", type=Path, metavar="PATH", help="topics in any form, or a list of their ids")
-    topics_format_option(rules)
+    data_options(rules, "topics_format")
     rules.add_argument("--condition", choices=CONDITIONS, help="expect topics with this condition only (default: all)")
     rules.add_argument(
         "--docs",

@@ -26,7 +26,7 @@ from heed.measures.summary import ABSENT, SystemEntry, aligned, factor, format_v
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of, refuse
-from pipelines.options.data import encoding_option, run_reading_options
+from pipelines.options.data import data_options, run_reading_options
 from pipelines.options.output import TABLE_FORMS, json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
     run_reading_options(parser)
-    encoding_option(parser)
+    data_options(parser, "encoding")
     parser.add_argument(
         "--measure",
         action="append",

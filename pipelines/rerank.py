@@ -21,7 +21,7 @@ from heed.reuse import RESULTS
 from heed.types import CONDITIONS, Reranker, Topic, closed
 from pipelines.command import main_of
 from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
-from pipelines.options.data import condition_option, reading_options, run_reading_options, text_options
+from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, log_options
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed rerank``."""
     command = command_parser("rerank", "RUN --topics PATH --docs PATH… --reranker NAME --out RUN", __doc__, EXAMPLES)
     command.add_argument("run", type=Path, metavar="RUN", help="TREC run or pool (.jsonl) to rescore")
-    text_options(command.add_argument_group("data"))
+    data_options(command.add_argument_group("data"), *TEXTS, required=True)
     system = command.add_argument_group("system")
     system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(RERANKERS)}")
     program_option(system)
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     indexes_option(output)
     log_options(output)
     reading = command.add_argument_group("how topics and documents are read")
-    reading_options(reading)
+    data_options(reading, "topics_format", "fields", "name")
     run_reading_options(reading)
     model_options(command.add_argument_group("models"))
     machine_options(command)

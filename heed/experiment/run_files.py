@@ -5,7 +5,6 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Self
 
-from heed.addons.judging.pools.rank_fusion import pool as fused_pool
 from heed.datasets.collection import Collection
 from heed.datasets.own_ids import Scores, without_own
 from heed.errors import DataError, fail
@@ -17,6 +16,7 @@ from heed.formats.trec_files import as_tag, read_run, write_run
 from heed.measures.summary import SystemEntry
 from heed.notebook import html_table
 from heed.progress import brief, replies, replying, timed, warn
+from heed.ranking import pooled as fused_pool
 from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
 from heed.reuse import Note, Recipe, ensure_file, note_of, recipe_version, write_note

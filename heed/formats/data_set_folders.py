@@ -6,6 +6,7 @@ A *config* is a part of a data set: ``corpus``, ``queries``, ``qrels``. Its file
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from heed.errors import UsageError
@@ -45,6 +46,12 @@ def data_set_of(path: Path) -> Path | None:
         return path
     is_corpus_file = path.is_file() and path in config_files(path.parent, "corpus") and is_data_set(path.parent)
     return path.parent if is_corpus_file else None
+
+
+def data_set_in(docs: Sequence[str]) -> Path | None:
+    """Return the one folder of ``docs``, if it is a data set; None for other documents."""
+    folder = Path(docs[0]) if len(docs) == 1 else None
+    return folder if folder and is_data_set(folder) else None
 
 
 def collection_name(path: Path) -> str:

@@ -1,9 +1,11 @@
 """Documents in JSON, Parquet, TSV and TREC's SGML (NeuCLIR1, HC4, BEIR, Anserini, TREC disks), and from Python."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from heed.errors import DataError, fail
@@ -24,12 +26,13 @@ MEMORY = Path("documents in memory")  # in place of a file, in messages
 
 
 class DocumentLine(NamedTuple):
-    """One line of a corpus file: the document, or without one the problem with the line."""
+    """One line of a corpus file: the document and the JSON that it was read from, if it was; or the line's problem."""
 
     path: Path
     line_no: int
     document: Document | None
     problem: str = ""
+    record: Mapping[str, Any] = MappingProxyType({})
 
 
 class Source(Protocol):
@@ -63,7 +66,7 @@ class Files:
 
     def lines(self) -> Iterator[DocumentLine]:
         """Yield every document, file after file, or the problem with its line."""
-        return (line for path in self.paths for line, _ in read_with_records(path, self._encoding))
+        return chain.from_iterable(read_documents(path, self._encoding) for path in self.paths)
 
 
 class Documents:
@@ -135,19 +138,19 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
     return files
 
 
-def read_with_records(path: Path, encoding: str | None = None) -> Iterator[tuple[DocumentLine, Any]]:
-    """Yield every document of a file, or the problem with its line, beside the record that it was read from.
+def read_documents(path: Path, encoding: str | None = None) -> Iterator[DocumentLine]:
+    """Yield every document of a file, or the problem with its line.
 
-    Of TREC's documents it is None. That an id or text is under no known key is one problem a file for the same keys.
+    That an id or text is under no known key is one problem a file for the same keys.
     """
     if is_trec_documents(path):
-        yield from ((DocumentLine(path, *document), None) for document in read_trec_documents(path, encoding))
+        yield from (DocumentLine(path, *document) for document in read_trec_documents(path, encoding))
         return
     reported = set()
     for number, record in _records(path, encoding):
         line = checked(path, number, record)
         if line.problem not in reported:
-            yield line, record
+            yield line
         if line.problem.startswith("no "):
             reported.add(line.problem)
 
@@ -216,7 +219,7 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     title = record.get("title") or ""
     if not isinstance(title, str):
         return DocumentLine(path, line_no, None, f"title is {title!r}, expected a string")
-    return DocumentLine(path, line_no, Document(docid, title, body))
+    return DocumentLine(path, line_no, Document(docid, title, body), "", record)
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -1,32 +1,27 @@
 """Topics, judgements and lists of documents in the user's files, in any form that Heed reads."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from heed.data import Data
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_objects, read_pieces, read_text, unpacked_name
-from heed.formats.data_set_folders import is_data_set, qrels_files, test_qrels
+from heed.formats.data_set_folders import is_data_set, test_qrels
 from heed.formats.data_set_rows import grades_of, parsed, read_queries, read_rows
 from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topic_ids import number_hint, topics_with_ids, with_ids
+from heed.formats.topic_ids import topics_with_ids, with_ids
 from heed.formats.topics import WEB, read_jsonl_topics, read_tsv_topics
 from heed.formats.trec_files import as_judged, read_qrels
 from heed.formats.trec_topics import read_trec_topics
-from heed.progress import log, warn
 from heed.types import Qrels, Topic
 
-Reader = Callable[[Path, str, str, str | None, str | None], list[Topic]]
 JSON = (".json", ".jsonl")
 ROWS = (".jsonl", ".parquet")
 
 
-def read_topics(
-    path: Path, lang: str, fields: str, form: str | None = None, encoding: str | None = None
-) -> list[Topic]:
+def read_topics(path: Path, lang: str, fields: str, form: str = "", encoding: str | None = None) -> list[Topic]:
     """Return the topics of ``path`` in language ``lang``; their form is recognised unless ``form`` names it.
 
     ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. A file that is not UTF-8 is in
@@ -34,7 +29,7 @@ def read_topics(
     topics, :class:`UsageError` for another form.
     """
     encoding = encoding or lang
-    if form is None and is_data_set(path):
+    if not form and is_data_set(path):
         if fields != "title":
             raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
         return read_queries(path, lang, encoding=encoding)
@@ -61,7 +56,7 @@ def recognised(path: Path, encoding: str | None = None) -> str:
             return "trec"
         if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
             return "tsv"
-        expected = "TREC's <top>, JSON lines, or qid, tab and query; --topics-format names the form"
+        expected = "TREC's <top>, JSON lines, or qid, tab and query; topics_format names the form"
         raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
     record = next(iter(read_objects(path, encoding)), None)
     if record is None:
@@ -88,71 +83,10 @@ def read_judgements(path: Path, only_language: str | None = None, encoding: str 
     return grades_of(read_rows(files, encoding))
 
 
-@dataclass(frozen=True)
-class OwnFiles:
-    """Documents, topics and judgements of the user's own, and what their collection is called.
-
-    ``docs`` and ``topics`` may also be ids of ir_datasets; a single folder of ``docs`` may be a data set in BEIR's or
-    MTEB's layout. ``encoding`` is that of all files that are not UTF-8; without one it is looked for.
-    """
-
-    docs: tuple[str, ...] = ()
-    topics: str | None = None
-    topics_format: str | None = None
-    qrels: Path | None = None
-    changed_qrels: Path | None = None
-    reversed_qrels: Path | None = None
-    name: str | None = None
-    encoding: str | None = None
-
-    @property
-    def data_set(self) -> Path | None:
-        """The folder of ``docs`` that is a data set; None for other documents."""
-        folder = Path(self.docs[0]) if len(self.docs) == 1 else None
-        return folder if folder and is_data_set(folder) else None
-
-    def judgements(self, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
-        """Read the judgements by condition; see :func:`read_judgements`."""
-        encoding = self.encoding or lang
-        paths = {"original": self.qrels, "changed": self.changed_qrels, "reversed": self.reversed_qrels}
-        return {condition: read_judgements(path, only_language, encoding) for condition, path in paths.items() if path}
-
-
-NO_FILES = OwnFiles()
-
-
-def read_own(
-    files: OwnFiles, lang: str, fields: str = "title", only_language: str | None = None, read: Reader = read_topics
-) -> tuple[list[Topic], dict[str, Qrels]]:
-    """Return topics and judgements by condition; what ``files`` do not name is taken from their data set.
-
-    ``read`` reads topics. Of a data set's topics those that are judged are taken, as BEIR does: its queries are those
-    of all splits. Raises :class:`UsageError` without topics, and for a data set of several splits without ``test``.
-    """
-    qrels, folder = files.judgements(lang, only_language), files.data_set
-    if not files.topics and not folder:
-        raise UsageError("--docs without --topics: name the topics, a TREC, JSONL or TSV file")
-    topics = read(Path(files.topics or files.docs[0]), lang, fields, files.topics_format, files.encoding)
-    if folder and not files.qrels:
-        known = [*chain(*qrels_files(folder).values())]
-        unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in known)
-        say = log.info if known else warn
-        if unread:
-            say(f"{folder}: found and not read: {', '.join(unread)}; name judgements with --qrels")
-    if folder and not files.qrels and (paths := test_qrels(folder)):
-        grades, split = read_judgements(folder, only_language, files.encoding or lang), paths[0].relative_to(folder)
-        if not files.topics or any(topic.qid in grades for topic in topics):
-            qrels["original"] = grades
-            log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {split}")
-        else:
-            hint = number_hint(grades, [topic.qid for topic in topics])
-            log.info(f"{folder}: its judgements are of none of the {len(topics)} topics given, and not used{hint}")
-    if files.topics:
-        return topics, qrels
-    judged = judged_topics(topics, qrels)
-    of_judged = f"{len(judged)} of {len(topics)} topics, those that are judged" if judged != topics else "all topics"
-    log.info(f"{folder}: documents of its corpus alone, {of_judged}")
-    return judged, qrels
+def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
+    """Return the judgements that ``data`` names, by condition; see :func:`read_judgements`."""
+    encoding = data.encoding or lang
+    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
 
 
 def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:

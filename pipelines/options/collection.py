@@ -7,7 +7,7 @@ from heed.measures.registry import help_text
 from heed.retrieval.bm25.index import K1, B
 from heed.retrieval.dense.search import KINDS
 from heed.types import CONDITIONS
-from pipelines.options.data import docs_option, judgement_options, name_option, topics_format_option, topics_option
+from pipelines.options.data import data_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
@@ -44,14 +44,13 @@ def collection_options(
     ``rerank_depth`` is the depth of the pool where the user names none, by default that of runs.
     """
     parser.set_defaults(field_weights=(1.0, 1.0, 1.0), usual_rerank_depth=rerank_depth)
-    docs_option(data, "; a folder in BEIR's or MTEB's layout has topics and judgements too")
-    topics_option(data, ", or an id of ir_datasets")
-    judgement_options(data)
+    more = {"docs": "; a folder in BEIR's or MTEB's layout has topics and judgements too"}
+    more["topics"] = ", or an id of ir_datasets"
+    data_options(data, "encoding", "docs", "topics", "qrels", "changed_qrels", "reversed_qrels", "topic_ids", more=more)
     _system_options(parser.add_argument_group("systems"), rerank_depth)
     _output_options(parser.add_argument_group("output"))
     reading = parser.add_argument_group("how topics and documents are read")
-    topics_format_option(reading)
-    name_option(reading)
+    data_options(reading, "topics_format", "name")
     _search_options(parser.add_argument_group("search"))
     model_options(parser.add_argument_group("models"))
     machine_options(parser)

@@ -8,7 +8,6 @@ from typing import Any
 from heed.addons.bridges.programs import COMMAND
 from heed.addons.cluster import Workers
 from heed.errors import UsageError
-from heed.formats.user_files import OwnFiles
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
@@ -16,13 +15,6 @@ from heed.retrieval.bm25.index import Bm25Settings
 from heed.systems.settings import Machine, Search
 
 DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
-
-
-def own_files(options: argparse.Namespace) -> OwnFiles:
-    """Return the documents, topics and judgements that the options name."""
-    paths = (options.qrels, options.changed_qrels, options.reversed_qrels)
-    docs = tuple(options.docs or ())
-    return OwnFiles(docs, options.topics, options.topics_format, *paths, options.name, options.encoding)
 
 
 def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBED) -> Registry:

@@ -14,13 +14,15 @@ from conftest import write_jsonl
 from heed import load_files
 from heed.addons.judging.exchange.judgements import read_judgements as read_exports
 from heed.addons.judging.pools.pool_inputs import read_judged
+from heed.data import Data
+from heed.datasets.own_files import read_own
 from heed.errors import DataError, UsageError
 from heed.files import read_lines, read_objects, read_text
 from heed.formats.data_set_folders import config_files
 from heed.formats.documents import Files
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_given_run, read_qrels
-from heed.formats.user_files import OwnFiles, read_judgements, read_own, read_topics
+from heed.formats.user_files import read_judgements, read_topics
 from heed.languages import LANGUAGES
 from heed.tables.documents import Tables
 
@@ -127,7 +129,7 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     named = encoding if encoding == "gb18030" else ""
     assert read_qrels(file("q.txt", "1 0 文档 2"), None, named) == {"1": {"文档": 2}}
     assert read_judgements(file("q.jsonl", '{"query-id": "1", "corpus-id": "文档", "score": 2}'), None, named)
-    assert read_judged("--judged", [tmp_path / "q.txt"], named) == {"1": {"文档": 2}}
+    assert read_judged("judged", [tmp_path / "q.txt"], named) == {"1": {"文档": 2}}
     assert read_given_run(file("r.run", "1 Q0 文档 1 2.0 t"), named) == {"1": {"文档": 2.0}}
     results = [{"query": {"qid": "1"}, "candidates": [{"docid": "文档", "score": 2.0}]}]
     assert read_any_run(file("r.json", json.dumps(results, ensure_ascii=False)), None, named) == {"1": {"文档": 2.0}}
@@ -137,7 +139,7 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     ]
     exports.append(file("e.qrels", "1 0 文档 2"))
     assert {label.docid for label in read_exports(exports, encoding=named)} == {"文档"}
-    own = OwnFiles((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named or None)
+    own = Data((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named)
     read, qrels = read_own(own, "zho")
     assert (read[0].instructions["original"], qrels) == (CHINESE, {"original": {"1": {"文档": 2}}})
 

@@ -225,7 +225,7 @@ def test_the_form_is_known_by_beginning_and_name(tmp_path: Path, name: str) -> N
 def test_an_unknown_form_is_an_error_that_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 d1 1\n")
     with pytest.raises(
-        HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*--topics-form"
+        HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*topics_form"
     ):
         read_topics(tmp_path / "qrels", "eng", "title")
     with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another --topics-format"):

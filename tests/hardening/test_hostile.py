@@ -22,7 +22,7 @@ from heed import files
 from heed.addons.apis import client as api
 from heed.addons.apis.client import Client
 from heed.addons.apis.endpoints import endpoint
-from heed.addons.judging.exchange import table_files
+from heed.addons.judging.exchange import judgements
 from heed.addons.judging.exchange.judgements import read_judgements
 from heed.addons.submission.package import read_form
 from heed.datasets.followtable import RAW, read_followtable
@@ -211,7 +211,7 @@ def test_label_studio_values_of_another_form_are_told(tmp_path: Path) -> None:
 
 def test_a_cell_and_a_line_of_csv_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LONGEST_LINE", 100)
-    monkeypatch.setattr(table_files, "LONGEST_LINE", 100)
+    monkeypatch.setattr(judgements, "LONGEST_LINE", 100)
     path = tmp_path / "a.csv"
     path.write_text("qid,docid,grade\n1,d,2\n1,e," + "x" * 100 + "\n")
     with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 bytes"):
@@ -241,7 +241,7 @@ def test_a_damaged_workbook_is_told(tmp_path: Path, name: str) -> None:
 
 
 def test_a_workbook_that_unpacks_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_files, "LARGEST", 1 << 20)
+    monkeypatch.setattr(judgements, "LARGEST", 1 << 20)
     path = _workbook(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", bytes(2 << 20))
     with pytest.raises(HeedError, match="a.xlsx: unpacks to .* split the workbook"):
         read_judgements([path])

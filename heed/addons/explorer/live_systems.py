@@ -11,13 +11,13 @@ from typing import NamedTuple, cast
 from heed.addons.cluster.pool import open_pool
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.run_settings import read_run_settings
-from heed.addons.judging.pools.rank_fusion import pool as fused_pool
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import StoredDocuments
 from heed.languages import language
 from heed.models.registry.entries import Registry
 from heed.progress import log
+from heed.ranking import pooled as fused_pool
 from heed.ranking import ranked
 from heed.report.results import AGAIN
 from heed.reranking.polarity.explain import Explanation, explain

@@ -164,7 +164,7 @@ def check_topics(option: str, judged: Qrels, topics: Collection[str], base_of: M
     if judged and len(unknown) == len(judged):
         raise DataError(
             f"{option}: none of its topics ({brief(unknown)}) is pooled ({brief(list(topics))} are); "
-            f"the ids must be the same, see --by-base{hint}"
+            f"the ids must be the same, or the narratives pooled by base{hint}"
         )
     if unknown:
         log.info(f"{option}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}{hint}")
@@ -215,7 +215,7 @@ def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str
     missing = sorted(docids - languages.keys())
     if missing:
         raise DataError(
-            f"--language: {len(missing)} of {len(docids)} documents of the runs are in none of the files: "
+            f"language: {len(missing)} of {len(docids)} documents of the runs are in none of the files: "
             f"{brief(missing)}; add the file that holds them"
         )
     return languages

@@ -7,24 +7,22 @@ from typing import Any, NamedTuple
 
 from heed.addons.judging.agreement import ORDER_MEASURES
 from heed.addons.judging.pools.build import BuiltPool, PoolInputs
-from heed.addons.judging.pools.left_out import (
-    Documents,
-    LeftOut,
-    absent_at_depth,
-    absent_rebuilt,
-    leave_out,
-    pooled_or_judged,
-)
 from heed.addons.judging.pools.pool_inputs import check_topics, qrels_by_topic, relevant_documents, system_of
-from heed.addons.judging.pools.samples import StratumCounts, count_strata
+from heed.addons.judging.pools.selection import StratumCounts, count_strata
 from heed.addons.judging.pools.statistics import (
     SECONDS,
+    Documents,
+    LeftOut,
     Lists,
     Retrieved,
     Sizes,
+    absent_at_depth,
+    absent_rebuilt,
     depths,
+    leave_out,
     lists_reached,
     overlaps,
+    pooled_or_judged,
     retrieved_documents,
     shares,
     sizes,
@@ -83,7 +81,7 @@ def pool_report(
     Warns where systems are left out of a pool that lacks relevant documents, or has unjudged ones. Raises
     :class:`DataError` for judgements of none of the runs' topics.
     """
-    check_topics("--qrels", qrels, inputs.topics, inputs.base_of)
+    check_topics("qrels", qrels, inputs.topics, inputs.base_of)
     pooled = {qid: grades for qid, grades in qrels.items() if inputs.base_of[qid] in inputs.topics}
     grades = qrels_by_topic(pooled, inputs.base_of)
     reached = lists_reached(built.documents, inputs.judged, inputs.topics)
@@ -93,7 +91,7 @@ def pool_report(
     gaps = _gaps(built.documents, documents, grades) if documents else ""
     left_out = partial(leave_out, runs, scorable, inputs.base_of)
     if gaps:
-        warn(f"--qrels: {gaps}; the effects of leaving a system out are those of the judgements that there are")
+        warn(f"qrels: {gaps}; the effects of leaving a system out are those of the judgements that there are")
     return PoolReport(
         sizes=sizes(built.documents),
         per_topic={topic: len(docids) for topic, docids in built.documents.items()},
@@ -145,11 +143,11 @@ def _scorable(runs: Mapping[str, Run], qrels: Qrels) -> Qrels:
     scorable = {qid: grades for qid, grades in qrels.items() if qid in known}
     if qrels and not scorable:
         raise DataError(
-            f"--qrels: its topics ({brief(sorted(qrels))}) are those of the pool, not those of the runs "
+            f"qrels: its topics ({brief(sorted(qrels))}) are those of the pool, not those of the runs "
             f"({brief(sorted(known))}), which cannot be scored by them; give judgements under the runs' ids"
         )
     if scorable and len({system_of(name) for name in runs}) < 2:
-        log.info("--qrels: all runs are of one system, so none is left out")
+        log.info("qrels: all runs are of one system, so none is left out")
         return {}
     return scorable
 
@@ -200,7 +198,7 @@ def _summary(report: PoolReport, name: str) -> Iterator[str]:
         yield f"depth reached: {_range(min(report.depths.values()), max(report.depths.values()))}, {DEPTH_RULE}"
     if report.per_language:
         yield "by language: " + ", ".join(f"{language} {number}" for language, number in report.per_language.items())
-    source = "as given" if report.seconds else "assumed; give yours with --seconds-per-document"
+    source = "as given" if report.seconds else "assumed; give your seconds per document"
     yield f"expected judging: {report.hours:.1f} hours at {report.seconds or SECONDS:g} s a document ({source})"
 
 
