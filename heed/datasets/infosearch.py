@@ -42,10 +42,9 @@ def _read(
     """
     name = members[0].name if len(members) == 1 else members[0].group
     if request.docs:
-        if len(members) == 1 or data:
-            raise UsageError(
-                f"{name}, {data}: not used here, docs names other documents; expected {NAME}, without data"
-            )
+        if len(members) == 1:
+            raise UsageError(f"{name}: not used with docs, which names other documents; expected {NAME}")
+        fail(["data: not used with docs, which names other documents"] if data else [], UsageError)
         collection = own_collection(request)
         return [replace(collection, judging=_judging(collection.judging.qrels))]
     check_data(name, (), request, {}, INFOSEARCH.options)
