@@ -12,7 +12,7 @@ from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection
 from heed.datasets.described import LocalCopy, read_described
-from heed.datasets.hub import Repository
+from heed.datasets.fetchable import Repository
 from heed.datasets.loading import OWN, Layout, check_data
 from heed.datasets.own_files import own_collection
 from heed.errors import DataError, UsageError, fail

@@ -19,8 +19,8 @@ from heed.addons.judging.exchange import table_files
 from heed.addons.judging.exchange.exported_pool import AT_ONCE
 from heed.addons.judging.exchange.exports import FORMATS, ExportedPool, export
 from heed.addons.judging.exchange.table_files import GUARDED, guarded, unguarded
-from heed.datasets.paired import read_pairs
 from heed.errors import HeedError
+from heed.formats.data_sets import read_pairs
 from heed.formats.document_store import DocumentStore
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_qrels, write_run

@@ -9,10 +9,10 @@ from heed.datasets import irds, sample_root
 from heed.datasets.followir import is_mfollowir, read_mfollowir
 from heed.datasets.irds import find_topics
 from heed.errors import DataError, UsageError, fail
-from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
+from heed.formats.data_sets import read_judgements
 from heed.formats.pools import Pool
 from heed.formats.topic_ids import number_hint
-from heed.formats.user_files import read_judgements, read_topics, recognised
+from heed.formats.topics import TopicTexts, read_neuclir_topics, read_topics, recognised
 from heed.languages import LANGUAGES, language
 from heed.progress import brief, log
 from heed.types import Qrels, Topic
