@@ -112,7 +112,8 @@ class Rules:
 def read_collection_ids(paths: Sequence[str]) -> CollectionIds:
     """Return the ids of documents, each path as ``PATH`` or ``LANG=PATH``.
 
-    They are read by :func:`heed.formats.document_store.read_docids`. Raises :class:`DataError` naming each bad line, and for an empty collection.
+    They are read by :func:`heed.formats.document_store.read_docids`. Raises :class:`DataError` naming each bad line, and
+    for an empty collection.
     """
     ids = CollectionIds()
     for text in paths:
