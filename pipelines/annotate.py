@@ -139,8 +139,8 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) -> Collection | None:
     """Return what the options name of a collection, or the sample with the pool's topics; None if all is ``stored``."""
     from heed.datasets.own_files import plain_collection
+    from heed.formats.data_sets import given_judgements
     from heed.formats.documents import Documents
-    from heed.formats.user_files import given_judgements
 
     data = data_of(options)
     lang = language(data.lang).code if data.lang else stored.lang if stored else ""
@@ -191,8 +191,7 @@ def _topics(data: Data, translation: str) -> tuple[list[Topic], list[Path]]:
     from heed.datasets import irds
     from heed.datasets.followir import is_mfollowir, read_mfollowir
     from heed.datasets.own_files import given_topics
-    from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-    from heed.formats.user_files import recognised
+    from heed.formats.topics import TopicTexts, read_neuclir_topics, recognised
 
     path, known = Path(data.topics), irds.parse_id(data.topics)
     lang = "eng" if data.query_lang == "eng" else data.lang

@@ -7,8 +7,8 @@ from pathlib import Path
 from heed.addons.judging.exchange.exports import ExportedPool
 from heed.datasets.own_files import own_texts
 from heed.files import locked
+from heed.formats.document_store import open_documents
 from heed.formats.documents import Source
-from heed.formats.origin import open_documents
 from heed.formats.pools import Pool
 from heed.languages import Language
 from heed.types import Topic

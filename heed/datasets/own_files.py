@@ -1,6 +1,7 @@
 """Collections of files of the user's own, and of any id of ir_datasets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -8,19 +9,64 @@ from pathlib import Path
 from heed.data import Data
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.irds import CODES, IrDataset, find_topics, language_of, read_judgements, read_queries
-from heed.datasets.own_ids import ignores_own_ids
-from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError, UsageError
-from heed.formats.data_set_folders import collection_name, config_files, data_set_in, qrels_files, test_qrels
-from heed.formats.data_set_rows import read_candidates
+from heed.formats.data_sets import (
+    collection_name,
+    config_files,
+    data_set_in,
+    given_judgements,
+    is_paired,
+    judged_topics,
+    qrels_files,
+    read_candidates,
+    read_pairs,
+    test_qrels,
+)
+from heed.formats.data_sets import read_judgements as read_judgements_file
+from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Files, Source
 from heed.formats.topic_ids import number_hint
-from heed.formats.user_files import given_judgements, judged_topics
-from heed.formats.user_files import read_judgements as read_judgements_file
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
-from heed.progress import log, warn
+from heed.progress import brief, log, warn
 from heed.types import Qrels, Topic
+
+Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
+IGNORED = Path(__file__).with_name("mteb_own_ids.txt")  # owner, then data sets whose tasks in MTEB 2.26.24 do so
+
+
+def ignores_own_ids(name: str) -> bool:
+    """Whether MTEB's task of a data set, of the hub or ``beir/…`` of ir_datasets, looks at the ids alone."""
+    owner, data_set = ("mteb" if part == "beir" else part for part in f"{name}/".split("/")[:2])
+    return any(owner == line.split()[0] and data_set in line.split() for line in IGNORED.read_text().splitlines())
+
+
+def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) -> AbstractSet[str]:
+    """Return the queries that are documents: of the same id and, unless ``by_id``, the same title, text or both.
+
+    They are logged, and so are those that have the id of a document alone.
+    """
+    documents, left_out = store.find([topic.qid for topic in topics]), {}
+    for topic in (topic for topic in topics if topic.qid in documents):
+        query, title, text = (part.casefold().split() for part in (topic.query, *documents[topic.qid][1:3]))
+        if by_id or query in (title, text, title + text):
+            left_out[topic.qid] = topic
+    if left_out:
+        why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
+        log.info(
+            f"{len(left_out)} queries left out of their lists, {why} (--keep-own-id keeps them): {brief([*left_out])}"
+        )
+    if len(left_out) < len(documents):
+        log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")
+    return left_out.keys()
+
+
+def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
+    """Return the run without each query of ``left_out`` in its own list."""
+    return {
+        **run,
+        **{qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in left_out & run.keys()},
+    }
 
 
 @with_warnings

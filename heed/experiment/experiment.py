@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from heed.addons.bridges.prebuilt import find_index
 from heed.addons.cluster.pool import WorkerPool, open_pool
 from heed.datasets.collection import Collection, check_collection, missing_documents
-from heed.datasets.own_ids import own_documents, without_own
+from heed.datasets.own_files import own_documents, without_own
 from heed.errors import UsageError, fail
 from heed.experiment.ledger import NEW, Ledger, settle
 from heed.experiment.measuring import manifest, results_of, warnings_of
@@ -29,8 +29,7 @@ from heed.experiment.run_files import (
     search_to_file,
 )
 from heed.files import digest_json, locked, write_json
-from heed.formats.document_store import DocumentStore
-from heed.formats.origin import open_documents
+from heed.formats.document_store import DocumentStore, open_documents
 from heed.formats.pools import write_pool
 from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.registry import AnyMeasure

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from heed.errors import DataError
 from heed.files import CONTROL, LONGEST_LINE, encoding_of, read_pieces, read_raw_lines
-from heed.formats.trec_topics import ENTITY
+from heed.formats.topics import ENTITY
 from heed.progress import log
 from heed.types import Document
 

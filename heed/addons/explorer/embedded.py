@@ -31,9 +31,18 @@ from msgspec import Raw
 from msgspec.json import encode
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
+from heed.addons.explorer.run_lists import RankedList, lists_of, read_lists
+from heed.addons.explorer.views import (
+    DEPTH,
+    Lists,
+    absences,
+    folder_view,
+    grades,
+    narratives,
+    shown_docids,
+    table_of,
+)
 from heed.experiment.results import title_of
-from heed.formats.run_lists import RankedList, lists_of, read_lists
 from heed.process import batches
 from heed.progress import number_of
 from heed.report.html import Part, pack, page_file, script

@@ -10,9 +10,9 @@ from itertools import chain
 from typing import TypedDict
 
 from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.run_lists import RankedList, read_list
 from heed.errors import DataError
 from heed.experiment.results import title_of
-from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import LanguageData, language_data
 from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
