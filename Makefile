@@ -4,6 +4,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+# tests of add-ons, and of what a user starts with all of Heed; the others run where no add-on can be imported
+WHOLE := $(addprefix tests/,addons browser commands docs examples hardening)
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
 .PHONY: help models demo demo-all test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist bench clean
@@ -43,11 +46,12 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 	$(BIN)/python -m pipelines.tables
 	$(BIN)/python -m pipelines.infosearch --collection sample
 
-test: .venv/.tools ## set up .venv and pass the tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m 'not disturbance'
+test: .venv/.tools ## set up .venv and pass the tests: the core's without any add-on, then all others
+	$(PYTEST) -m 'not disturbance' -p tests.support.core_alone $(addprefix --ignore=,$(WHOLE))
+	$(PYTEST) -m 'not disturbance' $(WHOLE)
 
 quick: .venv/.tools ## the unit tests alone, in less than a minute
-	$(BIN)/python -m pytest --numprocesses 2 -m unit -q
+	$(PYTEST) -m unit -q
 
 check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilities
 	$(BIN)/ruff format --check .
@@ -82,14 +86,15 @@ sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, with the licenc
 	$(BIN)/cyclonedx-py environment --output-reproducible --gather-license-texts --short-PURLs \
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
 
-harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; peers
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m disturbance
+harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; peers; the core without each add-on
+	$(PYTEST) -m disturbance
 	$(BIN)/python -m hardening.faults --quick
 	$(BIN)/python -m hardening.load --judgements 1000 --think 0
 	$(BIN)/python -m hardening.fuzz --seconds 30
 	$(BIN)/python -m hardening.models --seconds 45
 	$(BIN)/python -m hardening.peers --cases 200
 	$(BIN)/python -m hardening.baselines --cases 20
+	$(BIN)/python -m hardening.addons
 
 sequences: .venv/.tools ## commands after each other in one results folder, killed and repeated: nothing finished is lost
 	$(BIN)/python -m hardening.sequences

@@ -3,16 +3,20 @@
 A name says what a value holds: participles and bare pronouns are refused as names of variables, parameters, functions
 and modules. The first line of a docstring says what is returned or done; "Return what …" says neither. The library does
 not know the command line: its errors, advice and docstrings name a field (``depth: found 0``) or say it in words; a
-command puts its own option's name before a field.
+command puts its own option's name before a field. In the library a class's name is of one class only, and a package of
+the core has at most a dozen modules.
 """
 
 import ast
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 FOLDERS = ("heed", "pipelines", "examples")
+LIBRARY, ADDONS = Path("heed"), Path("heed/addons")
+MODULES = 12  # in a package of the core, __init__.py not counted; the ground, heed/ itself, may have more
 # of what? a noun of the field is missing, such as documents, grades, position, path
 PARTICIPLES = {"asked", "found", "given", "held", "kept", "made", "noted", "told", "wanted"}
 NAMES = PARTICIPLES | {"at", "beside", "one", "own", "place", "tell", "what"}
@@ -62,6 +66,8 @@ def main(folders: Sequence[str]) -> int:
     """Print each fault with its file and line; return the exit status."""
     paths = sorted(path for folder in folders or FOLDERS for path in Path(folder).rglob("*.py"))
     faults = [f"{path}:{line}: {text}" for path in paths for line, text in faults_of(path)]
+    library = [path for path in paths if path.is_relative_to(LIBRARY)]
+    faults += [*_names_of_two_classes(library), *_large_packages(library)]
     print("\n".join(faults) or f"names and docstrings of {len(paths)} files: no fault")
     return 1 if faults else 0
 
@@ -85,6 +91,29 @@ def _options(node: ast.AST) -> Iterator[tuple[int, str]]:
         for option in OPTION.findall(node.value):
             if option not in OTHERS:
                 yield node.lineno, f"{option}: the library knows no command line; name the field, or say it in words"
+
+
+def _names_of_two_classes(paths: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each name that several classes of ``paths`` have."""
+    places = defaultdict(list)
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.strip("_")].append(f"{path}:{node.lineno}")
+    for name, classes in sorted(places.items()):
+        if len(classes) > 1:
+            yield f"{classes[0]}: class {name} is also at {', '.join(classes[1:])}: give each a name of its own"
+
+
+def _large_packages(paths: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each package of the core that has too many modules."""
+    modules = defaultdict(list)
+    for path in paths:
+        if path.stem != "__init__" and path.parent != LIBRARY and not path.is_relative_to(ADDONS):
+            modules[path.parent].append(path.stem)
+    for folder, names in modules.items():
+        if len(names) > MODULES:
+            yield f"{folder}: {len(names)} modules, expected at most {MODULES}; join those that are read together"
 
 
 def _names(node: ast.AST) -> Iterator[tuple[str, int]]:

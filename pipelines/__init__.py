@@ -53,8 +53,12 @@ def print_any_character() -> None:
 
 
 def missing_package(error: ModuleNotFoundError) -> str | None:
-    """Return advice on a package that this Python lacks; None if a module of Heed itself is missing."""
-    package = (error.name or "").partition(".")[0]
+    """Return advice on a package or an add-on that this Python lacks; None if a module of the core is missing."""
+    package, *parts = (error.name or "").split(".")
+    if parts[:1] == ["addons"]:
+        return (
+            f"the add-on {'.'.join([package, *parts[:2]])} is not installed for {sys.executable}; install all of Heed"
+        )
     if package in ("", "heed", "pipelines"):
         return None
     return advice(package)

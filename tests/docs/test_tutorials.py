@@ -40,7 +40,7 @@ ELSEWHERE = {
         "tests/commands/test_loop.py: a person judges in a browser"
     ),
     "bash docs/loop.sh zho FOLDER": "tests/commands/test_loop.py",
-    "heed explore runs": "tests/web/test_live.py: serves until it is stopped",
+    "heed explore runs": "tests/addons/explorer/test_live.py: serves until it is stopped",
     "heed trec --retriever bm25 --reranker ./my-cross-encoder": (
         "tests/docs/test_tutorials.py: index.md's runs; 64 tokens hold no narrative of the sample"
     ),
