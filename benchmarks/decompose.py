@@ -26,7 +26,7 @@ from heed.models.registry.entries import Registry
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Polarity
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import Pair, Wrapper
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version

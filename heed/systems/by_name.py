@@ -34,7 +34,7 @@ from heed.progress import timed
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.reranking.maxp import Cut, MaxP, Passages
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25.retriever import NAMES as BM25_NAMES

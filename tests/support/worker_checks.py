@@ -18,7 +18,7 @@ from heed.languages import language
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
-from heed.reranking.polarity.reranker import TABLE_SETTINGS, Polarity
+from heed.reranking.polarity import TABLE_SETTINGS, Polarity
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene

@@ -20,8 +20,7 @@ from heed.models.registry.entries import Registry
 from heed.progress import log
 from heed.ranking import ranked
 from heed.report.results import AGAIN
-from heed.reranking.polarity.explain import Explanation, explain
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Explanation, Polarity, explain
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.index import Searcher
