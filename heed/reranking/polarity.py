@@ -89,9 +89,9 @@ class Polarity(Reranker):
             "bm25": bm25.config,
         }
 
-    def over(self, corpus: Corpus) -> "Polarity":
+    def over(self, corpus: Callable[[], Corpus]) -> "Polarity":
         """Return the same reranker with the statistics of other documents."""
-        return Polarity(self._bm25.over(corpus), self._chosen)
+        return Polarity(self._bm25.over(corpus()), self._chosen)
 
     def load(self) -> None:
         """Open the index."""

@@ -1,6 +1,7 @@
 """Any bi-encoder as a reranker: a document's score is its vector's inner product with that of query and instruction.
 
-FollowIR and mFollowIR ran their bi-encoders so, over the same candidates as rerankers.
+FollowIR and mFollowIR ran their bi-encoders so, over the same candidates as rerankers. Whatever pools documents come in,
+a vector is computed once, also where the process is killed.
 """
 
 import shutil
@@ -12,12 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import digest, digest_json, write_bytes
+from heed.files import digest_json, write_bytes
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, embedded, encoded, folder_of, recipe_of, write_matrix
-from heed.reuse import Note, note_of, read_note, recipe_version, write_note
+from heed.reuse import recipe_version
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
 
 PART = 1_000  # documents that are encoded together: so many are encoded again after a kill
@@ -29,8 +30,8 @@ Vector = NDArray[np.float32]
 class PoolVectors:
     """Vectors by key, of one encoder and collection, written to a folder as they come, or held in memory alone.
 
-    The folder holds parts of vectors, each with a file of their keys, and a note with the digests of both: a part
-    that a kill left unfinished, or that was damaged, is as if it had never been added.
+    The folder holds parts of vectors, and then a file of their keys: a part that a kill left without it is as if it had
+    never been added.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -39,12 +40,10 @@ class PoolVectors:
         self._rows: dict[str, Vector] = {}
         if folder is None:
             return
-        for path in sorted(folder.glob("part-*.npy")):
-            note = read_note(note_of(path))
-            if note and note.files == _digests(path):
-                keys = _keys_of(path).read_text(encoding="utf-8").split("\n")
-                rows = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-                self._rows.update(zip(keys, rows, strict=True))
+        for path in sorted(folder.glob("part-*.txt")):
+            keys = path.read_text(encoding="utf-8").split("\n")
+            rows = np.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False).view(np.ndarray)
+            self._rows.update(zip(keys, rows, strict=True))
 
     def __contains__(self, key: object) -> bool:
         """Whether there is a vector of this key."""
@@ -66,16 +65,7 @@ class PoolVectors:
         # named by its keys: whoever writes the same file at the same time writes the same vectors
         path = self._folder / f"part-{digest_json([*keys])[:16]}.npy"
         write_matrix(path, vectors)
-        write_bytes(_keys_of(path), "\n".join(keys).encode())
-        write_note(note_of(path), Note({}, _digests(path)))
-
-
-def _keys_of(path: Path) -> Path:
-    return path.with_suffix(".txt")
-
-
-def _digests(path: Path) -> dict[str, str]:
-    return {each.name: digest(each) for each in (path, _keys_of(path)) if each.exists()}
+        write_bytes(path.with_suffix(".txt"), "\n".join(keys).encode())
 
 
 class DocumentVectors:
@@ -166,7 +156,7 @@ class VectorReranker(Reranker):
 
     def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
         """Compare by ``encoder``, which is loaded when it is first needed; vectors are kept beside ``corpus``."""
-        self._encoder, self._documents = encoder, DocumentVectors(encoder, corpus)
+        self.encoder, self._documents = encoder, DocumentVectors(encoder, corpus)
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Embed the documents of all pools."""
@@ -196,6 +186,6 @@ class Similarity(VectorReranker):
         """Return the inner product for each document, in double precision, so that near ones do not tie."""
         if not documents:
             return []
-        [vector] = self._encoder.encode_queries([query]).astype(np.float64)
+        [vector] = self.encoder.encode_queries([query]).astype(np.float64)
         scores: list[float] = (self._documents.of(documents) @ vector).tolist()
         return scores
