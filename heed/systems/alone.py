@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from heed.addons.bridges.mteb_models import PREFIX as MTEB
 from heed.addons.bridges.mteb_models import mteb_model
 from heed.addons.bridges.programs import COMMAND, Program
+from heed.compute import Compute
 from heed.errors import UsageError
 from heed.extras import OBJECT
 from heed.files import digest_json
 from heed.languages import language
 from heed.models.files.guessing import with_family
-from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
 from heed.reranking.rescore import score_alone
@@ -27,7 +27,7 @@ from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
 
 
 def model_alone(
-    system: object, registry: Registry, runtime: Runtime, otherwise: str = CROSS_ENCODER
+    system: object, registry: Registry, compute: Compute, otherwise: str = CROSS_ENCODER
 ) -> Reranker | Encoder:
     """Return the model of a name, or an object as it is, for use outside an experiment: it has no documents.
 
@@ -40,19 +40,19 @@ def model_alone(
         return cast(Reranker | Encoder, system) if is_built_in(system) else own_system(system, class_name(system))
     name, source = split_name(system)
     if source.startswith(COMMAND):
-        return model_alone(Program(source.removeprefix(COMMAND), name=name), registry, runtime)
-    return renamed(_model_named(source, registry, runtime, otherwise), name)
+        return model_alone(Program(source.removeprefix(COMMAND), name=name), registry, compute)
+    return renamed(_model_named(source, registry, compute, otherwise), name)
 
 
-def _model_named(system: str, registry: Registry, runtime: Runtime, otherwise: str) -> Reranker | Encoder:
+def _model_named(system: str, registry: Registry, compute: Compute, otherwise: str) -> Reranker | Encoder:
     if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE)):
         raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
     if system.startswith(MTEB):
-        return own_system(mteb_model(system, runtime.device, registry.trusted), system)
+        return own_system(mteb_model(system, compute.device, registry.trusted), system)
     if OBJECT.fullmatch(system):
         return own_system(load_object(system), system)
-    model = installed_model(system, registry, ()).limited(runtime.max_length)
-    return model_without_documents(with_family(model, otherwise), runtime)
+    model = installed_model(system, registry, ())
+    return model_without_documents(with_family(model, otherwise), compute)
 
 
 def as_reranker(model: Reranker | Encoder) -> Reranker:
@@ -152,8 +152,8 @@ def reranker(
     ``experiment.reranker("polarity")`` returns. Raises :class:`UsageError` for an unknown name and invalid settings,
     :class:`heed.ModelError` for files that are missing or damaged.
     """
-    runtime = machine_of(machine, device).runtime(DEFAULT.answers)
-    return TextReranker(as_reranker(model_alone(system, registry or Registry(), runtime)))
+    compute = machine_of(machine, device).compute
+    return TextReranker(as_reranker(model_alone(system, registry or Registry(), compute)))
 
 
 def encoder(
@@ -163,8 +163,8 @@ def encoder(
 
     Arguments and errors are those of :func:`reranker`; :class:`UsageError` for a model that is no bi-encoder.
     """
-    runtime = machine_of(machine, device).runtime(DEFAULT.answers)
-    model = model_alone(system, registry or Registry(), runtime, BI_ENCODER)
+    compute = machine_of(machine, device).compute
+    model = model_alone(system, registry or Registry(), compute, BI_ENCODER)
     if not is_encoder(model):
         raise UsageError(f"{model.name}: no bi-encoder, it has no vectors of single texts; use heed.reranker")
     return TextEncoder(model)

@@ -22,13 +22,13 @@ from heed.addons.bridges.mteb_models import PREFIX as MTEB
 from heed.addons.bridges.mteb_models import mteb_model
 from heed.addons.bridges.programs import COMMAND, Program, program_by_workers
 from heed.addons.cluster.pool import WorkerPool
+from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT
 from heed.formats.document_store import open_store
 from heed.models.files.guessing import with_family
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
 from heed.models.text.templates import warn_unread
 from heed.progress import timed
 from heed.reranking.decompose import Decompose
@@ -88,8 +88,8 @@ class Systems:
     instructed: bool = True
 
     @cached_property
-    def _runtime(self) -> Runtime:
-        return self.machine.runtime(self.answers)
+    def _compute(self) -> Compute:
+        return self.machine.compute
 
     @cached_property
     def _index(self) -> ForeignIndex | None:
@@ -119,7 +119,10 @@ class Systems:
             return self._user_retriever(loaded, system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
         if model.family == LATE:
-            return LateRetriever(system_by_workers(model, self._runtime, self.pool, LateEncoder), self.corpus)
+            return LateRetriever(
+                system_by_workers(model.limited(self.machine.max_length), self._compute, self.pool, LateEncoder),
+                self.corpus,
+            )
         return self._dense(self._encoder(system, model))
 
     def reranker(self, system: object) -> Reranker:
@@ -173,7 +176,7 @@ class Systems:
 
     def _resolve(self, name: str, built_in: tuple[str, ...], otherwise: str) -> Model:
         """Return the model of a name; of the family ``otherwise`` where nothing tells it."""
-        model = installed_model(name, self.registry, built_in).limited(self.machine.max_length)
+        model = installed_model(name, self.registry, built_in)
         if self.instructed:
             warn_unread(model)
         return with_family(model, otherwise)
@@ -205,10 +208,13 @@ class Systems:
 
     def _system_of_model(self, name: str, model: Model) -> Any:
         """Return the system of a model, by workers unless its family runs in this process, which is logged."""
-        reason = FAMILIES[model.family].local
+        family = FAMILIES[model.family]
+        reason = family.local
         if reason:
             self.pool.log_local(name, reason)
-        return system_by_workers(model, self._runtime, None if reason else self.pool)
+        if family.library == SERVICE:
+            return family.make(model, self._compute, self.answers)
+        return system_by_workers(model, self._compute, None if reason else self.pool)
 
     def _object_named(self, name: str) -> Any:
         """Return the model of MTEB's code, or the object of the user's own, of that name; None for another name."""

@@ -2,32 +2,33 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from heed.addons.cluster.parallel import ParallelEncoder, ParallelReranker
 from heed.addons.cluster.pool import WorkerPool
 from heed.addons.cluster.tasks import system_of
+from heed.compute import Compute
 from heed.errors import UsageError
 from heed.extras import require
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, SERVICE
 from heed.systems.user_objects import is_encoder
 from heed.types import Encoder, Reranker
 
 
-def model_without_documents(model: Model, runtime: Runtime) -> Reranker | Encoder:
+def model_without_documents(model: Model, compute: Compute) -> Reranker | Encoder:
     """Return the reranker or bi-encoder of a model, not loaded yet; :class:`UsageError` for another family."""
     if not FAMILIES[model.family].system:
         raise UsageError(f"{model.source}: of family {family_of(model)}, neither a reranker nor a bi-encoder")
-    system: Reranker | Encoder = make_system(model, runtime)
+    system: Reranker | Encoder = make_system(model, compute)
     return system
 
 
-def make_system(model: Model, runtime: Runtime) -> Any:
+def make_system(model: Model, compute: Compute) -> Any:
     """Return the system of a model of any family, not loaded yet; a worker calls it too."""
-    return FAMILIES[model.family].make(model, runtime)
+    return FAMILIES[model.family].make(model, compute)
 
 
 def installed_model(name: str, registry: Registry, built_in: tuple[str, ...]) -> Model:
@@ -46,15 +47,15 @@ def family_of(model: Model) -> str:
 
 
 def system_by_workers(
-    model: Model, runtime: Runtime, pool: WorkerPool | None, make: Callable[[Model, Runtime], Any] = make_system
+    model: Model, compute: Compute, pool: WorkerPool | None, make: Callable[[Model, Compute], Any] = make_system
 ) -> Any:
     """Return the system that ``make`` makes of a model; the workers of ``pool`` do its work where there are any."""
     if not (pool and pool.workers):
-        return make(model, runtime)
-    runtime = runtime._replace(device=pool.device(runtime.device))
-    local = make(model, runtime)
+        return make(model, compute)
+    compute = replace(compute, device=pool.device(compute.device))
+    local = make(model, compute)
     parallel = ParallelEncoder if is_encoder(local) else ParallelReranker
-    return parallel(local, system_of(local.config, make, _absolute(model), runtime), pool)
+    return parallel(local, system_of(local.config, make, _absolute(model), compute), pool)
 
 
 def _absolute(model: Model) -> Model:

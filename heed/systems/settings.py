@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.addons.architectures.vllm import check_inference
 from heed.addons.cluster import ENGINES, Workers
+from heed.compute import Compute
 from heed.errors import UsageError
-from heed.models.local.language_models import check_device
-from heed.models.local.runtime import Runtime
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.dense.search import KINDS
 from heed.retrieval.lucene.jvm import HEAP, check_heap
@@ -41,8 +39,8 @@ class Machine(NamedTuple):
     """What runs an experiment: the device of models, threads for Java and search, Java's heap, workers.
 
     ``threads`` None for one a core. ``dtype``, ``max_length`` and ``batch_size`` are those of
-    :class:`heed.models.local.runtime.Runtime`. ``program_version`` is the config of programs that are
-    named ``command:…``, with which their runs are used again. The results are the same on all machines, but for
+    :class:`heed.compute.Compute`. ``program_version`` is the config of programs that are named ``command:…``, with
+    which their runs are used again. The results are the same on all machines, but for
     precision and lengths of models.
     """
 
@@ -56,19 +54,17 @@ class Machine(NamedTuple):
     batch_size: int | None = None
     program_version: str | None = None
 
-    def runtime(self, answers: Path) -> Runtime:
-        """Return how models are run, with the folder for the answers of paid APIs."""
-        return Runtime(self.device, self.inference, answers, self.dtype, self.max_length, self.batch_size)
+    @property
+    def compute(self) -> Compute:
+        """How systems are run."""
+        lengths = (self.batch_size, self.max_length)
+        return Compute(self.device, self.dtype, *lengths, self.inference, self.threads, self.heap)
 
     def check(self) -> None:
         """Raise :class:`UsageError` for a heap that Java cannot have, a missing GPU, and vLLM where it is missing."""
-        if self.threads is not None and self.threads < 1:
-            raise UsageError(f"threads: found {self.threads}, expected at least 1")
-        check_heap(self.heap)
         self.workers.check()
-        check_inference(self.inference)
-        self.runtime(Path()).check()
-        check_device(self.device, here=self.workers.engine == ENGINES[0])
+        self.compute.check(here=self.workers.engine == ENGINES[0])
+        check_heap(self.heap)
 
 
 def machine_of(machine: Machine | None, device: str, threads: int | None = None) -> Machine:

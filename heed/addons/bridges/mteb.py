@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.addons.bridges.mteb_models import require_mteb
+from heed.compute import Compute
 from heed.files import digest_json
 from heed.formats.pairs import ENDINGS
 from heed.formats.run_formats import ROLES
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.systems.alone import model_alone
 from heed.systems.user_objects import is_encoder
@@ -37,7 +37,7 @@ def as_mteb(
     for what is neither a reranker nor an encoder.
     """
     require_mteb("heed.addons.bridges.mteb")
-    model = model_alone(system, registry or Registry(), Runtime(device))
+    model = model_alone(system, registry or Registry(), Compute(device))
     return MtebBiEncoder(model) if is_encoder(model) else MtebCrossEncoder(model)
 
 
