@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 from hardening.models.folders import Case
-from heed.models.local.runtime import Runtime
+from heed.compute import Compute
 from heed.models.registry.entries import Registry
 from heed.systems.alone import as_reranker, model_alone
 from heed.types import Document, Query
@@ -22,8 +22,7 @@ ONLY_DOCUMENT = {"text": {"padding": True, "truncation": "only_second"}}
 
 def heed_scores(case: Case) -> list[float]:
     """Return Heed's score of each document."""
-    precision = {"dtype": case.dtype} if "dtype" in Runtime._fields else {}
-    system = model_alone(str(case.folder), Registry(defaults=case.entry), Runtime(device="cpu", **precision))
+    system = model_alone(str(case.folder), Registry(defaults=case.entry), Compute("cpu", case.dtype))
     reranker = as_reranker(system)
     documents = case.texts.documents
     try:

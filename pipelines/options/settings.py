@@ -2,18 +2,17 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict
 
 from heed.addons.bridges.programs import COMMAND
 from heed.addons.cluster import Workers
 from heed.errors import UsageError
 from heed.formats.user_files import OwnFiles
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.systems.settings import Machine, Search
+from pipelines.options.machine import compute_of
 
 DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
 
@@ -31,18 +30,11 @@ def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBE
     return Registry(options.models, fields, options.trust_remote_code)
 
 
-def runtime_of(options: argparse.Namespace, indexes: Path = Path("indexes")) -> Runtime:
-    """Return how models are run; paid answers are kept in ``indexes``."""
-    return Runtime(answers=indexes / "api", **_inference(options))
-
-
 def machine_of(options: argparse.Namespace) -> Machine:
     """Return the settings of threads, Java's heap, workers and models."""
     workers = Workers(options.engine, options.workers, options.ray_address)
     version = _program_version(options)
-    return Machine(
-        threads=options.threads, heap=options.heap, workers=workers, program_version=version, **_inference(options)
-    )
+    return Machine(workers=workers, program_version=version, **asdict(compute_of(options)))
 
 
 def _program_version(options: argparse.Namespace) -> str | None:
@@ -50,11 +42,6 @@ def _program_version(options: argparse.Namespace) -> str | None:
     if version is not None and COMMAND not in str(options.reranker):
         raise UsageError(f"--config: is the version of a program, and --reranker names none as {COMMAND}PROGRAM")
     return version
-
-
-def _inference(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("device", "inference", "dtype", "max_length", "batch_size")
-    return {name: getattr(options, name) for name in names}
 
 
 def maxp_of(options: argparse.Namespace) -> Cut | None:

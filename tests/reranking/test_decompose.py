@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from conftest import write_jsonl
 
+from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
@@ -28,7 +28,7 @@ TOPIC = Topic(
     "1", "eng", "car", {"original": "Engines; leave out prices.", "changed": "Prices.", "reversed": "No trees."}
 )
 DOCIDS = ["both", "engine", "car", "none", "price"]
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 
 
 class Counting:

@@ -13,10 +13,10 @@ import numpy as np
 from heed.addons.cluster.parallel import ParallelEncoder
 from heed.addons.cluster.pool import WorkerPool
 from heed.addons.cluster.tasks import SystemTask, plain_system, system_of
+from heed.compute import Compute
 from heed.formats.document_store import DocumentStore
 from heed.languages import language
 from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.reranking.polarity import TABLE_SETTINGS, Polarity
 from heed.reranking.rescore import PoolDocuments, rescore
@@ -29,7 +29,7 @@ from heed.retrieval.lsa.lsa import Lsa, build_lsa
 from heed.retrieval.lucene.jvm import HEAP
 from heed.types import Document, Query, Reranker, Topic
 
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]
 
 

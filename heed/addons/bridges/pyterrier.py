@@ -77,7 +77,7 @@ def start_java(heap: str = jvm.HEAP) -> None:
     if not pt.java.started():
         if jvm.running():
             raise JavaError("Java runs already, without Terrier; call start_java before anything else uses Java")
-        jvm.check_heap(heap)
+        Compute(heap=heap).check()
         jvm.prepare()
         for path in jvm.classpath():
             pt.java.add_jar(path)  # type: ignore[no-untyped-call]

@@ -17,8 +17,8 @@ from heed import Document, Experiment, ModelError, Query, Registry, UsageError, 
 from heed.addons.bridges.programs import Program, program_by_workers
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import open_pool
+from heed.compute import Compute
 from heed.formats.trec_files import read_run
-from heed.models.local.runtime import Runtime
 from heed.systems.alone import model_alone
 from heed.systems.by_name import manifest_entry
 from heed.systems.settings import Machine
@@ -58,7 +58,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def reranker(program: Program | str = "command:./score") -> OwnReranker:
-    model = model_alone(program, Registry(), Runtime("cpu"))
+    model = model_alone(program, Registry(), Compute("cpu"))
     assert isinstance(model, OwnReranker)
     return model
 

@@ -67,7 +67,7 @@ STORE = 100 * 2**20  # bytes of shared memory of a node
 @pytest.mark.parametrize("command", ["pipelines.neuclir --lang zho", "pipelines.train x.jsonl --base b --out o"])
 def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: Path, command: str, device: str) -> None:
     result = heed(*command.split(), "--device", device)
-    assert result.returncode == 1 and "finds no GPU for it here; use --device cpu" in result.stderr
+    assert result.returncode == 1 and f"finds no GPU for {device} here; use cpu" in result.stderr
     assert "internal error" not in result.stderr and not list(tmp_path.rglob("*.sqlite"))
 
 
