@@ -28,7 +28,7 @@ from heed.models.registry.entries import AUTHOR, Model, Registry
 from heed.models.registry.families import CROSS_ENCODER, TABLE
 from heed.models.text.templates import DOCUMENT
 from heed.progress import log
-from heed.types import PAPERS, Query
+from heed.types import PAPERS, Query, Reranker
 from pipelines.command import main_of
 from pipelines.options.machine import MODELS, compute_of, compute_options
 from pipelines.options.models import registry_options
@@ -126,11 +126,10 @@ def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[
 
 def _example_score(model: Model, compute: Compute) -> float:
     """Return the score of the example's document for its query with the original instruction."""
-    from heed.models.files.guessing import with_family
-    from heed.systems.alone import as_reranker
-    from heed.systems.registry_models import model_without_documents
+    from heed.systems.make import Place, make, system_of
 
-    reranker = as_reranker(model_without_documents(with_family(model, CROSS_ENCODER), compute))
+    place = Place(Registry(), compute)
+    reranker = make(system_of(model, place, Reranker), place, Reranker)
     query = Query("1", query=EXAMPLE_QUERY, instruction=EXAMPLE["original"])
     return float(reranker.score(query, [EXAMPLE_DOCUMENT])[0])
 

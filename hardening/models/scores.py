@@ -12,8 +12,8 @@ from typing import Any
 from hardening.models.folders import Case
 from heed.compute import Compute
 from heed.models.registry.entries import Registry
-from heed.systems.alone import as_reranker, model_alone
-from heed.types import Document, Query
+from heed.systems.make import Place, make
+from heed.types import Document, Query, Reranker
 
 Score = Callable[[str, str], float]  # of a query and a text
 MOST = 2048  # tokens of a prompt without another limit
@@ -22,8 +22,8 @@ ONLY_DOCUMENT = {"text": {"padding": True, "truncation": "only_second"}}
 
 def heed_scores(case: Case) -> list[float]:
     """Return Heed's score of each document."""
-    system = model_alone(str(case.folder), Registry(defaults=case.entry), Compute("cpu", case.dtype))
-    reranker = as_reranker(system)
+    place = Place(Registry(defaults=case.entry), Compute("cpu", case.dtype))
+    reranker = make(str(case.folder), place, Reranker)
     documents = case.texts.documents
     try:
         parts = [[one] for one in documents] if case.alone else [documents]

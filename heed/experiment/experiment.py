@@ -199,10 +199,9 @@ class Experiment:
             query = topic.under("original" if instruction else "query", join)
         elif instruction:
             raise UsageError("instruction beside a heed.Query: give it as the query's instruction")
-        with self._working():
-            with gathering([]):  # what a system warns of here is none of the results' business
-                second = None if reranker is None else make(reranker, self._place, Reranker)
-                return look(query, k, self.documents, make(retriever, self._place, Retriever), second)
+        with self._working(), gathering([]):  # what a system warns of here is none of the results' business
+            second = None if reranker is None else make(reranker, self._place, Reranker)
+            return look(query, k, self.documents, make(retriever, self._place, Retriever), second)
 
     def hits(self, run: Mapping[str, Mapping[str, float]], qid: str, k: int = 5) -> Hits:
         """Return the best ``k`` documents of topic ``qid`` in a run, with their titles; KeyError for no such topic."""

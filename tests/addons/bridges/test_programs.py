@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from heed.systems.by_name import manifest_entry
+from heed.systems.settings import Machine
 from processes import running, until
 
 import heed as library
@@ -20,8 +22,6 @@ from heed.addons.cluster.pool import open_pool
 from heed.compute import Compute
 from heed.formats.trec_files import read_run
 from heed.systems.alone import model_alone
-from heed.systems.by_name import manifest_entry
-from heed.systems.settings import Machine
 from heed.systems.user_objects import OwnReranker
 from heed.types import closed
 

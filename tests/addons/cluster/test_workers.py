@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import torch
 from conftest import SUPPORT, Heed, write_jsonl
+from heed.systems.by_name import Systems
+from heed.systems.settings import Machine, Search
 from processes import command_line, running, until
 from tiny_language_models import LLAMA, causal
 from worker_checks import (
@@ -53,8 +55,6 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 from heed.retrieval.dense.exact_scan import Scan
 from heed.retrieval.dense.vectors import embed
-from heed.systems.by_name import Systems
-from heed.systems.settings import Machine, Search
 from heed.types import Query
 
 LEAN = Path(__file__).parents[2] / "support" / "lean"
