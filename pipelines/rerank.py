@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from heed.addons.cluster.pool import WorkerPool, open_pool
 from heed.datasets.own_ids import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest_json, locked, unpacked_name
@@ -75,7 +74,7 @@ def _run(options: argparse.Namespace) -> None:
     fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
     machine = machine_of(options)
     machine.check()
-    with locked(options.out.parent), locked(indexes), open_pool(machine.workers, machine.device) as workers:
+    with locked(options.out.parent), locked(indexes):
         with timed("documents") as work:
             store = open_documents(source, indexes)
             work.did(store.count, "documents")
@@ -85,7 +84,7 @@ def _run(options: argparse.Namespace) -> None:
         if is_result:  # whose runs are of all topics, also of those for which nothing was found
             pooled = {topic.qid: pooled.get(topic.qid, []) for topic in topics}
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
-        reranker = _reranker(options, Corpus(indexes, store, lang), workers, pooled)
+        reranker = _reranker(options, Corpus(indexes, store, lang), pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         facts = {"depth": options.depth, "documents": sum(map(len, pooled.values()))}
         ledger = Ledger(options.out.parent, store.digest, _digests(read))
@@ -105,13 +104,13 @@ def _digests(topics: Sequence[Topic]) -> dict[str, str]:
     return {each: digest_json([topic.under(each) for topic in topics if topic.has(each)]) for each in CONDITIONS}
 
 
-def _reranker(options: argparse.Namespace, corpus: Corpus, workers: WorkerPool, pooled: Pool) -> Reranker:
+def _reranker(options: argparse.Namespace, corpus: Corpus, pooled: Pool) -> Reranker:
     from heed.systems.by_name import Systems
     from heed.systems.settings import Search
     from pipelines.options.settings import machine_of, maxp_of, registry_of
 
     answers = options.indexes / "api"
-    systems = Systems(corpus, registry_of(options), Search(), machine_of(options), workers, answers)
+    systems = Systems(corpus, registry_of(options), Search(), machine_of(options), answers)
     reranker = systems.reranker(options.reranker)
     cut = maxp_of(options)
     if not cut:

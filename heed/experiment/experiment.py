@@ -9,8 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from heed.addons.bridges.prebuilt import find_index
-from heed.addons.cluster.pool import WorkerPool, open_pool
+from heed.addon_table import brought
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.datasets.own_ids import own_documents, without_own
 from heed.errors import UsageError, fail
@@ -49,7 +48,7 @@ class Experiment:
     What a command writes an experiment writes too, in the same places under the same names: runs, ``pool.jsonl``,
     ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Runs that are finished there with the same inputs
     and settings are reused; those that others replace go to ``earlier/`` in it. As a context manager it locks its
-    folders, so that no other process writes there meanwhile, and stops its workers at the end.
+    folders, so that no other process writes there meanwhile.
     """
 
     def __init__(
@@ -103,13 +102,12 @@ class Experiment:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop the workers and release the folders."""
+        """Release the folders."""
         self.close()
 
     def close(self) -> None:
-        """Stop the workers and release the folders."""
+        """Release the folders."""
         self._open.close()
-        self.__dict__.pop("_workers", None)
         self.__dict__.pop("_systems", None)
 
     @contextmanager
@@ -153,18 +151,15 @@ class Experiment:
         return Ledger(self.folder, self.documents.digest, topics)
 
     @cached_property
-    def _workers(self) -> WorkerPool:
-        return self._open.enter_context(open_pool(self._machine.workers, self._machine.device))
-
-    @cached_property
     def _systems(self) -> Systems:
         corpus = Corpus(self._index, self.documents, self.collection.language)
         answers = self._indexes / "api"
         search = self._search
         if search.lucene_index:
-            search = search._replace(lucene_index=find_index(str(search.lucene_index), self._indexes / "prebuilt"))
+            found = brought("prebuilt index")(str(search.lucene_index), self._indexes / "prebuilt")
+            search = search._replace(lucene_index=found)
         instructed = self.conditions != ["query"]
-        return Systems(corpus, self._registry, search, self._machine, self._workers, answers, instructed)
+        return Systems(corpus, self._registry, search, self._machine, answers, instructed)
 
     def retriever(self, system: object) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""

@@ -8,20 +8,18 @@ any of them another name, for its runs; what it computes, vectors and answers of
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from heed.addons.architectures.late_interaction import LateEncoder
-from heed.addons.architectures.late_retriever import LateRetriever
-from heed.addons.bridges.foreign_index import ForeignIndex, open_foreign_index
+from heed.addon_table import brought
 from heed.addons.bridges.mteb_models import PREFIX as MTEB
 from heed.addons.bridges.mteb_models import mteb_model
-from heed.addons.bridges.programs import COMMAND, Program, program_by_workers
-from heed.addons.cluster.pool import WorkerPool
+from heed.addons.bridges.programs import COMMAND, Program
+from heed.addons.cluster.shared import in_this_process, shared_model, shared_program
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT
 from heed.formats.document_store import open_store
@@ -38,11 +36,11 @@ from heed.reranking.polarity.reranker import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25.retriever import NAMES as BM25_NAMES
-from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.bm25.retriever import Bm25, ForeignIndex, Lucene
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import Dense, DenseSearch
 from heed.reuse import Recipe
-from heed.systems.registry_models import family_of, installed_model, system_by_workers
+from heed.systems.registry_models import family_of, installed_model, make_system
 from heed.systems.settings import Machine, Search
 from heed.systems.user_objects import (
     FILE_NAME,
@@ -83,7 +81,6 @@ class Systems:
     registry: Registry
     search: Search
     machine: Machine
-    pool: WorkerPool
     answers: Path
     instructed: bool = True
 
@@ -95,7 +92,7 @@ class Systems:
     def _index(self) -> ForeignIndex | None:
         """A Lucene index made elsewhere, which the systems of BM25 search."""
         path = self.search.lucene_index
-        return open_foreign_index(Path(path), self.corpus, self.machine.heap) if path else None
+        return brought("foreign index")(Path(path), self.corpus, self.machine.heap) if path else None
 
     def retriever(self, system: object) -> Retriever:
         """Return the retriever of a name, or an object as it is; an encoder searches by its vectors.
@@ -119,7 +116,9 @@ class Systems:
             return self._user_retriever(loaded, system)
         model = self._resolve(system, RETRIEVERS, BI_ENCODER)
         if model.family == LATE:
-            return LateRetriever(system_by_workers(model, self._runtime, self.pool, LateEncoder), self.corpus)
+            encoder = self._made(model, brought("late-interaction encoder"))
+            retriever: Retriever = brought("late-interaction retriever")(encoder, self.corpus)
+            return retriever
         return self._dense(self._encoder(system, model))
 
     def reranker(self, system: object) -> Reranker:
@@ -129,14 +128,14 @@ class Systems:
         name, source = split_name(system)
         if source.startswith(COMMAND):
             program = Program(source.removeprefix(COMMAND), name=name, config=self.machine.program_version)
-            return program_by_workers(program, self.pool)
+            return self._program(program)
         return renamed(self._reranker_named(source), name)
 
     def _reranker_named(self, system: str) -> Reranker:
         if system == "polarity":
             return self._polarity()
         if system == "rank_bm25":
-            self.pool.log_local(system, "it reads a pool's documents together")
+            in_this_process(system, self.machine.workers, "it reads a pool's documents together")
             return RankBm25()
         if system.startswith(FUSED):
             return Fusion(self._polarity(), self.reranker(system.removeprefix(FUSED)))
@@ -190,12 +189,12 @@ class Systems:
 
     def _bm25(self, name: str, index: ForeignIndex | None) -> Bm25:
         threads = self.machine.threads or os.cpu_count() or 1
-        lucene = Lucene(threads, self.search.shards, self.machine.heap, self.pool)
+        lucene = Lucene(threads, self.search.shards, self.machine.heap)
         return Bm25(name, self.corpus, self.search.bm25, lucene, index)
 
     def _dense(self, encoder: Encoder | None) -> Dense:
         vectors = Path(self.search.vectors) if self.search.vectors else None
-        return Dense(encoder, self.corpus, DenseSearch(self.search.faiss, self.machine.device, self.pool, vectors))
+        return Dense(encoder, self.corpus, DenseSearch(self.search.faiss, self.machine.device, vectors))
 
     def _encoder(self, name: str, model: Model) -> Encoder:
         if FAMILIES[model.family].system != ENCODER:
@@ -205,21 +204,27 @@ class Systems:
 
     def _system_of_model(self, name: str, model: Model) -> Any:
         """Return the system of a model, by workers unless its family runs in this process, which is logged."""
-        reason = FAMILIES[model.family].local
-        if reason:
-            self.pool.log_local(name, reason)
-        return system_by_workers(model, self._runtime, None if reason else self.pool)
+        if reason := FAMILIES[model.family].local:
+            in_this_process(name, self.machine.workers, reason)
+            return make_system(model, self._runtime)
+        return self._made(model, make_system)
+
+    def _made(self, model: Model, make: Callable[[Model, Runtime], Any]) -> Any:
+        return shared_model(model, self._runtime, self.machine.workers, make) or make(model, self._runtime)
+
+    def _program(self, program: Program) -> Reranker:
+        return shared_program(program, self.machine.workers) or OwnReranker(program, program.label)
 
     def _object_named(self, name: str) -> Any:
         """Return the model of MTEB's code, or the object of the user's own, of that name; None for another name."""
         if name.startswith(MTEB):
-            self.pool.log_local(name, "it runs by MTEB's code")
+            in_this_process(name, self.machine.workers, "it runs by MTEB's code")
             return mteb_model(name, self.machine.device, self.registry.trusted)
         return load_object(name) if OBJECT.fullmatch(name) else None
 
     def _reranker_of_object(self, system: Any) -> Reranker:
         if isinstance(system, Program):
-            return program_by_workers(system, self.pool)
+            return self._program(system)
         if not is_built_in(system):
             return self._user_reranker(system, class_name(system))
         reranker: Reranker = Similarity(system, self.corpus) if is_encoder(system) else system

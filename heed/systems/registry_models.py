@@ -1,19 +1,12 @@
-"""From an entry of the registry to the system of its family: a reranker or an encoder, here or by the workers."""
+"""From an entry of the registry to the system of its family: a reranker or an encoder."""
 
-import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from heed.addons.cluster.parallel import ParallelEncoder, ParallelReranker
-from heed.addons.cluster.pool import WorkerPool
-from heed.addons.cluster.tasks import system_of
 from heed.errors import UsageError
 from heed.extras import require
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, SERVICE
-from heed.systems.user_objects import is_encoder
 from heed.types import Encoder, Reranker
 
 
@@ -43,24 +36,3 @@ def family_of(model: Model) -> str:
     """Return the family, and what it was guessed from, so that a wrong guess can be seen and overruled."""
     guess = f" (guessed from {model.guessed_from}; --family overrules it)" if model.guessed_from else ""
     return f"{model.family}{guess}"
-
-
-def system_by_workers(
-    model: Model, runtime: Runtime, pool: WorkerPool | None, make: Callable[[Model, Runtime], Any] = make_system
-) -> Any:
-    """Return the system that ``make`` makes of a model; the workers of ``pool`` do its work where there are any."""
-    if not (pool and pool.workers):
-        return make(model, runtime)
-    runtime = runtime._replace(device=pool.device(runtime.device))
-    local = make(model, runtime)
-    parallel = ParallelEncoder if is_encoder(local) else ParallelReranker
-    return parallel(local, system_of(local.config, make, _absolute(model), runtime), pool)
-
-
-def _absolute(model: Model) -> Model:
-    """Return ``model`` with absolute paths, and without facts for people: a worker may run in another folder."""
-    return model._replace(source=_path(model.source), base=model.base and _path(model.base), names={}, presets={})
-
-
-def _path(source: str) -> str:
-    return os.path.abspath(source) if Path(source).is_dir() else source  # noqa: PTH100 (a link stays a link)

@@ -5,18 +5,13 @@ import os
 import shlex
 import shutil
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any
 
 from heed.addons.bridges.line_process import LineError, LineProcess, shown
-from heed.addons.cluster.parallel import ParallelReranker
-from heed.addons.cluster.pool import WorkerPool
-from heed.addons.cluster.tasks import plain_system
 from heed.errors import ModelError, UsageError
 from heed.progress import log
-from heed.systems.user_objects import OwnReranker
-from heed.types import Config, Document, Query, Reranker
+from heed.types import Config, Document, Query
 
 COMMAND = "command:"
 START, EACH = 600.0, 60.0  # seconds for an answer: to load a model, and for each document; a thousand have 17 hours
@@ -101,17 +96,6 @@ class Program:
         process, self._process = self._process, None
         if process and (problem := process.close()):
             log.warning(": ".join([self.name, problem, *process.remarks()[-1:]]))
-
-
-def program_by_workers(program: Program, pool: WorkerPool) -> Reranker:
-    """Return the reranker of a program; each worker of ``pool`` starts it, where workers are requested."""
-    local = OwnReranker(program, program.label)
-    if not (pool.requested and pool.workers):
-        return local
-    sent = copy(program)
-    # a worker knows by its config what it has built, so it has one always
-    sent.config = {"command": program.arguments, "name": program.name, "config": program.config}
-    return ParallelReranker(local, plain_system(sent.config, OwnReranker, sent, sent.label), pool)
 
 
 def _split(command: str | Sequence[str]) -> list[str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import NamedTuple, cast
 
-from heed.addons.cluster.pool import open_pool
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.playground.run_settings import read_run_settings
 from heed.addons.judging.pools.rank_fusion import pool as fused_pool
@@ -75,10 +74,9 @@ class LiveSystems:
         self._open, self._loaded, self._load_begun = ExitStack(), set[str](), False
         self._opening, self._loading = Lock(), Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
-        workers = self._open.enter_context(open_pool(choice.machine.workers, choice.machine.device))
         search, registry = Search(self.settings.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
-        systems = Systems(self._corpus, registry, search, choice.machine, workers, answers)
+        systems = Systems(self._corpus, registry, search, choice.machine, answers)
         searching = self._names(RETRIEVERS, "bm25", choice.retrievers)
         rescoring = self._names(RERANKERS, "polarity", choice.rerankers)
         retrievers, rerankers = [*map(systems.retriever, searching)], [*map(systems.reranker, rescoring)]
