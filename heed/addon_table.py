@@ -1,4 +1,4 @@
-"""What add-ons bring to the core: each entry is imported when it is first asked for, so that the core runs without any of them."""
+"""What add-ons bring to the core: each entry is imported when it is first asked for, so that the core needs none."""
 
 from importlib import import_module
 from typing import Any
@@ -7,6 +7,7 @@ from heed.errors import UsageError
 
 BROUGHT = {
     "foreign index": "bridges.foreign_index:open_foreign_index",
+    "foreign vectors": "bridges.foreign_vectors:ForeignVectors",
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
     "late-interaction retriever": "architectures.late_retriever:LateRetriever",
     "prebuilt index": "bridges.prebuilt:find_index",
