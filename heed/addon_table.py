@@ -1,4 +1,4 @@
-"""What add-ons bring to the core: each entry is imported when first asked for, so the core runs without any of them."""
+"""What add-ons bring to the core: each entry is imported when it is first asked for, so that the core needs none."""
 
 from importlib import import_module
 from typing import Any
@@ -7,9 +7,18 @@ from heed.errors import UsageError
 
 BROUGHT = {
     "explorer of a report": "explorer.embedded:embedded",  # topics and documents, as a part of the page
+    "foreign index": "bridges.foreign_index:open_foreign_index",
+    "foreign vectors": "bridges.foreign_vectors:ForeignVectors",
+    "late-interaction encoder": "architectures.late_interaction:LateEncoder",
+    "late-interaction retriever": "architectures.late_retriever:LateRetriever",
+    "prebuilt index": "bridges.prebuilt:find_index",
+    "program": "bridges.programs:Program",
     "published figures": "published.standings:by_column",  # of papers, by condition and measure
     "published rows": "published.standings:published_text",  # where one's own systems stand, as text
     "published tables": "published.standings:grids",  # of papers, with one's own systems between theirs
+    "systems command:": "bridges.programs:make_program",
+    "systems mteb:": "bridges.mteb_models:mteb_model",
+    "workers": "cluster.shared:shared",
 }
 
 

@@ -7,7 +7,7 @@
 - The handlers of SIGINT and SIGTERM, which the commands set and the library does not (``pipelines/stopping.py``).
 - The alarm clock, which limits the time of programs that come with models (:func:`within`).
 - Settings of libraries that are read when they are imported: vLLM's and Ray's environment variables.
-- The number of torch's threads, in worker processes alone (:meth:`heed.addons.cluster.tasks.WorkerState.build`).
+- The number of torch's threads, in worker processes alone (:mod:`heed.addons.cluster.tasks`).
 - Caches of what cannot differ: the shipped registry, digests of files that were not touched since.
 """
 
@@ -108,3 +108,10 @@ def peak_mib() -> float:
     if status.exists():  # getrusage begins with the memory of the process that started this one
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
+
+
+def ending(status: int | None) -> str:
+    """Return in words how a process ended: with a status or by a signal; nothing for one that still runs."""
+    if status is None:
+        return ""
+    return f" by signal {signal.Signals(-status).name}" if status < 0 else f" with status {status}"

@@ -6,14 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.addons.bridges.index_facts import DocumentTerms, docids_of_index, index_problems
 from heed.errors import DataError, fail
 from heed.files import digest, unreadable
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, warn
 from heed.retrieval.bm25.index import FIELD
+from heed.retrieval.bm25.retriever import ForeignIndex
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.index_facts import DocumentTerms, docids_of_index, index_problems
 from heed.retrieval.lucene.jvm import anserini_version, java_errors, start
 from heed.retrieval.lucene.shards import reading
 from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version
@@ -25,17 +26,6 @@ SAMPLE = 20  # documents whose terms are compared with the index's
 LEAST = 0.9  # of a document's terms must be in the index; on English texts, Krovetz's stemmer leaves 0.68 of Porter's
 SHOWN = 6  # docids kept for messages, which show five
 READ = 10_000  # documents read at once
-
-
-class ForeignIndex(NamedTuple):
-    """An index made elsewhere, after its comparison with a collection.
-
-    ``folder`` is Heed's own, with a link to the index; ``has_vectors`` whether the index keeps each document's terms.
-    """
-
-    folder: Path
-    config: Config
-    has_vectors: bool
 
 
 class IndexComparison(NamedTuple):

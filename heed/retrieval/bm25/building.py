@@ -1,26 +1,20 @@
-"""Build BM25's Lucene index by Anserini's classes: here, one shard after the other, or several at once by workers."""
+"""Build BM25's Lucene index by Anserini's classes, one shard after the other."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from heed.addons.cluster.pool import WorkerPool
-from heed.addons.cluster.tasks import Worker, WorkerState
-from heed.formats.document_store import DocumentStore, PackedDocuments
+from heed.formats.document_store import DocumentStore
 from heed.languages import Language
 from heed.progress import bar, log, timed
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS
-from heed.retrieval.bm25.postings import export_postings, postings_recipe
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.jvm import anserini_version, java_errors, start
-from heed.retrieval.lucene.shards import postings_folder, shard_folders, shard_ranges
+from heed.retrieval.lucene.jvm import anserini_version, java_errors
+from heed.retrieval.lucene.shards import shard_folders, shard_ranges
 from heed.retrieval.lucene.writer import write_index
-from heed.reuse import Recipe, ensure_folder, folder_reason, recipe_version
+from heed.reuse import Recipe, ensure_folder, recipe_version
 from heed.types import Document
-
-Files = dict[str, bytes]  # by path in their folder
 
 
 class Contents(NamedTuple):
@@ -112,75 +106,3 @@ def _build(shard: Shard, store: DocumentStore, threads: int, folder: Path) -> No
 def _log_without_text(count: int, indexed: int) -> None:
     if indexed < count:
         log.info(f"bm25: {count - indexed} of {count} documents have no text and are not in the index")
-
-
-class BuiltShard(NamedTuple):
-    """The files of a shard, and of its postings, empty where it has too many; the number of documents with text."""
-
-    lucene: Files
-    postings: Files
-    indexed: int
-
-
-class BuildShard(NamedTuple):
-    """A shard to be built from its documents by a worker, with Java's largest heap.
-
-    Postings are written as arrays where they are no more than ``max_postings``.
-    """
-
-    documents: PackedDocuments
-    contents: Contents
-    heap: str
-    max_postings: int
-
-    def run(self, _: WorkerState) -> BuiltShard:
-        """Build it in a folder that is removed again, with one thread."""
-        start(self.heap)
-        with TemporaryDirectory(prefix="heed-") as parent:
-            index, postings = Path(parent) / "index", Path(parent) / "postings"
-            for folder in (index, postings):
-                folder.mkdir()
-            indexed = self.contents.write(index, self.documents.unpacked(), 1)
-            export_postings(index, self.contents.fields, self.max_postings, postings)
-            return BuiltShard(_read_files(index), _read_files(postings), indexed)
-
-
-def build_by_workers(
-    shards: Sequence[Shard], store: DocumentStore, heap: str, max_postings: int, pool: WorkerPool
-) -> None:
-    """Build those of ``shards`` that are not there, as :func:`build_index` would, several at once.
-
-    A worker is sent the documents of one shard and gives back its files, all of which pass through memory, and those
-    of its postings where there are no more than ``max_postings``.
-    """
-    missing = [shard for shard in shards if folder_reason(shard.folder, shard.recipe)]
-    if not missing:
-        return
-    documents = indexed = 0
-    with timed("index", "bm25") as work:
-        tasks = (partial(_task, store, shard, heap, max_postings) for shard in missing)
-        built = pool.results(tasks)
-        for shard, result in zip(bar(missing, len(missing), "bm25 index", "shards"), built, strict=True):
-            ensure_folder(shard.folder, shard.recipe, partial(_write_files, result.lucene))
-            if result.postings:
-                recipe = postings_recipe(shard.folder)
-                ensure_folder(postings_folder(shard.folder), recipe, partial(_write_files, result.postings))
-            documents, indexed = documents + shard.size, indexed + result.indexed
-        work.did(documents, "documents")
-    _log_without_text(documents, indexed)
-
-
-def _task(store: DocumentStore, shard: Shard, heap: str, max_postings: int, _: Worker) -> BuildShard:
-    """Return the task of a shard; its documents are read now, when a worker is free."""
-    return BuildShard(store.packed(shard.start, shard.end), shard.contents, heap, max_postings)
-
-
-def _read_files(folder: Path) -> Files:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def _write_files(files: Files, folder: Path) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)

@@ -148,14 +148,6 @@ def postings_recipe(index: Path) -> Recipe:
     return {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
 
 
-def export_postings(index: Path, fields: Sequence[str], most: int, folder: Path) -> None:
-    """Write an index's postings into ``folder``, nothing where they are more than ``most``."""
-    with reading(index) as reader:
-        count = count_postings(reader, fields)
-    if count <= most:
-        _build(index, fields, folder)
-
-
 def _build(index: Path, fields: Sequence[str], folder: Path) -> None:
     raw = folder / "raw"
     raw.mkdir()

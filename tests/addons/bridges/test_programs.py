@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from heed.systems.by_name import manifest_entry
+from heed.systems.settings import Machine
 from processes import running, until
 
 import heed as library
@@ -17,11 +19,9 @@ from heed import Document, Experiment, ModelError, Query, Registry, UsageError, 
 from heed.addons.bridges.programs import Program, program_by_workers
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import open_pool
+from heed.compute import Compute
 from heed.formats.trec_files import read_run
-from heed.models.local.runtime import Runtime
 from heed.systems.alone import model_alone
-from heed.systems.by_name import manifest_entry
-from heed.systems.settings import Machine
 from heed.systems.user_objects import OwnReranker
 from heed.types import closed
 
@@ -58,7 +58,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def reranker(program: Program | str = "command:./score") -> OwnReranker:
-    model = model_alone(program, Registry(), Runtime("cpu"))
+    model = model_alone(program, Registry(), Compute("cpu"))
     assert isinstance(model, OwnReranker)
     return model
 

@@ -13,9 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.addons.cluster.parallel import ParallelEncoder
-from heed.addons.cluster.pool import WorkerPool
-from heed.addons.cluster.tasks import plain_system
 from heed.errors import DataError
 from heed.files import finished
 from heed.formats.document_store import DocumentStore
@@ -50,10 +47,6 @@ class Lsa(Encoder):
         """Take the weight of each feature, and the singular vectors, shape ``(dimensions, features)``."""
         self.config = config
         self._idf, self._components = idf, components
-
-    def spread(self, pool: WorkerPool) -> ParallelEncoder:
-        """Return the same model in the workers of ``pool``."""
-        return ParallelEncoder(self, plain_system(self.config, Lsa, self.config, self._idf, self._components), pool)
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return unit vectors of documents."""
@@ -154,7 +147,7 @@ def _sample(store: DocumentStore) -> list[Document]:
 
 def _counts(texts: Iterable[str]) -> Any:
     """Return the sparse matrix of 1 + log counts, shape ``(texts, features)``."""
-    from heed.retrieval.lsa.ngrams import ngram_counts
+    from heed.retrieval.ngrams import ngram_counts
 
     smallest, largest = SETTINGS["ngrams"]
     counts = ngram_counts(texts, range(smallest, largest + 1), SETTINGS["features"])
