@@ -31,9 +31,9 @@ _LOCK = threading.RLock()  # pyjnius mixes up objects of one class whose methods
 def check_heap(size: str) -> None:
     """Raise :class:`UsageError` where ``size`` is no heap, as ``512m`` or ``8g``, or Java runs with another."""
     if not re.fullmatch(r"[1-9]\d*[mg]", size):
-        raise UsageError(f"--heap: found {size!r}, expected a number with m or g, such as 512m or 8g")
+        raise UsageError(f"heap: found {size!r}, expected a number with m or g, such as 512m or 8g")
     if _running and size not in _running:
-        raise UsageError(f"--heap: Java runs already, with {_running[0]}; a process can start it once, so use that")
+        raise UsageError(f"heap: Java runs already, with {_running[0]}; a process can start it once, so use that")
 
 
 def start(heap: str) -> None:
@@ -80,7 +80,7 @@ def java_errors(doing: str) -> Iterator[None]:
             yield
     except (JavaException, UnicodeEncodeError) as error:
         message = getattr(error, "innermessage", None) or error
-        hints = {"OutOfMemory": "; give Java more with --heap", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
+        hints = {"OutOfMemory": "; give Java a larger heap", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
         hint = next((hint for said, hint in hints.items() if re.search(said, str(error))), "")
         raise JavaError(f"{doing}: Java says {message}{hint}") from error
 

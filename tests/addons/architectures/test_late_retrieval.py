@@ -11,7 +11,6 @@ from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 from heed.addons.architectures.late_interaction import LateEncoder, LateReranker
 from heed.addons.architectures.late_retriever import LateRetriever
 from heed.addons.cluster import Workers
-from heed.addons.cluster.pool import open_pool
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
@@ -21,6 +20,7 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 from heed.systems.by_name import Systems
 from heed.systems.settings import Machine, Search
+from heed.types import closed
 
 
 def many(tmp_path: Path) -> DocumentStore:
@@ -72,9 +72,10 @@ def test_a_worker_finds_the_same(tmp_path: Path) -> None:
     runs = []
     for number in (None, 1):
         corpus = Corpus(tmp_path / f"shelf{number}", store, language("eng"))
-        with open_pool(Workers(number=number), "cpu") as pool:
-            systems = Systems(corpus, Registry(), Search(), Machine("cpu"), pool, tmp_path)
-            runs.append(systems.retriever(model).search([TOPIC.under("original")], 50))
+        machine = Machine("cpu", workers=Workers(number=number))
+        retriever = Systems(corpus, Registry(), Search(), machine, tmp_path).retriever(model)
+        with closed(retriever):
+            runs.append(retriever.search([TOPIC.under("original")], 50))
     assert runs[0] == runs[1]
     files = [
         {path.name: path.read_bytes() for path in (tmp_path / name / "tiny-bert" / "vectors").iterdir()}

@@ -14,9 +14,9 @@ from processes import running, until
 
 import heed as library
 from heed import Document, Experiment, ModelError, Query, Registry, UsageError, load
-from heed.addons.bridges.programs import Program, program_by_workers
+from heed.addons.bridges.programs import Program
 from heed.addons.cluster import Workers
-from heed.addons.cluster.pool import open_pool
+from heed.addons.cluster.shared import shared_program
 from heed.formats.trec_files import read_run
 from heed.models.local.runtime import Runtime
 from heed.systems.alone import model_alone
@@ -322,10 +322,12 @@ def test_each_worker_starts_the_program_and_the_run_has_the_same_bytes(write: Wr
 
 def test_a_program_that_runs_here_is_started_by_a_worker_too(write: Write) -> None:
     write()
-    with closed(program := Program("./score")), open_pool(Workers(number=1), "cpu") as pool:
+    with closed(program := Program("./score")):
         assert program.score(FIRST, TWO) == [3, 5]
-        assert program_by_workers(program, pool).score(SECOND, TWO) == [3, 5]
+        shared = shared_program(program, Workers(number=1))
+        assert shared and shared.score(SECOND, TWO) == [3, 5]
         assert len(started()) == 2
+        shared.close()
 
 
 @pytest.mark.parametrize("workers", [Workers(), Workers(number=2)])

@@ -156,7 +156,7 @@ def test_a_system_is_shared_by_its_name(
     assert made.score(queries("original")[0], documents) == alone.score(queries("original")[0], documents)
     made.close()
     program = shared("command:cat", registry, compute, TWO, version="1")
-    assert isinstance(program, SharedReranker) and program.config == {"own": {"command": ["cat"], "version": "1"}}
+    assert isinstance(program, SharedReranker) and program.config == {"command": ["cat"], "version": "1"}
     encoder = shared(str(tiny_encoder), registry, compute, TWO, "encoder")
     assert encoder and encoder.name == "tiny-encoder"
     assert shared(str(tiny_encoder), registry, compute, Workers()) is None
