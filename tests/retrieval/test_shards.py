@@ -188,11 +188,11 @@ def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
 @pytest.mark.parametrize("known", [0, 10**6])
 def test_documents_are_numbered_through_all_shards(drawn: Path, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
     monkeypatch.setattr(matrix, "DOCIDS_IN_MEMORY", known)
-    matrix = PostingsMatrix([ShardPostings(one.with_name(f"{one.name}-postings")) for one in _with_matrix(drawn)])
-    docids = matrix.docids_of(np.arange(matrix.size))
+    joined = PostingsMatrix([ShardPostings(one.with_name(f"{one.name}-postings")) for one in _with_matrix(drawn)])
+    docids = joined.docids_of(np.arange(joined.size))
     assert docids == sorted(docids)
-    assert matrix.numbers_of(docids).tolist() == list(range(matrix.size)) and matrix.size > 50
-    assert matrix.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
+    assert joined.numbers_of(docids).tolist() == list(range(joined.size)) and joined.size > 50
+    assert joined.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
 
 
 def _with_matrix(drawn: Path) -> list[Path]:

@@ -132,8 +132,7 @@ class Processes:
         number = device.partition(":")[2]
         self._gpus = [gpus[int(number)]] if number else gpus
         self.count = count or (len(self._gpus) if len(self._gpus) > 1 else 0)
-        on_gpus = f" on {min(self.count, len(self._gpus))} GPUs" if self._gpus else ""
-        self.place = f"{self.count} processes{on_gpus}"
+        self.place = f"processes {self.count}, GPUs {min(self.count, len(self._gpus))}"
 
     def device(self, requested: str) -> str:
         """Return the device in a worker, which sees one GPU; ``auto`` finds the same one in all processes."""

@@ -43,7 +43,7 @@ class Cluster:
             raise WorkerError("device: found cuda, the Ray cluster has no GPU; use cpu")
         machines = sum(node["Alive"] for node in self._ray.nodes())
         self._gpus, self.count = gpus, count or gpus or machines
-        self.place = f"a Ray cluster: workers {self.count}, machines {machines}, GPUs {gpus}"
+        self.place = f"Ray, workers {self.count}, machines {machines}, GPUs {gpus}"
 
     def _connect(self) -> None:
         """Connect to the cluster unless this process is connected."""

@@ -50,13 +50,12 @@ def shared(
     the user asked for workers. Raises :class:`UsageError` and :class:`ModelError` as making the system alone does, and
     :class:`WorkerError` where Ray is not installed or no cluster answers.
     """
+    if name.startswith(PROGRAM):
+        return shared_program(brought("program")(name.removeprefix(PROGRAM), config=version), workers)
     reason = next((why for names, why in LOCAL if names.fullmatch(name)), None)
     if reason is not None:
         in_this_process(name, workers, reason)
         return None
-    if name.startswith(PROGRAM):
-        program = brought("program")(name.removeprefix(PROGRAM), config=version)
-        return shared_program(program, workers)
     if not (_requested(workers) or Processes(None, compute.device).count):
         return None
     model = installed_model(name, registry, ()).limited(compute.max_length)
@@ -143,7 +142,7 @@ class _Shared(System):
         if self._pool is None:
             self._pool = WorkerPool(self._machines.workers())
             weakref.finalize(self, self._pool.close)  # of a system that nobody closes
-            log.info(f"{self.name}: its work is shared by {self._machines.place}")
+            log.info(f"{self.name}: its work is shared by workers ({self._machines.place})")
         return self._pool.results(Call(self._maker, function, each) for each in arguments)
 
     def load(self) -> None:

@@ -123,7 +123,7 @@ def test_two_processes_rerank_as_one(
     pool = pool_of(parallel)
     check_reranking(plain, parallel, store, tmp_path, pool.workers[1].pid)
     told = capsys.readouterr().err
-    assert "tiny-cross: its work is shared by 2 processes" in told and "worker 2: lost (process " in told
+    assert "tiny-cross: its work is shared by workers (processes 2, GPUs 0)" in told and "worker 2: lost (process " in told
     documents = store.get(["d001", "d002"])
     scores = [list(each.score(queries("original")[0], documents)) for each in (plain, parallel)]
     parallel.close()
@@ -375,7 +375,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     workers = Workers("ray", 2, cluster.address)
     parallel = encoder(tiny_encoder, workers)
     pids = {worker.pid for worker in pool_of(parallel).workers}
-    assert "shared by a Ray cluster: workers 2, machines 2, GPUs 0" in capsys.readouterr().err
+    assert "shared by workers (Ray, workers 2, machines 2, GPUs 0)" in capsys.readouterr().err
     cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
     until(lambda: len(working(pids)) < 2)  # its worker sees only later that it is alone
     documents = list(store)[:60]
