@@ -22,83 +22,70 @@ from heed.files import digest_json
 from heed.models.files.guessing import with_family
 from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE, RERANKER
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES
 from heed.progress import Replies, log, replies, replying
+from heed.systems.by_name import renamed, split_name
 from heed.systems.registry_models import installed_model, make_system
 from heed.systems.user_objects import OwnReranker, is_encoder
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, System
 
 PROGRAM = "command:"
-LOCAL = (  # names of what no worker runs, and why
-    (re.compile("rank_bm25"), "it reads a pool's documents together"),
-    (re.compile("mteb:.*"), "it runs by MTEB's code"),
-    (re.compile(r"bm25(\+.*)?|lsa|polarity"), "workers run models and programs"),
-    (
-        re.compile(r"polarity\+.*|decompose:.*|[A-Za-z_][\w.]*:[A-Za-z_][\w.]*"),
-        "",
-    ),  # the model within one may be shared
-)
+NO_MODEL = re.compile(r"(bm25|lsa|polarity|rank_bm25)(\+.*)?|(mteb|decompose):.*|[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def shared(
-    name: str, registry: Registry, compute: Compute, workers: Workers, role: str = RERANKER, version: str | None = None
+    system: str,
+    registry: Registry,
+    compute: Compute,
+    workers: Workers,
+    role: type[System] = Reranker,
+    version: str | None = None,
 ) -> Encoder | Reranker | None:
-    """Return the model or program called ``name``, its work shared by ``workers``; None where this process does it.
+    """Return the model or program of a name, its work shared by ``workers``; None where this process does it.
 
-    It is the system that ``role`` asks for: an encoder for a retriever, and of a model of late interaction its encoder
-    alone. ``version`` names a program's version. That this process does the work is logged, with the reason, where
-    the user asked for workers. Raises :class:`UsageError` and :class:`ModelError` as making the system alone does, and
-    :class:`WorkerError` where Ray is not installed or no cluster answers.
+    A model is of the family that ``role`` suggests where nothing else tells it; ``version`` names a program's version.
+    That this process does the work is logged, with the reason, where the user asked for workers. Raises
+    :class:`UsageError` and :class:`ModelError` as making the system alone does, and :class:`WorkerError` where Ray is
+    not installed or no cluster answers.
     """
-    if name.startswith(PROGRAM):
-        return shared_program(brought("program")(name.removeprefix(PROGRAM), config=version), workers)
-    reason = next((why for names, why in LOCAL if names.fullmatch(name)), None)
-    if reason is not None:
-        in_this_process(name, workers, reason)
-        return None
-    if not (_requested(workers) or Processes(None, compute.device).count):
-        return None
-    model = installed_model(name, registry, ()).limited(compute.max_length)
-    model = with_family(model, CROSS_ENCODER if role == RERANKER else BI_ENCODER)
-    if model.family == LATE and role != RERANKER:
-        return shared_model(model, _runtime(compute), workers, brought("late-interaction encoder"))
-    if reason := FAMILIES[model.family].local:
-        in_this_process(name, workers, reason)
-        return None
-    return shared_model(model, _runtime(compute), workers)
+    requested = workers.engine != ENGINES[0] or bool(workers.number)
+    name, source = split_name(system)
+    if source.startswith(PROGRAM):
+        program = brought("program")(source.removeprefix(PROGRAM), name=name, config=version)
+        return shared_program(program, workers) if requested else None
+    reason = "workers run models and programs alone" if NO_MODEL.fullmatch(source) else ""
+    if not reason and (requested or Processes(None, compute.device).count):
+        model = with_family(installed_model(source, registry, ()), CROSS_ENCODER if role is Reranker else BI_ENCODER)
+        reason = FAMILIES[model.family].local
+        if not reason:
+            return renamed(shared_model(model, compute, workers), name)
+    if reason and requested:
+        log.info(f"{system}: runs in this process, not by workers: {reason}")
+    return None
 
 
-def shared_model(
-    model: Model, runtime: Runtime, workers: Workers, make: Callable[[Model, Runtime], Any] = make_system
-) -> Encoder | Reranker | None:
-    """Return the system that ``make`` makes of a model, its work shared by workers; None where there are none."""
-    machines = _machines(workers, runtime.device)
-    if not machines.count:
-        return None
+def shared_model(model: Model, compute: Compute, workers: Workers) -> Encoder | Reranker:
+    """Return the system of a model, its work shared by workers, of which there must be some."""
     import torch
 
-    runtime = runtime._replace(device=machines.device(runtime.device))
-    system = make(model, runtime)
-    maker = SystemMaker(make, (_absolute(model), runtime), digest_json(system.config), torch.get_num_threads())
+    machines = _machines(workers, compute.device)
+    runtime = Runtime(
+        machines.device(compute.device),
+        compute.inference,
+        dtype=compute.dtype,
+        max_length=compute.max_length,
+        batch_size=compute.batch_size,
+    )
+    model = model.limited(compute.max_length)
+    system = make_system(model, runtime)
+    maker = SystemMaker(make_system, (_absolute(model), runtime), digest_json(system.config), torch.get_num_threads())
     return SharedEncoder(system, maker, machines) if is_encoder(system) else SharedReranker(system, maker, machines)
 
 
-def shared_program(program: Any, workers: Workers) -> Reranker | None:
-    """Return the reranker of a program that each worker starts; None where the user asked for no workers."""
-    if not _requested(workers):
-        return None
+def shared_program(program: Any, workers: Workers) -> Reranker:
+    """Return the reranker of a program that each worker starts."""
     maker = SystemMaker(OwnReranker, (program, program.label))
     return SharedReranker(OwnReranker(program, program.label), maker, _machines(workers, "cpu"))
-
-
-def _requested(workers: Workers) -> bool:
-    return workers.engine != ENGINES[0] or bool(workers.number)
-
-
-def in_this_process(name: str, workers: Workers, reason: str) -> None:
-    """Log why no worker runs a system, where the user asked for workers."""
-    if reason and _requested(workers):
-        log.info(f"{name}: runs in this process, not by workers: {reason}")
 
 
 def _machines(workers: Workers, device: str) -> Machines:
@@ -107,23 +94,10 @@ def _machines(workers: Workers, device: str) -> Machines:
     return Cluster(workers.number, workers.address, device)
 
 
-def _runtime(compute: Compute) -> Runtime:
-    return Runtime(
-        compute.device,
-        compute.inference,
-        dtype=compute.dtype,
-        max_length=compute.max_length,
-        batch_size=compute.batch_size,
-    )
-
-
 def _absolute(model: Model) -> Model:
     """Return ``model`` with absolute paths, and without facts for people: a worker may run in another folder."""
-    return model._replace(source=_path(model.source), base=model.base and _path(model.base), names={}, presets={})
-
-
-def _path(source: str) -> str:
-    return os.path.abspath(source) if Path(source).is_dir() else source  # noqa: PTH100 (a link stays a link)
+    here = [os.path.abspath(each) if Path(each).is_dir() else each for each in (model.source, model.base)]  # noqa: PTH100 (a link stays a link)
+    return model._replace(source=here[0], base=here[1], names={}, presets={})
 
 
 class _Shared(System):
