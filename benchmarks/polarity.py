@@ -32,7 +32,7 @@ from heed.formats.user_files import read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.measures.significance import interval
-from heed.reranking.polarity.reranker import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
+from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus

@@ -54,13 +54,13 @@ def request(path: Path) -> object:
 
 def template(path: Path) -> object:
     """A chat template that comes with a model; the words of every message are in what it gives."""
-    from heed.models.local.runtime import Runtime
+    from heed.compute import Compute
     from heed.models.registry.entries import Model
     from heed.models.rerankers import listwise_local
 
     listwise_local.TEMPLATE_TIME = 1.0
     (_with_tokenizer() / "chat_template.jinja").write_bytes(path.read_bytes())
-    chat = listwise_local.LocalChat(Model(str(_with_tokenizer())), Runtime("cpu"))
+    chat = listwise_local.LocalChat(Model(str(_with_tokenizer())), Compute("cpu"))
     return chat.text([{"role": "system", "content": "rank"}, {"role": "user", "content": "water"}])
 
 

@@ -12,6 +12,8 @@ BROUGHT = {
     "late-interaction retriever": "architectures.late_retriever:LateRetriever",
     "prebuilt index": "bridges.prebuilt:find_index",
     "program": "bridges.programs:Program",
+    "systems command:": "bridges.programs:make_program",
+    "systems mteb:": "bridges.mteb_models:mteb_model",
     "workers": "cluster.shared:shared",
 }
 

@@ -12,7 +12,7 @@ from heed.errors import UsageError
 from heed.progress import log, number_of
 from pipelines import as_started
 from pipelines.command import main_of
-from pipelines.options.machine import machine_options
+from pipelines.options.machine import compute_of, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
@@ -92,11 +92,11 @@ def _run(options: argparse.Namespace) -> None:
 
 def _choice(options: argparse.Namespace) -> "Choice":
     from heed.addons.explorer.playground.loaded_systems import Choice
-    from pipelines.options.settings import machine_of, registry_of
+    from pipelines.options.settings import registry_of
 
-    machine = machine_of(options)
-    machine.check()
-    return Choice(options.retriever, options.reranker, options.rerank_depth, machine, registry_of(options))
+    compute = compute_of(options)
+    compute.check()
+    return Choice(options.retriever, options.reranker, options.rerank_depth, compute, registry_of(options))
 
 
 def _link(url: str) -> str:

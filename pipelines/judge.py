@@ -12,8 +12,8 @@ from heed.files import digest
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import condition_option, reading_options, text_options
-from pipelines.options.machine import device_option
-from pipelines.options.models import family_option, inference_options, registry_options
+from pipelines.options.machine import MODELS, compute_of, compute_options
+from pipelines.options.models import family_option, registry_options
 from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser, positive
 
@@ -84,34 +84,29 @@ def parser() -> argparse.ArgumentParser:
     models = command.add_argument_group("models")
     registry_options(models)
     family_option(models)
-    inference_options(models)
-    device_option(models)
+    compute_options(models, "device", *MODELS)
     return command
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.architectures.vllm import check_inference
     from heed.addons.judging.exchange.exported_pool import check_exported
     from heed.addons.judging.model.chats import judge_chat
     from heed.addons.judging.model.judge import Judge
     from heed.addons.judging.model.report import check_replaceable, judgements_path
     from heed.formats.pools import read_pool
-    from heed.models.local.language_models import check_device
-    from pipelines.options.settings import registry_of, runtime_of
+    from pipelines.options.settings import registry_of
     from pipelines.texts import exported_pool
 
-    check_inference(options.inference)
-    check_device(options.device)
-    runtime = runtime_of(options, options.indexes)
-    runtime.check()
-    model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(runtime.max_length)
+    compute = compute_of(options)
+    compute.check()
+    model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(compute.max_length)
     with gathering([]) as warnings:
         pool = exported_pool(options, read_pool(options.pool))
         out = options.out or judgements_path(options.pool, model.name, pool.condition)
         fail(_contradictions(options, out), UsageError)
         check_replaceable(out)
         check_exported(pool, shows_text=True)
-        chat = judge_chat(model, runtime, needs_key=not options.dry_run)
+        chat = judge_chat(model, compute, options.indexes / "api", needs_key=not options.dry_run)
         try:
             judge = Judge(model, chat)
             line = judge.estimate(pool).line(f"{model.name}.{pool.condition}")

@@ -17,9 +17,10 @@ from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.reuse import RESULTS
+from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Topic, closed
 from pipelines.command import main_of
-from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
+from pipelines.options.collection import depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import condition_option, reading_options, run_reading_options, text_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
@@ -40,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("run", type=Path, metavar="RUN", help="TREC run or pool (.jsonl) to rescore")
     text_options(command.add_argument_group("data"))
     system = command.add_argument_group("system")
-    system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(RERANKERS)}")
+    system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(forms(Reranker))}")
     program_option(system)
     condition_option(system)
     depth_option(system, "rescore a topic's N best")
@@ -65,15 +66,12 @@ def _run(options: argparse.Namespace) -> None:
     from heed.experiment.run_files import rescore_to_file
     from heed.formats.origin import open_documents
     from heed.formats.trec_files import as_tag
-    from pipelines.options.settings import machine_of
     from pipelines.texts import named_texts, usual_condition
 
     indexes, lang, source, read = named_texts(options)
     condition = options.condition or usual_condition(read)
     topics = [topic for topic in read if topic.has(condition)]
     fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
-    machine = machine_of(options)
-    machine.check()
     with locked(options.out.parent), locked(indexes):
         with timed("documents") as work:
             store = open_documents(source, indexes)
@@ -105,18 +103,17 @@ def _digests(topics: Sequence[Topic]) -> dict[str, str]:
 
 
 def _reranker(options: argparse.Namespace, corpus: Corpus, pooled: Pool) -> Reranker:
-    from heed.systems.by_name import Systems
-    from heed.systems.settings import Search
-    from pipelines.options.settings import machine_of, maxp_of, registry_of
+    from heed.reranking.maxp import maxp
+    from heed.systems.make import Place, make
+    from pipelines.options.settings import check_version, compute_here, maxp_of, registry_of, system_of
 
-    answers = options.indexes / "api"
-    systems = Systems(corpus, registry_of(options), Search(), machine_of(options), answers)
-    reranker = systems.reranker(options.reranker)
-    cut = maxp_of(options)
-    if not cut:
-        return reranker
+    check_version(options, [options.reranker])
+    compute = compute_here(options)
+    place = Place(registry_of(options), compute, corpus, answers=options.indexes / "api", instructed=True)
+    reranker = make(system_of(options, options.reranker, Reranker), place, Reranker)
     docids = {docid for of_topic in pooled.values() for docid in of_topic}
-    return systems.maxp(reranker, docids, cut)
+    cut = maxp_of(options)
+    return maxp(reranker, cut, corpus, docids) if cut else reranker
 
 
 def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentStore) -> Pool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from heed.addon_table import brought
+from heed.compute import Compute
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.datasets.own_ids import own_documents, without_own
 from heed.errors import UsageError, fail
@@ -30,11 +31,11 @@ from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
+from heed.reranking.maxp import maxp as over_passages
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
-from heed.systems.by_name import Systems, manifest_entry, refuse_twins, split_name
-from heed.systems.settings import Machine, Search, machine_of
+from heed.systems.make import Place, Search, compute_of, make, refuse_twins, split_name
 from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic, closed, conditions_of
 
@@ -62,7 +63,7 @@ class Experiment:
         device: str = "auto",
         threads: int | None = None,
         search: Search | None = None,
-        machine: Machine | None = None,
+        compute: Compute | None = None,
         registry: Registry | None = None,
         keep_own_id: bool = False,
         progress: bool = True,
@@ -70,15 +71,15 @@ class Experiment:
         """Check the settings; nothing is read or built before the first system runs.
 
         ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry); ``depth``
-        the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what models, Java
-        and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the models;
+        the number of documents per topic in a run; ``search`` how documents are searched; ``compute`` how models and
+        Java are run, of which ``device`` and ``threads`` are the short form; ``registry`` knows the models;
         ``keep_own_id`` keeps a query that is a document itself in its own list; ``progress`` is whether longer work
         shows bars, on a terminal or in a notebook. Raises :class:`UsageError` for invalid settings and a missing GPU,
         :class:`DataError` for topics that no result can be written of.
         """
         if isinstance(conditions, str):
             raise UsageError(f"conditions: found {conditions!r}, expected a list")
-        machine, search = machine_of(machine, device, threads), search or Search()
+        compute, search = compute_of(compute, device, threads), search or Search()
         search.check()
         _check_depth(depth)
         check_collection(collection)
@@ -88,7 +89,7 @@ class Experiment:
         self.command = "python"  # what the manifest says that made the runs; commands give theirs
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
-        self._machine, self._search, self._registry = machine, search, registry or Registry()
+        self._compute, self._search, self._registry = compute, search, registry or Registry()
         self._progress, self._keep_own_id = progress, keep_own_id
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
@@ -108,7 +109,7 @@ class Experiment:
     def close(self) -> None:
         """Release the folders."""
         self._open.close()
-        self.__dict__.pop("_systems", None)
+        self.__dict__.pop("_place", None)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -151,25 +152,24 @@ class Experiment:
         return Ledger(self.folder, self.documents.digest, topics)
 
     @cached_property
-    def _systems(self) -> Systems:
+    def _place(self) -> Place:
         corpus = Corpus(self._index, self.documents, self.collection.language)
-        answers = self._indexes / "api"
-        search = self._search
+        search, registry, compute = self._search, self._registry, self._compute
         if search.lucene_index:
             found = brought("prebuilt index")(str(search.lucene_index), self._indexes / "prebuilt")
             search = search._replace(lucene_index=found)
         instructed = self.conditions != ["query"]
-        return Systems(corpus, self._registry, search, self._machine, answers, instructed)
+        return Place(registry, compute, corpus, search, self._indexes / "api", instructed)
 
     def retriever(self, system: object) -> Retriever:
-        """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
+        """Return the retriever of a name (see :mod:`heed.systems.make`) or object, not loaded yet."""
         with self._working():
-            return self._spelled(self._systems.retriever(system), system)
+            return self._spelled(make(system, self._place, Retriever), system)
 
     def reranker(self, system: object) -> Reranker:
-        """Return the reranker of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
+        """Return the reranker of a name (see :mod:`heed.systems.make`) or object, not loaded yet."""
         with self._working():
-            return self._spelled(self._systems.reranker(system), system)
+            return self._spelled(make(system, self._place, Reranker), system)
 
     def _spelled(self, system: Made, spelling: object) -> Made:
         """Return a system, whose name is kept with the text that it was given as."""
@@ -199,11 +199,9 @@ class Experiment:
             query = topic.under("original" if instruction else "query", join)
         elif instruction:
             raise UsageError("instruction beside a heed.Query: give it as the query's instruction")
-        with self._working():
-            systems = self._systems
-            with gathering([]):  # what a system warns of here is none of the results' business
-                second = None if reranker is None else systems.reranker(reranker)
-                return look(query, k, self.documents, systems.retriever(retriever), second)
+        with self._working(), gathering([]):  # what a system warns of here is none of the results' business
+            second = None if reranker is None else make(reranker, self._place, Reranker)
+            return look(query, k, self.documents, make(retriever, self._place, Retriever), second)
 
     def hits(self, run: Mapping[str, Mapping[str, float]], qid: str, k: int = 5) -> Hits:
         """Return the best ``k`` documents of topic ``qid`` in a run, with their titles; KeyError for no such topic."""
@@ -275,7 +273,7 @@ class Experiment:
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
             write_pool(self.folder / POOL, pooled)
             if maxp:
-                reranker = self._systems.maxp(reranker, docids, maxp)
+                reranker = over_passages(reranker, maxp, self._place.documents(name), docids)
             documents = PoolDocuments(pooled, self.documents)
             if reranker.reads_cues:
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
@@ -388,7 +386,7 @@ class Experiment:
                 self._ledger.enter(system.name, files, condition == self.conditions[-1], form)
                 if file.reused:
                     log.info(f"{file.path}: used again")
-        return SystemRuns(system.name, manifest_entry(system), files)
+        return SystemRuns(system.name, system.manifest_entry, files)
 
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join

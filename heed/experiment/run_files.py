@@ -17,7 +17,6 @@ from heed.progress import brief, replies, replying, timed, warn
 from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
 from heed.reuse import Note, Recipe, ensure_file, note_of, recipe_version, write_note
-from heed.systems.by_name import manifest_entry
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever
 
 Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
@@ -210,7 +209,7 @@ def _ensure(
         "topics": digest_json(queries),
         **recipe,
     }
-    facts = facts if config else {**facts, "made_by": manifest_entry(system)}
+    facts = facts if config else {**facts, "made_by": system.manifest_entry}
     file = RunFile(destination(made_of, facts))
     path, journal = file.path, journal_of(file.path)
 

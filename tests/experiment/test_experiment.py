@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import yaml
 from conftest import ROOT, Heed
+from heed.systems.settings import Machine
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +34,6 @@ from heed import (
     UsageError,
     load,
 )
-from heed.systems.settings import Machine
 
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys
 @pytest.mark.parametrize("size", [1, 2, None])
 def test_the_size_of_a_batch_changes_no_score_and_no_recipe(tmp_path: Path, size: int | None) -> None:
     folder = pairs(tmp_path / "m")
-    reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(batch_size=size))
+    reranker = CrossEncoderReranker(Model(str(folder)), replace(CPU, batch_size=size))
     assert reranker.score(QUERY, DOCUMENTS) == pytest.approx(predicted(folder), abs=1e-5)
     assert reranker.config == CrossEncoderReranker(Model(str(folder)), CPU).config
 
@@ -253,7 +254,7 @@ def test_half_precision_is_the_librarys_on_a_cpu_too(tmp_path: Path, dtype: str)
     from sentence_transformers import CrossEncoder
 
     folder = pairs(tmp_path / "m")
-    reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(dtype=dtype, batch_size=1))
+    reranker = CrossEncoderReranker(Model(str(folder)), replace(CPU, dtype=dtype, batch_size=1))
     theirs = CrossEncoder(str(folder), device="cpu", model_kwargs={"dtype": dtype})
     expected = theirs.predict(
         [(QUERY.text, "a storm"), (QUERY.text, "b")], batch_size=1, activation_fn=torch.nn.Identity()

@@ -9,16 +9,16 @@ from conftest import ROOT, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
-from heed.models.local.runtime import Runtime
 from heed.retrieval.lsa import build_lsa
 from heed.retrieval.ngrams import ngram_counts
 from heed.types import Query
 
 Matrix = np.ndarray
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 

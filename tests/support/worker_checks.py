@@ -10,15 +10,15 @@ from typing import Any
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import WorkerPool
 from heed.addons.cluster.shared import shared_model
+from heed.compute import Compute
 from heed.formats.document_store import DocumentStore
 from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval.dense.vectors import embed
 from heed.types import Document, Query, Reranker, Topic
 
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 TOPICS = [Topic(str(at), "eng", "abc def", {"original": f"only {'abcdefgh'[at]}"}) for at in range(8)]
 
 
@@ -30,8 +30,8 @@ def records() -> list[dict[str, str]]:
 
 
 def encoder(folder: Path, workers: Workers | None = None) -> Any:
-    model = Model(str(folder), pooling="mean", max_length=64)
-    return shared_model(model, CPU, workers, SentenceEncoder) if workers else SentenceEncoder(model, CPU)
+    model = Model(str(folder), family="bi-encoder", pooling="mean", max_length=64)
+    return shared_model(model, CPU, workers) if workers else SentenceEncoder(model, CPU)
 
 
 def pool_of(system: Any) -> WorkerPool:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from heed.addons.apis.client import Client
@@ -9,8 +10,8 @@ from heed.addons.apis.cost import Answers, Bill, about, beginning, check_texts, 
 from heed.addons.apis.endpoints import endpoint
 from heed.addons.apis.rerank_forms import FORMS, PATH, SERVER, SERVICES, form_name, instruction_field, read_scores
 from heed.models.files.model_files import settings_of
-from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
+from heed.models.registry.families import ANSWERS
 from heed.models.text.fit import room_for_document
 from heed.models.text.templates import document_text, query_text
 from heed.progress import log
@@ -27,8 +28,8 @@ class ApiReranker(Reranker):
     :data:`heed.addons.apis.rerank_forms.FORMS`. A document without text is an error, because servers refuse it.
     """
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
-        """Read key and address from the environment; nothing is sent yet.
+    def __init__(self, model: Model, answers: Path = ANSWERS) -> None:
+        """Read key and address from the environment; answers are kept in the folder ``answers``.
 
         Raises :class:`heed.errors.ServiceError` where these are missing, and :class:`ModelError` for an unknown form.
         """
@@ -41,7 +42,7 @@ class ApiReranker(Reranker):
             **self._endpoint.config,
             "rerank": [recipe_version("rerank"), name, self._form.most, TOKENS],
         }
-        self._client, self._answers = Client(self._endpoint), Answers(runtime.answers)
+        self._client, self._answers = Client(self._endpoint), Answers(answers)
         self._long = self._scored = 0
 
     def close(self) -> None:

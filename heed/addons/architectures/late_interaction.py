@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.addons.architectures.late_models import load_late_model
+from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.encoders.bi_encoder import PrefixedText, SentenceEncoder
-from heed.models.local.runtime import DEFAULT, Runtime, on_device
+from heed.models.local.runtime import on_device
 from heed.models.local.sentence_models import lengths
 from heed.models.registry.entries import Model
 from heed.reuse import recipe_version
@@ -26,9 +27,9 @@ class LateEncoder(SentenceEncoder):
     queries and documents are the model's own, before the filled templates of the entry.
     """
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """As of :class:`SentenceEncoder`."""
-        super().__init__(model, runtime)
+        super().__init__(model, compute)
         self.config["late"] = recipe_version("late")
         self._markers: dict[str, int] = {}
 
@@ -36,7 +37,7 @@ class LateEncoder(SentenceEncoder):
         return ""
 
     def _loaded(self) -> Any:
-        encoder, self._markers = load_late_model(self._model, self._runtime)
+        encoder, self._markers = load_late_model(self._model, self._compute)
         return encoder
 
     def _vectors(self, inputs: Sequence[PrefixedText], task: str) -> Matrix:
@@ -110,12 +111,12 @@ class LateReranker(Reranker):
     all of them fit into ``KEPT`` bytes; later ones are computed each time.
     """
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         Raises :class:`heed.errors.ModelError` as :class:`heed.models.encoders.bi_encoder.SentenceEncoder` does.
         """
-        self._encoder = LateEncoder(model, runtime)
+        self._encoder = LateEncoder(model, compute)
         self.name = self._encoder.name
         self.config: Config = {"maxsim": recipe_version("maxsim"), "encoder": self._encoder.config}
         self._queries: dict[Query, Matrix] = {}

@@ -6,10 +6,10 @@ import string
 from pathlib import Path
 from typing import Any
 
+from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.files.model_files import local_copy, read_object
 from heed.models.local.network_checks import POOLER, positions_of
-from heed.models.local.runtime import Runtime
 from heed.models.local.sentence_models import check_network, device_of, options
 from heed.models.local.tensors import weights_in
 from heed.models.registry.entries import Model
@@ -22,7 +22,7 @@ PLACE = ". "  # ColBERT's tokenizers put this before a text and write the marker
 MARKERS = {"query": ("query_token_id", "[unused0]"), "document": ("doc_token_id", "[unused1]")}
 
 
-def load_late_model(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]]:
+def load_late_model(model: Model, compute: Compute) -> tuple[Any, dict[str, int]]:
     """Return the ``MultiVectorEncoder`` of ``model``, and for a checkpoint of ColBERT's own code its markers' ids.
 
     Raises :class:`ModelError` for a folder that holds no late-interaction model, and for missing weights.
@@ -35,7 +35,7 @@ def load_late_model(model: Model, runtime: Runtime) -> tuple[Any, dict[str, int]
     metadata = _metadata(folder) if _is_colbert(folder) else None
     # without transformers' report of weights, for which the projection is unexpected; missing ones are an error
     with logging_only("transformers", logging.ERROR):
-        encoder = MultiVectorEncoder(str(folder), device=device_of(runtime), **options(model, runtime))
+        encoder = MultiVectorEncoder(str(folder), device=device_of(compute), **options(model, compute))
     if not isinstance(encoder[0], Transformer):
         raise ModelError(f"{model.source}: begins with a {type(encoder[0]).__name__}, expected a transformer")
     _set_lengths(model, encoder[0])

@@ -5,9 +5,10 @@ and without workers. The workers of a system are started at its first use and st
 """
 
 import os
-import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -18,19 +19,17 @@ from heed.addons.cluster.pool import Processes, WorkerPool
 from heed.addons.cluster.ray_cluster import Cluster
 from heed.addons.cluster.tasks import Call, Machines, SystemMaker
 from heed.compute import Compute
+from heed.extras import OBJECT
 from heed.files import digest_json
 from heed.models.files.guessing import with_family
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES
 from heed.progress import Replies, log, replies, replying
-from heed.systems.by_name import renamed, split_name
-from heed.systems.registry_models import installed_model, make_system
-from heed.systems.user_objects import OwnReranker, is_encoder
-from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, System
+from heed.systems.make import MAKERS, installed_model, split_name
+from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
 PROGRAM = "command:"
-NO_MODEL = re.compile(r"(bm25|lsa|polarity|rank_bm25)(\+.*)?|(mteb|decompose):.*|[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+KINDS = tuple(key for key in MAKERS if key[-1] in ":+")  # how names begin that are no model's
 
 
 def shared(
@@ -40,7 +39,7 @@ def shared(
     workers: Workers,
     role: type[System] = Reranker,
     version: str | None = None,
-) -> Encoder | Reranker | None:
+) -> "SharedEncoder | SharedReranker | None":
     """Return the model or program of a name, its work shared by ``workers``; None where this process does it.
 
     A model is of the family that ``role`` suggests where nothing else tells it; ``version`` names a program's version.
@@ -53,39 +52,40 @@ def shared(
     if source.startswith(PROGRAM):
         program = brought("program")(source.removeprefix(PROGRAM), name=name, config=version)
         return shared_program(program, workers) if requested else None
-    reason = "workers run models and programs alone" if NO_MODEL.fullmatch(source) else ""
-    if not reason and (requested or Processes(None, compute.device).count):
-        model = with_family(installed_model(source, registry, ()), CROSS_ENCODER if role is Reranker else BI_ENCODER)
+    is_model = source not in MAKERS and not source.startswith(KINDS) and not OBJECT.fullmatch(source)
+    reason = "" if is_model else "workers run models and programs alone"
+    if is_model and (requested or Processes(None, compute.device).count):
+        model = with_family(installed_model(source, registry), CROSS_ENCODER if role is Reranker else BI_ENCODER)
         reason = FAMILIES[model.family].local
         if not reason:
-            return renamed(shared_model(model, compute, workers), name)
+            made = shared_model(model, compute, workers)
+            made.name = name or made.name
+            return made
     if reason and requested:
         log.info(f"{system}: runs in this process, not by workers: {reason}")
     return None
 
 
-def shared_model(model: Model, compute: Compute, workers: Workers) -> Encoder | Reranker:
+def shared_model(model: Model, compute: Compute, workers: Workers) -> "SharedEncoder | SharedReranker":
     """Return the system of a model, its work shared by workers, of which there must be some."""
     import torch
 
     machines = _machines(workers, compute.device)
-    runtime = Runtime(
-        machines.device(compute.device),
-        compute.inference,
-        dtype=compute.dtype,
-        max_length=compute.max_length,
-        batch_size=compute.batch_size,
-    )
-    model = model.limited(compute.max_length)
-    system = make_system(model, runtime)
-    maker = SystemMaker(make_system, (_absolute(model), runtime), digest_json(system.config), torch.get_num_threads())
-    return SharedEncoder(system, maker, machines) if is_encoder(system) else SharedReranker(system, maker, machines)
+    compute = replace(compute, device=machines.device(compute.device))
+    system = _made(model, compute)
+    maker = SystemMaker(_made, (_absolute(model), compute), digest_json(system.config), torch.get_num_threads())
+    kind = SharedEncoder if isinstance(system, Encoder) else SharedReranker
+    return kind(system, maker, machines)
 
 
-def shared_program(program: Any, workers: Workers) -> Reranker:
-    """Return the reranker of a program that each worker starts."""
-    maker = SystemMaker(OwnReranker, (program, program.label))
-    return SharedReranker(OwnReranker(program, program.label), maker, _machines(workers, "cpu"))
+def shared_program(program: Reranker, workers: Workers) -> "SharedReranker":
+    """Return a program that each worker starts."""
+    return SharedReranker(program, SystemMaker(copy, (program,)), _machines(workers, "cpu"))
+
+
+def _made(model: Model, compute: Compute) -> Any:
+    """Return the system of a model; workers call it too."""
+    return FAMILIES[model.family].make(model, compute)
 
 
 def _machines(workers: Workers, device: str) -> Machines:
@@ -96,18 +96,19 @@ def _machines(workers: Workers, device: str) -> Machines:
 
 def _absolute(model: Model) -> Model:
     """Return ``model`` with absolute paths, and without facts for people: a worker may run in another folder."""
-    here = [os.path.abspath(each) if Path(each).is_dir() else each for each in (model.source, model.base)]  # noqa: PTH100 (a link stays a link)
-    return model._replace(source=here[0], base=here[1], names={}, presets={})
+    return model._replace(source=_path(model.source), base=model.base and _path(model.base), names={}, presets={})
+
+
+def _path(source: str) -> str:
+    return os.path.abspath(source) if Path(source).is_dir() else source  # noqa: PTH100 (a link stays a link)
 
 
 class _Shared(System):
     """What an encoder and a reranker share: workers, started at the first use and stopped by :meth:`close`."""
 
-    def __init__(self, system: Any, maker: SystemMaker, machines: Machines) -> None:
+    def __init__(self, system: System, maker: SystemMaker, machines: Machines) -> None:
         """Have workers on ``machines`` make calls of what ``maker`` makes, which is ``system`` here."""
-        self.name: str = system.name
-        self.config: Config | None = system.config
-        self.made_by: Config | None = system.made_by
+        self.name, self.config, self.made_by = system.name, system.config, system.made_by
         self._maker, self._machines = maker, machines
         self._pool: WorkerPool | None = None
 

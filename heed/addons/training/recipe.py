@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.addons.training.trainer import WEIGHTS, EncodedExample, Trainer, TrainingSettings
+from heed.compute import Compute
 from heed.errors import DataError, ModelError, fail
 from heed.files import digest, digest_json, finished_folder, locked, read_objects
 from heed.models.files.model_files import fingerprint, local_copy
-from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, precision, torch_device
-from heed.models.local.runtime import Runtime
+from heed.models.local.language_models import ADAPTER, entry_ids, load_config, load_tokenizer, precision
 from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
@@ -159,9 +159,9 @@ def _recipe(data: Path, base: Model, template: Model, settings: TrainingSettings
     return {
         "train": recipe_version("train"),
         "data": digest(data),
-        "settings": {**settings._asdict(), "device": torch_device(settings.device)},
+        "settings": {**settings._asdict(), "device": Compute(settings.device).torch_device},
         "frame": {field: getattr(template, field) for field in TEMPLATE},
-        "base": {"source": base.source, **fingerprint(base), "dtype": precision(base, Runtime(settings.device))},
+        "base": {"source": base.source, **fingerprint(base), "dtype": precision(base, Compute(settings.device))},
         "versions": {name: version(name) for name in ("torch", "transformers", "peft")},
     }
 

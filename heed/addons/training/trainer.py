@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.compute import Compute
 from heed.errors import ModelError
 from heed.files import finished, write_bytes, write_json
 from heed.models.local.language_models import ADAPTER, load_network
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.batches import NEXT_WORD_TOKENS, batches
 from heed.progress import bar, log, timed
@@ -169,7 +169,7 @@ def _adapted(base: Model, settings: TrainingSettings) -> Any:
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
-    network = load_network(base, Runtime(settings.device), AutoModelForCausalLM)
+    network = load_network(base, Compute(settings.device), AutoModelForCausalLM)
     missing = set(PROJECTIONS) - {name.rpartition(".")[2] for name, _ in network.named_modules()}
     if missing:
         raise ModelError(

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy
 from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision
 from heed.models.local.network_checks import POOLER
-from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
+from heed.models.local.runtime import LocalModel
 from heed.models.local.sentence_models import (
     SentenceModel,
     Texts,
@@ -51,14 +52,14 @@ class SentenceEncoder(LocalModel, Encoder):
 
     LOADED = "_encoder"
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         Only safetensors weights are loaded, and code of the model's repository is run only where
         the user allowed it. Raises :class:`ModelError` if the model cannot be found.
         """
-        super().__init__(model, runtime)
-        self.config: Config = {**fingerprint(model), "precision": precision(model, runtime)}
+        super().__init__(model, compute)
+        self.config: Config = {**fingerprint(model), "precision": precision(model, compute)}
         similarity = self._similarity()
         self.cosine = similarity == "cosine"
         if similarity:
@@ -75,11 +76,11 @@ class SentenceEncoder(LocalModel, Encoder):
 
     def _loaded(self) -> Any:
         """Return a loaded model of sentence-transformers, as its files say."""
-        return load_sentence_model(self._model, self._runtime)
+        return load_sentence_model(self._model, self._compute)
 
     @cached_property
     def _batches(self) -> Batches:
-        return batches_of(self.name, self._encoder, self._runtime)
+        return batches_of(self.name, self._encoder, self._compute)
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents; long ones are cut at their end, tables between rows."""
@@ -198,7 +199,7 @@ class PeftEncoder(SentenceEncoder):
     Promptriever's own scripts have it.
     """
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of adapter and base, or fetch them; they are loaded when first used.
 
         Raises :class:`ModelError` for what is no adapter, one without weights, and a base
@@ -209,7 +210,7 @@ class PeftEncoder(SentenceEncoder):
         if base is None:
             raise ModelError(f"{model.source}: no {ADAPTER}, so it is no adapter; leave the family out")
         adapter_folder(model)  # checked before the base is fetched
-        super().__init__(model, runtime)
+        super().__init__(model, compute)
         self.config["base"] = fingerprint(base)
         self._base = base
 
@@ -217,10 +218,10 @@ class PeftEncoder(SentenceEncoder):
         from sentence_transformers import SentenceTransformer
 
         folder = local_copy(self._base)
-        parts = modules(self._base, folder, self._runtime)
+        parts = modules(self._base, folder, self._compute)
         check_network(folder, parts, (POOLER,))
         parts[0].model = merged(self._model, lambda: parts[0].model)
-        return SentenceTransformer(modules=parts, device=device_of(self._runtime))
+        return SentenceTransformer(modules=parts, device=device_of(self._compute))
 
 
 def as_trained(model: Model) -> Model:

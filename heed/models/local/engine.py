@@ -6,9 +6,9 @@ from typing import Any
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig
 
 from heed.addons.architectures.vllm import VllmModel, uses_vllm
+from heed.compute import Compute
 from heed.models.local.language_models import load_network
 from heed.models.local.logits import Rows, causal_logits, padded, read_prefix, rows_of, seq2seq_logits, shares_prefixes
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.batches import NEXT_WORD_TOKENS, Batches
 
@@ -19,14 +19,14 @@ class TransformersModel:
     """A language model of family ``seq2seq``, or a causal one, in transformers; as :class:`VllmModel`."""
 
     def __init__(
-        self, model: Model, runtime: Runtime, tokenizer: Any, generates: bool = True, share_prefix: bool = False
+        self, model: Model, compute: Compute, tokenizer: Any, generates: bool = True, share_prefix: bool = False
     ) -> None:
         """Load the model; only one that ``generates`` keeps its whole output layer.
 
         ``share_prefix``: for logits, what prompts begin with is read once, where the network's states allow that.
         """
         self._model, self._tokenizer, self._causal = model, tokenizer, model.family != "seq2seq"
-        self._network = load_network(model, runtime, AutoModelForCausalLM if self._causal else AutoModelForSeq2SeqLM)
+        self._network = load_network(model, compute, AutoModelForCausalLM if self._causal else AutoModelForSeq2SeqLM)
         # else settings of the model's files, such as a repetition penalty, apply where generate is given none
         self._network.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
         # which states the code of a repository caches is unknown
@@ -34,7 +34,7 @@ class TransformersModel:
         self._share_prefix = share_prefix and shares
         self._rows: dict[tuple[int, ...], Rows] = {}
         self._head = self._network.get_output_embeddings() if generates else None
-        device, texts = self._network.device, runtime.batch_size
+        device, texts = self._network.device, compute.batch_size
         self._next_words = Batches(model.source, device, texts, NEXT_WORD_TOKENS)
         self._answers = Batches(model.source, device, texts, GENERATED_TOKENS)
 
@@ -88,15 +88,15 @@ class TransformersModel:
 
 
 def open_engine(
-    model: Model, runtime: Runtime, tokenizer: Any, length: int, generates: bool = True, share_prefix: bool = False
+    model: Model, compute: Compute, tokenizer: Any, length: int, generates: bool = True, share_prefix: bool = False
 ) -> TransformersModel | VllmModel:
     """Return the opened engine of ``model``: vLLM where the user chose it and it can run the family.
 
     ``length`` is how many tokens a prompt and its answer have at most; vLLM shares prefixes in any case.
     """
-    if uses_vllm(model, runtime.inference):
-        return VllmModel(model, runtime, length)
-    return TransformersModel(model, runtime, tokenizer, generates, share_prefix)
+    if uses_vllm(model, compute):
+        return VllmModel(model, compute, length)
+    return TransformersModel(model, compute, tokenizer, generates, share_prefix)
 
 
 def _shared(prompts: Sequence[list[int]]) -> int:

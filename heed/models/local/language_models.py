@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from heed.errors import ModelError, UsageError
+from heed.compute import Compute
+from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy, read_object, runs_remote_code
 from heed.models.local.network_checks import check_weights, warn_of_batches
-from heed.models.local.runtime import LocalModel, Runtime
+from heed.models.local.runtime import LocalModel
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
 from heed.progress import warn
@@ -22,52 +23,20 @@ SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:\n", "toke
 MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers
 
 
-def torch_device(device: str) -> str:
-    """Return torch's name of the user's ``device``; ``auto`` is a GPU of NVIDIA where there is one, else the CPU."""
-    import torch
-
-    return device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def check_device(device: str, here: bool = True) -> None:
-    """Raise :class:`UsageError` for an unknown device, and for a GPU that this machine lacks, before any work.
-
-    ``here``: whether models run on this machine.
-    """
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", device):
-        raise UsageError(f"device: found {device!r}, expected auto, cpu, cuda, cuda:N or mps")
-    kind, _, number = device.partition(":")
-    if number and not here:
-        raise UsageError(f"--device {device}: names a GPU of this machine, but models run on a cluster; use cuda")
-    if kind in ("auto", "cpu") or not here:
-        return
-    import torch
-
-    if not (torch.backends.mps.is_available() if kind == "mps" else torch.cuda.is_available()):
-        raise UsageError(
-            f"--device {device}: torch {torch.__version__} finds no GPU for it here; use --device cpu, or install the "
-            "GPU's driver and a torch that is built for it"
-        )
-    if number and int(number) >= torch.cuda.device_count():
-        raise UsageError(
-            f"--device {device}: this machine has {torch.cuda.device_count()} GPUs, counted from 0; use another number"
-        )
-
-
-def precision(model: Model, runtime: Runtime) -> str:
+def precision(model: Model, compute: Compute) -> str:
     """Return the name of the precision of weights: the user's, else float32 on a CPU, else the entry's.
 
     ``auto`` is that in which the weights are stored.
     """
-    if runtime.dtype != "auto":
-        return runtime.dtype
-    return "float32" if torch_device(runtime.device) == "cpu" else model.dtype or "auto"
+    if compute.dtype != "auto":
+        return compute.dtype
+    return "float32" if compute.torch_device == "cpu" else model.dtype or "auto"
 
 
-def network_config(model: Model, runtime: Runtime) -> Config:
+def network_config(model: Model, compute: Compute) -> Config:
     """Return the identity of a language model for its ``config``: its files, its base's, and its precision."""
     base = base_of(model)
-    return {**fingerprint(model), "precision": precision(model, runtime), "base": fingerprint(base) if base else None}
+    return {**fingerprint(model), "precision": precision(model, compute), "base": fingerprint(base) if base else None}
 
 
 def base_of(model: Model) -> Model | None:
@@ -133,22 +102,22 @@ def adapter_folder(model: Model) -> Path:
     return folder
 
 
-def load_network(model: Model, runtime: Runtime, kind: Any) -> Any:
+def load_network(model: Model, compute: Compute, kind: Any) -> Any:
     """Return the network of ``model`` loaded by ``kind``, a transformers auto class, for inference.
 
     Raises :class:`ModelError` if it has no weights, lacks some, or cannot be loaded.
     """
     base = base_of(model)
     with loading(model.source):
-        network = merged(model, lambda: _whole(base, runtime, kind)) if base else _whole(model, runtime, kind)
+        network = merged(model, lambda: _whole(base, compute, kind)) if base else _whole(model, compute, kind)
     warn_of_batches(model.source, network)
-    return network.to(torch_device(runtime.device)).eval()
+    return network.to(compute.torch_device).eval()
 
 
-def _whole(model: Model, runtime: Runtime, kind: Any) -> Any:
+def _whole(model: Model, compute: Compute, kind: Any) -> Any:
     folder = local_copy(model)
     network = kind.from_pretrained(
-        folder, dtype=precision(model, runtime), use_safetensors=True, trust_remote_code=runs_remote_code(model)
+        folder, dtype=precision(model, compute), use_safetensors=True, trust_remote_code=runs_remote_code(model)
     )
     check_weights(folder, network)
     return network

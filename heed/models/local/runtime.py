@@ -1,46 +1,13 @@
-"""How the models of an experiment are run, and how their memory is freed."""
+"""A model of this machine: loaded at its first use, and its memory freed."""
 
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from heed.errors import UsageError
+from heed.compute import Compute
 from heed.memory import free_memory
 from heed.models.files.model_files import runs_remote_code
 from heed.models.registry.entries import Model
 from heed.types import System
-
-DTYPES = ("auto", "float32", "bfloat16", "float16")
-
-
-class Runtime(NamedTuple):
-    """The settings with which models are run, the same for all models of an experiment.
-
-    ``device`` is ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``; ``inference``, ``transformers`` or ``vllm``, runs
-    language models; ``answers`` is the folder with the answers of paid APIs.
-    ``dtype``, one of ``DTYPES``, is the precision of weights, ``auto`` float32 on a CPU and the model's own elsewhere.
-    ``max_length`` bounds a model's input in tokens. Precision and lengths are part of a model's ``config``.
-    ``batch_size`` is the most texts in a batch, None for as many as a number of tokens allows; it changes no score but
-    for rounding.
-    """
-
-    device: str = "auto"
-    inference: str = "transformers"
-    answers: Path = Path("indexes") / "api"
-    dtype: str = DTYPES[0]
-    max_length: int | None = None
-    batch_size: int | None = None
-
-    def check(self) -> None:
-        """Raise :class:`UsageError` for an unknown precision, and for numbers below 1."""
-        if self.dtype not in DTYPES:
-            raise UsageError(f"dtype: found {self.dtype!r}, expected one of {', '.join(DTYPES)}")
-        for name, number in (("max_length", self.max_length), ("batch_size", self.batch_size)):
-            if number is not None and number < 1:
-                raise UsageError(f"{name}: found {number}, expected at least 1")
-
-
-DEFAULT = Runtime()
 
 
 class LocalModel(System):
@@ -51,11 +18,11 @@ class LocalModel(System):
 
     LOADED = "_loaded"
 
-    def __init__(self, model: Model, runtime: Runtime) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Keep entry and settings; :class:`ModelError` for code of the repository that the user has not allowed."""
         runs_remote_code(model)  # checked before anything is fetched
         self.name = model.name
-        self._model, self._runtime = model, runtime
+        self._model, self._compute = model, compute
 
     def load(self) -> None:
         """Load the model."""

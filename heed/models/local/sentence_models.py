@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heed.compute import Compute
 from heed.errors import ModelError
 from heed.extras import named_object
 from heed.models.files.model_files import local_copy, read_object, runs_remote_code
 from heed.models.local.language_models import precision
 from heed.models.local.network_checks import POOLER, check_weights, positions_of, warn_of_batches
-from heed.models.local.runtime import Runtime, on_device
+from heed.models.local.runtime import on_device
 from heed.models.registry.entries import Model
 from heed.models.text.batches import Batches
 from heed.progress import log
@@ -20,7 +21,7 @@ SIMILARITIES = ("cosine", "dot")  # those of sentence-transformers that a search
 SAVED = "config_sentence_transformers.json"
 
 
-def load_sentence_model(model: Model, runtime: Runtime) -> Any:
+def load_sentence_model(model: Model, compute: Compute) -> Any:
     """Return the ``SentenceTransformer`` of ``model``: its own modules, or those that the entry's pooling makes."""
     from sentence_transformers import SentenceTransformer
 
@@ -30,18 +31,18 @@ def load_sentence_model(model: Model, runtime: Runtime) -> Any:
 
         nv_embed.prepare()
     if model.pooling is not None:
-        encoder = SentenceTransformer(modules=modules(model, folder, runtime), device=device_of(runtime))
+        encoder = SentenceTransformer(modules=modules(model, folder, compute), device=device_of(compute))
     else:
-        encoder = SentenceTransformer(str(folder), device=device_of(runtime), **options(model, runtime))
+        encoder = SentenceTransformer(str(folder), device=device_of(compute), **options(model, compute))
     check_network(folder, encoder, (POOLER,))
     return encoder
 
 
-def modules(model: Model, folder: Path, runtime: Runtime) -> list[Any]:
+def modules(model: Model, folder: Path, compute: Compute) -> list[Any]:
     """Return transformer, pooling and layer norm as the entry says, whatever the model's files say."""
     from sentence_transformers.sentence_transformer.modules import LayerNorm, Pooling, Transformer
 
-    transformer = Transformer(str(folder), **_options(model, runtime))
+    transformer = Transformer(str(folder), **_options(model, compute))
     width = transformer.get_embedding_dimension()
     pooling: Any
     if model.pooling and ":" in model.pooling:
@@ -52,24 +53,24 @@ def modules(model: Model, folder: Path, runtime: Runtime) -> list[Any]:
     return [transformer, pooling, *([LayerNorm(width)] if model.layer_norm else [])]
 
 
-def device_of(runtime: Runtime) -> str | None:
+def device_of(compute: Compute) -> str | None:
     """Return the device of sentence-transformers' classes; None where they choose it."""
-    return None if runtime.device == "auto" else runtime.device
+    return None if compute.device == "auto" else compute.device
 
 
-def options(model: Model, runtime: Runtime) -> dict[str, Any]:
+def options(model: Model, compute: Compute) -> dict[str, Any]:
     """Return the arguments with which a whole model of sentence-transformers is loaded."""
     return {
-        **_options(model, runtime),
+        **_options(model, compute),
         "trust_remote_code": runs_remote_code(model),
         "local_files_only": True,
     }
 
 
-def _options(model: Model, runtime: Runtime) -> dict[str, Any]:
+def _options(model: Model, compute: Compute) -> dict[str, Any]:
     """Return the arguments with which the network, its tokenizer and its configuration are loaded."""
     code = {"trust_remote_code": runs_remote_code(model)}
-    weights = {"use_safetensors": True, "dtype": precision(model, runtime)}
+    weights = {"use_safetensors": True, "dtype": precision(model, compute)}
     return {"model_kwargs": {**code, **weights}, "processor_kwargs": dict(code), "config_kwargs": dict(code)}
 
 
@@ -257,10 +258,10 @@ def padded_batch(tokenizer: Any, features: dict[str, Any], indices: Sequence[int
     return {**tokenizer.pad(ids, padding="max_length", max_length=max(longest, 1), return_tensors="pt"), **rest}
 
 
-def batches_of(name: str, encoder: Any, runtime: Runtime) -> Batches:
+def batches_of(name: str, encoder: Any, compute: Compute) -> Batches:
     """Return how the texts of a loaded ``encoder`` are divided; one by one where nothing can pad them."""
     if getattr(encoder.tokenizer, "pad_token", "") is not None:
-        return Batches(name, encoder.device, runtime.batch_size)
+        return Batches(name, encoder.device, compute.batch_size)
     return one_by_one(name, encoder, "its tokenizer has no token for padding")
 
 

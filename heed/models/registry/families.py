@@ -1,22 +1,26 @@
 """The families of models, a row each: what makes a system of one, who computes its scores, what an entry must say."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from heed.compute import Compute
 
 ENCODER, RERANKER = "encoder", "reranker"
 SENTENCE_TRANSFORMERS, TRANSFORMERS, SERVICE = "sentence-transformers", "transformers", "service"
 AT_SERVICE = "it runs at a service"
+ANSWERS = Path("indexes", "api")  # where answers of services that are paid are kept, unless somebody says otherwise
 
 
 class Family(NamedTuple):
     """One family.
 
-    Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed`, of an
-    entry and a :class:`heed.models.local.runtime.Runtime`. ``class_name`` computes its scores, and ``library`` loads
-    it. ``vllm``: vLLM can run it instead. ``needs`` are fields that an entry must have. ``local``, if there is one, is
-    the reason why no worker runs it. ``prompt`` is the conversation of one that orders documents where its entry names
-    none. A folder is of the family where the class in its config.json ends in one of ``architectures``, or where
-    sentence-transformers or pylate saved it with one of ``saved_as`` as model_type.
+    Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed`, of an entry
+    and a :class:`heed.compute.Compute`, at a service of an entry and the folder of its answers. ``class_name`` computes
+    its scores, and ``library`` loads it. ``vllm``: vLLM can run it instead. ``needs`` are fields that an entry must
+    have. ``local``, if there is one, is the reason why no worker runs it. ``prompt`` is the conversation of one that
+    orders documents where its entry names none. A folder is of the family where the class in its config.json ends in
+    one of ``architectures``, or where sentence-transformers or pylate saved it with one of ``saved_as`` as model_type.
     """
 
     name: str
@@ -31,10 +35,15 @@ class Family(NamedTuple):
     architectures: tuple[str, ...] = ()
     saved_as: tuple[str, ...] = ()
 
-    def make(self, model: Any, runtime: Any) -> Any:
-        """Return the system of ``model``, not loaded yet; raises as its class does."""
+    def make(self, model: Any, compute: Compute, answers: Path = ANSWERS) -> Any:
+        """Return the system of ``model``, a :class:`heed.models.registry.entries.Model`, not loaded yet.
+
+        Its inputs have at most the user's ``max_length``. A service's answers are kept in the folder ``answers``.
+        Raises as the system's class does.
+        """
         module, _, name = self.made_by.partition(":")
-        return getattr(import_module(f"heed.{module}"), name)(model, runtime)
+        made = getattr(import_module(f"heed.{module}"), name)
+        return made(model.limited(compute.max_length), answers if self.library == SERVICE else compute)
 
 
 BI_ENCODER, CROSS_ENCODER, LATE = "bi-encoder", "cross-encoder", "late-interaction"

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any
 
 from heed.addons.architectures import enc_t5
+from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.files.model_files import fingerprint, loading, local_copy, source_folder
 from heed.models.local.language_models import ADAPTER, precision
-from heed.models.local.runtime import DEFAULT, LocalModel, Runtime, on_device
+from heed.models.local.runtime import LocalModel, on_device
 from heed.models.local.sentence_models import (
     batches_of,
     check_network,
@@ -34,15 +35,15 @@ class CrossEncoderReranker(LocalModel, Reranker):
 
     LOADED = "_encoder"
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         Raises :class:`ModelError` for a model with code of its own that the user has not allowed, and for an adapter.
         """
-        super().__init__(model, runtime)
+        super().__init__(model, compute)
         self.config: Config = {
             **fingerprint(model),
-            "precision": precision(model, runtime),
+            "precision": precision(model, compute),
             "cross-encoder": recipe_version("cross-encoder"),
         }
         _refuse_adapter(model)
@@ -50,7 +51,7 @@ class CrossEncoderReranker(LocalModel, Reranker):
     @cached_property
     def _encoder(self) -> Any:
         with loading(self._model.source):
-            encoder = load_cross_encoder(self._model, self._runtime)
+            encoder = load_cross_encoder(self._model, self._compute)
         _check_label(self._model, encoder.num_labels)
         return encoder.eval()
 
@@ -64,7 +65,7 @@ class CrossEncoderReranker(LocalModel, Reranker):
         network = getattr(self._encoder[0], "model", None)
         if network is not None and network.config.get_text_config().pad_token_id is None:  # decoders refuse batches
             return one_by_one(self.name, self._encoder, "its config.json names no pad_token_id")
-        return batches_of(self.name, self._encoder, self._runtime)
+        return batches_of(self.name, self._encoder, self._compute)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the model's logit for each document; of several labels the log-odds of the entry's ``label``.
@@ -126,14 +127,14 @@ class CrossEncoderReranker(LocalModel, Reranker):
         return whole_rows(document, room, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
 
 
-def load_cross_encoder(model: Model, runtime: Runtime) -> Any:
+def load_cross_encoder(model: Model, compute: Compute) -> Any:
     """Return the ``CrossEncoder`` of ``model``; :class:`ModelError` where its files do not hold exactly its weights."""
     from sentence_transformers import CrossEncoder
 
     folder = local_copy(model)
     if enc_t5.is_enc_t5(folder):
-        return enc_t5.load_enc_t5(model, folder, runtime)
-    encoder = CrossEncoder(str(folder), device=device_of(runtime), **options(model, runtime))
+        return enc_t5.load_enc_t5(model, folder, compute)
+    encoder = CrossEncoder(str(folder), device=device_of(compute), **options(model, compute))
     check_network(folder, encoder)
     set_longest(model, encoder[0])
     return encoder

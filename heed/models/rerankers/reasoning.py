@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from heed.addons.architectures.vllm import engine_config
+from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.local.language_models import LanguageModel, check_entry, entry_ids, load_config, network_config
-from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.rerankers.yes_no import score_of
 from heed.models.text.prompts import Prompts
@@ -32,14 +32,14 @@ class ReasoningReranker(LanguageModel, Reranker):
     for the model, as Rank1's code does.
     """
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
-        super().__init__(model, runtime)
+        super().__init__(model, compute)
         check_entry(model)
         self.config: Config = {
-            **network_config(model, runtime),
+            **network_config(model, compute),
             "reasoning": [recipe_version("reasoning"), THOUGHT, LEAST],
-            **engine_config(model, runtime.inference),
+            **engine_config(model, compute),
         }
 
     @cached_property
@@ -65,7 +65,7 @@ class ReasoningReranker(LanguageModel, Reranker):
         _ = self._prompts
         # a thought may grow when its text is tokenised again
         longest = min(2 * self._limit, max(self._limit, load_config(self._model).max_position_embeddings))
-        return open_engine(self._model, self._runtime, self._tokenizer, longest + 1)
+        return open_engine(self._model, self._compute, self._tokenizer, longest + 1)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the log-odds of yes for each document, after reasoning about it.

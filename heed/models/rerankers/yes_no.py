@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from heed.addons.architectures.vllm import engine_config
+from heed.compute import Compute
 from heed.models.local.language_models import (
     LanguageModel,
     check_entry,
@@ -13,7 +14,6 @@ from heed.models.local.language_models import (
     load_config,
     network_config,
 )
-from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Model
 from heed.models.text.prompts import Prompts
 from heed.models.text.templates import query_text
@@ -30,18 +30,18 @@ class YesNoReranker(LanguageModel, Reranker):
     With one of ``tokens`` a score is its logit.
     """
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT, share_prefix: bool = True) -> None:
+    def __init__(self, model: Model, compute: Compute, share_prefix: bool = True) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         ``share_prefix``: causal models read what the prompts of a query begin with only once; vLLM
         does so in any case.
         """
-        super().__init__(model, runtime)
+        super().__init__(model, compute)
         check_entry(model)
         self.config: Config = {
-            **network_config(model, runtime),
+            **network_config(model, compute),
             "yes-no": recipe_version("yes-no"),
-            **engine_config(model, runtime.inference),
+            **engine_config(model, compute),
         }
         self._share_prefix = share_prefix
 
@@ -61,7 +61,7 @@ class YesNoReranker(LanguageModel, Reranker):
         _ = self._prompts
         return open_engine(
             self._model,
-            self._runtime,
+            self._compute,
             self._tokenizer,
             self._limit + 1,
             generates=False,

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 import tiny_late_models as tiny
 from conftest import Heed, write_jsonl
+from heed.systems.by_name import Systems
+from heed.systems.settings import Machine, Search
 from model_inputs import CPU
 from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 
@@ -18,8 +20,6 @@ from heed.models.registry.entries import Model, Registry
 from heed.ranking import ranked
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
-from heed.systems.by_name import Systems
-from heed.systems.settings import Machine, Search
 from heed.types import closed
 
 

@@ -32,25 +32,21 @@ from worker_tasks import DEADLY, FAILING, SEEN
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import VISIBLE, Process, Processes, WorkerPool, visible_gpus
 from heed.addons.cluster.ray_cluster import Cluster, check_answer
-from heed.addons.cluster.shared import SharedReranker, shared, shared_model
+from heed.addons.cluster.shared import SharedEncoder, SharedReranker, shared, shared_model
 from heed.addons.cluster.tasks import check_versions, versions
 from heed.compute import Compute
 from heed.errors import HeedError, UsageError, WorkerError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.formats.trec_files import as_tag, write_run
-from heed.languages import language
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.process import faults_left_to_java
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
-from heed.systems.by_name import Systems
-from heed.systems.settings import Machine, Search
-from heed.types import Query
+from heed.types import Query, Retriever
 
 LEAN = Path(__file__).parents[2] / "support" / "lean"
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -62,7 +58,7 @@ STORE = 100 * 2**20  # bytes of shared memory of a node
 @pytest.mark.parametrize("command", ["pipelines.neuclir --lang zho", "pipelines.train x.jsonl --base b --out o"])
 def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: Path, command: str, device: str) -> None:
     result = heed(*command.split(), "--device", device)
-    assert result.returncode == 1 and "finds no GPU for it here; use --device cpu" in result.stderr
+    assert result.returncode == 1 and f"finds no GPU for {device} here; use cpu" in result.stderr
     assert "internal error" not in result.stderr and not list(tmp_path.rglob("*.sqlite"))
 
 
@@ -75,13 +71,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentStore:
 TWO = Workers(number=2)
 
 
-def systems(folder: Path, store: DocumentStore, workers: Workers) -> Systems:
-    corpus = Corpus(folder, store, language("eng"))
-    return Systems(corpus, Registry(), Search(), Machine("cpu", workers=workers), folder)
-
-
-def reranker_of(make: Any, model: Model, workers: Workers = TWO) -> SharedReranker:
-    made = shared_model(model, CPU, workers, make)
+def reranker_of(folder: Path, workers: Workers = TWO, **fields: Any) -> SharedReranker:
+    made = shared_model(Model(str(folder), **fields), CPU, workers)
     assert isinstance(made, SharedReranker)
     return made
 
@@ -96,34 +87,18 @@ def test_two_processes_encode_as_one(
     assert "ended by signal SIGKILL); its task is retried, attempt 2 of 3" in told
 
 
-def test_decompose_leaves_the_files_and_runs_of_one_process(
-    store: DocumentStore, tmp_path: Path, tiny_encoder: Path
-) -> None:
-    one, several = (systems(tmp_path / name, store, workers) for name, workers in (("one", Workers()), ("two", TWO)))
-    rerankers = [made.reranker(f"decompose:{tiny_encoder}") for made in (one, several)]
-    check_reranking(*rerankers, store, tmp_path, None)
-    rerankers[1].close()
-    files = [
-        {
-            path.relative_to(tmp_path / name): path.read_bytes()
-            for path in (tmp_path / name).rglob("*.*")
-            if path.is_file()
-        }
-        for name in ("one", "two")
-    ]
-    assert files[0] == files[1] and files[0]
-
-
 def test_two_processes_rerank_as_one(
     store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = Model(str(tiny_cross_encoder))
-    plain, parallel = CrossEncoderReranker(model, CPU), reranker_of(CrossEncoderReranker, model)
+    plain, parallel = CrossEncoderReranker(model, CPU), reranker_of(tiny_cross_encoder, family="cross-encoder")
     assert (parallel.name, parallel.config, parallel.at_once) == (plain.name, plain.config, 2)
     pool = pool_of(parallel)
     check_reranking(plain, parallel, store, tmp_path, pool.workers[1].pid)
     told = capsys.readouterr().err
-    assert "tiny-cross: its work is shared by workers (processes 2, GPUs 0)" in told and "worker 2: lost (process " in told
+    assert (
+        "tiny-cross: its work is shared by workers (processes 2, GPUs 0)" in told and "worker 2: lost (process " in told
+    )
     documents = store.get(["d001", "d002"])
     scores = [list(each.score(queries("original")[0], documents)) for each in (plain, parallel)]
     parallel.close()
@@ -133,8 +108,8 @@ def test_two_processes_rerank_as_one(
 
 def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_path: Path) -> None:
     folder = causal("Llama", tmp_path / "llama")
-    model = Model(str(folder), family="causal", prompt=LLAMA, tokens=("false", "true"))
-    plain, parallel = YesNoReranker(model, CPU), reranker_of(YesNoReranker, model)
+    fields: dict[str, Any] = {"family": "causal", "prompt": LLAMA, "tokens": ("false", "true")}
+    plain, parallel = YesNoReranker(Model(str(folder), **fields), CPU), reranker_of(folder, **fields)
     check_reranking(MaxP(plain, Cut(10, 2)), MaxP(parallel, Cut(10, 2)), store, tmp_path, None)
     parallel.close()
 
@@ -157,13 +132,13 @@ def test_a_system_is_shared_by_its_name(
     made.close()
     program = shared("command:cat", registry, compute, TWO, version="1")
     assert isinstance(program, SharedReranker) and program.config == {"command": ["cat"], "version": "1"}
-    encoder = shared(str(tiny_encoder), registry, compute, TWO, "encoder")
-    assert encoder and encoder.name == "tiny-encoder"
+    encoder = shared(f"mine={tiny_encoder}", registry, compute, TWO, Retriever)
+    assert isinstance(encoder, SharedEncoder) and encoder.name == "mine"
     assert shared(str(tiny_encoder), registry, compute, Workers()) is None
     capsys.readouterr()
     assert shared("bm25", registry, compute, Workers()) is None and capsys.readouterr().err == ""
     assert shared("rank_bm25", registry, compute, TWO) is None
-    reason = "rank_bm25: runs in this process, not by workers: it reads a pool's documents together"
+    reason = "rank_bm25: runs in this process, not by workers: workers run models and programs alone"
     assert capsys.readouterr().err.splitlines() == [reason]
 
 
@@ -384,7 +359,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     out, told = capsys.readouterr()
     assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
     model = Model(str(tiny_cross_encoder))
-    reranker = reranker_of(CrossEncoderReranker, model, workers)
+    reranker = reranker_of(tiny_cross_encoder, workers, family="cross-encoder")
     parallel.close()  # the other one's connection stays
     check_reranking(CrossEncoderReranker(model, CPU), reranker, store, tmp_path, None)
     reranker.close()

@@ -9,7 +9,7 @@ from heed.addons.explorer.playground.loaded_systems import LiveSystems, Question
 from heed.addons.explorer.view_types import Narrative, Ranking
 from heed.addons.explorer.views import narrative_of, title_of
 from heed.ranking import ranked
-from heed.reranking.polarity.terms import topic_terms
+from heed.reranking.polarity import topic_terms
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset
 from heed.types import Query
 
@@ -123,7 +123,7 @@ def _written_terms(searcher: Searcher, text: str) -> dict[str, str]:
 def reason(live: LiveSystems, system: str, question: Question, docid: str) -> dict[str, object]:
     """Return the score of ``docid`` by ``system`` for ``question``, and the contributions to it, largest first.
 
-    These are as in :class:`heed.reranking.polarity.explain.Contribution`. Raises :class:`HeedError` for a system that
+    These are as in :class:`heed.reranking.polarity.Contribution`. Raises :class:`HeedError` for a system that
     gives no reasons, and a document that it did not rank.
     """
     explanation = live.explained(system, question, docid)

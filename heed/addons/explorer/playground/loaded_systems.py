@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.playground.run_settings import read_run_settings
 from heed.addons.judging.pools.rank_fusion import pool as fused_pool
+from heed.compute import Compute
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import locked
 from heed.formats.document_store import StoredDocuments
@@ -19,15 +19,13 @@ from heed.models.registry.entries import Registry
 from heed.progress import log
 from heed.ranking import ranked
 from heed.report.results import AGAIN
-from heed.reranking.polarity.explain import Explanation, explain
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Explanation, Polarity, explain
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.index import Searcher
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
-from heed.systems.by_name import RERANKERS, RETRIEVERS, Systems, refuse_twins
-from heed.systems.settings import Machine, Search
+from heed.systems.make import Place, Search, built_in, make, refuse_twins
 from heed.types import Query, Reranker, Retriever, Run, Topic
 
 INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
@@ -43,7 +41,7 @@ class Choice(NamedTuple):
     retrievers: Sequence[str] = ()
     rerankers: Sequence[str] = ()
     rerank_depth: int | None = None
-    machine: Machine = Machine()
+    compute: Compute = Compute()
     registry: Registry | None = None
 
 
@@ -71,22 +69,23 @@ class LiveSystems:
         if self.settings.foreign:
             raise DataError(f"{explored.path}: BM25 searched an index made elsewhere; only Heed's own is asked here")
         self._depth, self._size = self.settings.depth, choice.rerank_depth or self.settings.pool_depth
-        self._open, self._loaded, self._load_begun = ExitStack(), set[str](), False
+        self._loaded, self._load_begun = set[str](), False
         self._opening, self._loading = Lock(), Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
         search, registry = Search(self.settings.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
-        systems = Systems(self._corpus, registry, search, choice.machine, answers)
-        searching = self._names(RETRIEVERS, "bm25", choice.retrievers)
-        rescoring = self._names(RERANKERS, "polarity", choice.rerankers)
-        retrievers, rerankers = [*map(systems.retriever, searching)], [*map(systems.reranker, rescoring)]
+        place = Place(registry, choice.compute, self._corpus, search, answers, instructed=True)
+        searching = self._names(built_in(Retriever), "bm25", choice.retrievers)
+        rescoring = self._names(built_in(Reranker), "polarity", choice.rerankers)
+        retrievers = [make(name, place, Retriever) for name in searching]
+        rerankers = [make(name, place, Reranker) for name in rescoring]
         self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
         refuse_twins(self.names, [*searching, *rescoring])
         self._answering = {name: Lock() for name in self.names}
         self._retrievers = {retriever.name: retriever for retriever in retrievers}
         self._rerankers = {reranker.name: reranker for reranker in rerankers}
         searched = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
-        self._bm25 = next(searched, None) or cast(Bm25, systems.retriever("bm25"))
+        self._bm25 = next(searched, None) or place.bm25
         self._listed = lru_cache(REMEMBERED)(self._search)
         self._ranked = lru_cache(REMEMBERED)(self._rank)
 
@@ -99,7 +98,6 @@ class LiveSystems:
         """Forget indexes and models."""
         for system in (*self._retrievers.values(), *self._rerankers.values(), self._bm25):
             system.close()
-        self._open.close()
 
     def load(self, names: Sequence[str] = ()) -> None:
         """Build and open what the systems ``names`` need, and the index of BM25 that searches go to."""

@@ -1,13 +1,15 @@
 """The models that judge: behind the chat completions API, or local; every answer is cached."""
 
+from pathlib import Path
+
 from heed.addons.apis.cost import Answers
 from heed.addons.apis.listwise import ApiChat
 from heed.addons.judging.model.judge_prompts import parse_grade
+from heed.compute import Compute
 from heed.errors import ModelError, UsageError
 from heed.extras import advice
 from heed.files import digest_json
 from heed.models.files.guessing import with_family
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.models.rerankers.listwise_prompt import Message
@@ -21,9 +23,9 @@ LOCAL = ("causal", "listwise", "reasoning")  # families of language models that 
 class LocalJudge:
     """A causal language model, decoded greedily, with the methods of :class:`ApiChat` that a judge calls."""
 
-    def __init__(self, model: Model, runtime: Runtime) -> None:
+    def __init__(self, model: Model, compute: Compute, answers: Path) -> None:
         """Find the model's files; they are loaded for the first answer."""
-        self._chat, self._answers = LocalChat(model, runtime), Answers(runtime.answers)
+        self._chat, self._answers = LocalChat(model, compute), Answers(answers)
         self.config: Config = {**self._chat.config, "answer": [recipe_version("answer"), MOST]}
 
     def close(self) -> None:
@@ -49,8 +51,8 @@ class LocalJudge:
 JudgeChat = ApiChat | LocalJudge
 
 
-def judge_chat(model: Model, runtime: Runtime, needs_key: bool = True) -> JudgeChat:
-    """Return the model as one that judges; its answers are cached in ``runtime.answers``.
+def judge_chat(model: Model, compute: Compute, answers: Path, needs_key: bool = True) -> JudgeChat:
+    """Return the model as one that judges; its answers are cached in the folder ``answers``.
 
     Raises :class:`UsageError` for a model that answers no conversation or has no family and no files, and as its
     family does for one that cannot be found, or lacks the key that it needs.
@@ -64,8 +66,8 @@ def judge_chat(model: Model, runtime: Runtime, needs_key: bool = True) -> JudgeC
             f"and one of the hub its files: {reason}"
         ) from error
     if model.family == "api-chat":
-        return ApiChat(model, runtime, lambda _, answer: parse_grade(answer) is not None, needs_key)
+        return ApiChat(model, answers, lambda _, answer: parse_grade(answer) is not None, needs_key)
     if model.family not in LOCAL:
         families = ", ".join(("api-chat", *LOCAL))
         raise UsageError(f"{model.source}: of family {model.family}, which answers no question; expected {families}")
-    return LocalJudge(model, runtime)
+    return LocalJudge(model, compute, answers)

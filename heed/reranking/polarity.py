@@ -6,16 +6,20 @@ compared. ``like`` are the terms of the documents that the other three parts put
 once more beside the whole text, for the terms asked for the header too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heed.errors import UsageError
 from heed.formats.document_store import chosen, docids_of
-from heed.instructions.cues import cues_digest, warn_without_cues
+from heed.instructions.clauses import pieces
+from heed.instructions.cues import cues_digest, cues_of, warn_without_cues
+from heed.languages import script_language
 from heed.ranking import ranked
-from heed.reranking.polarity.terms import CHARACTERS, Weights, centroid, document_vector, topic_terms
 from heed.retrieval.bm25.index import FIELD, Subset, Term
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
@@ -23,7 +27,10 @@ from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 
 Doubles = NDArray[np.float64]
+Weights = dict[str, float]  # by index term
+Analyser = Callable[[Sequence[str]], list[list[str]]]  # from texts to the terms of each, as the index holds them
 
+CHARACTERS = 2_000  # of a document that are read for ``like``
 SCALE = 5  # the rank of the score that a part is divided by: the highest alone would rest on one document
 
 
@@ -82,9 +89,9 @@ class Polarity(Reranker):
             "bm25": bm25.config,
         }
 
-    def over(self, corpus: Corpus) -> "Polarity":
+    def over(self, corpus: Callable[[], Corpus]) -> "Polarity":
         """Return the same reranker with the statistics of other documents."""
-        return Polarity(self._bm25.over(corpus), self._chosen)
+        return Polarity(self._bm25.over(corpus()), self._chosen)
 
     def load(self) -> None:
         """Open the index."""
@@ -159,3 +166,119 @@ class Polarity(Reranker):
 
 def _total(parts: Sequence[ScorePart]) -> Doubles:
     return sum((part.values for part in parts[1:]), parts[0].values)
+
+
+class TopicTerms(NamedTuple):
+    """Index terms with their weights."""
+
+    query: Weights
+    asked_for: Weights
+    excluded: Weights
+
+
+def topic_terms(analyser: Analyser, query: str, instruction: str, lang: str = "eng") -> TopicTerms:
+    """Return the terms of a topic; words about the task itself ("document", "relevant") are left out.
+
+    A query's term counts as often as it is repeated, as in BM25. A term is asked for where more sentences of the
+    instruction ask for it than exclude it, and excluded the other way round. Terms of the query are on neither side:
+    all candidates are about them.
+    """
+    parts = pieces(instruction, lang)
+    task = "\n".join(sorted(cues_of(script_language(" ".join(piece.text for piece in parts), lang)).task))
+    query_terms, task_terms, *of_pieces = analyser([query, task, *(piece.text for piece in parts)])
+    ignored = {*query_terms, *task_terms}
+    sides = {
+        (piece.sentence, piece.sign, term)
+        for piece, terms in zip(parts, of_pieces, strict=True)
+        for term in terms
+        if term not in ignored
+    }
+    balance: Counter[str] = Counter()
+    for _, sign, term in sides:
+        balance[term] += sign
+    return TopicTerms(
+        _sorted(Counter(query_terms).items()),
+        _sorted((term, 1) for term, count in balance.items() if count > 0),
+        _sorted((term, 1) for term, count in balance.items() if count < 0),
+    )
+
+
+def _sorted(weights: Iterable[tuple[str, float]]) -> Weights:
+    # Lucene sums in the order of the clauses, and the last bit must not depend on a set's order
+    return {term: float(weight) for term, weight in sorted(weights)}
+
+
+def document_vector(terms: Sequence[str], idf: Mapping[str, float]) -> Weights:
+    """Return a document's terms weighted by ``idf · f / (f + 1)``, ``f`` being their frequency, at length 1."""
+    weights = {term: idf[term] * count / (count + 1) for term, count in Counter(terms).items()}
+    length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+    return {term: weight / length for term, weight in weights.items()}
+
+
+def centroid(vectors: Iterable[tuple[float, Weights]], size: int) -> Weights:
+    """Return the ``size`` heaviest terms of the weighted sum of vectors, Rocchio's centroid (1971).
+
+    Equally heavy ones are chosen by their letters.
+    """
+    sums: defaultdict[str, float] = defaultdict(float)
+    for weight, vector in vectors:
+        for term, value in vector.items():
+            sums[term] += weight * value
+    heaviest = sorted(sums.items(), key=lambda item: (-item[1], item[0]))[:size]
+    return dict(sorted(heaviest))
+
+
+class Contribution(NamedTuple):
+    """What one index term adds to a document's score; below 0 it speaks against the document.
+
+    ``part`` is ``query``, ``asked``, ``excluded`` or ``like`` (terms of the documents that fit best). ``words`` and
+    ``clauses`` say where in the query or on the part's side of the instruction the term is; both are empty for
+    ``like``.
+    """
+
+    part: str
+    term: str
+    words: tuple[str, ...]
+    clauses: tuple[str, ...]
+    value: float
+
+
+class Explanation(NamedTuple):
+    """A document's score, and the contributions that add up to it, largest first."""
+
+    docid: str
+    score: float
+    contributions: tuple[Contribution, ...]
+
+
+def explain(polarity: Polarity, query: Query, documents: Sequence[Document], docid: str) -> Explanation:
+    """Return why ``docid`` has its score among ``documents``, which decide the scale of every part.
+
+    Terms that the document does not have are left out. Raises :class:`UsageError` for a document that is not there.
+    """
+    docids = docids_of(documents)
+    if docid not in docids:
+        raise UsageError(f"explain: document {docid} is not among the {len(docids)} documents of topic {query.qid}")
+    parts, position = polarity.parts(query, documents), docids.index(docid)
+    texts: dict[str, list[str]] = {"query": [query.query], "asked": [], "excluded": [], "like": []}
+    for piece in pieces(query.instruction, query.lang):
+        texts["asked" if piece.sign > 0 else "excluded"].append(piece.text)
+    contributions = []
+    for part in parts:
+        by_term: defaultdict[str, float] = defaultdict(float)
+        for (_, term), value in polarity.term_values(part, docid).items():
+            by_term[term] += value  # over the fields
+        contributions += [
+            Contribution(part.name, term, *_words_and_clauses(polarity, term, texts[part.name]), value)
+            for term, value in by_term.items()
+            if value
+        ]
+    contributions.sort(key=lambda added: (-abs(added.value), added.part, added.term))
+    return Explanation(docid, sum(float(part.values[position]) for part in parts), tuple(contributions))
+
+
+def _words_and_clauses(polarity: Polarity, term: str, texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of ``texts`` that the index holds as ``term``, and the texts with it."""
+    having = [text for text in texts if term in polarity.terms(text)]
+    words = {word: None for text in having for word in text.split() if term in polarity.terms(word)}
+    return tuple(word.strip(".,;:!?") for word in words), tuple(having)
