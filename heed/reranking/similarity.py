@@ -1,7 +1,7 @@
 """Any bi-encoder as a reranker: a document's score is its vector's inner product with that of query and instruction.
 
-FollowIR and mFollowIR ran their bi-encoders so, over the same candidates as rerankers. Whatever pools documents come in,
-a vector is computed once, also where the process is killed.
+FollowIR and mFollowIR ran their bi-encoders so, over the same candidates as rerankers. A vector is computed once,
+whatever pools its document comes in, also where the process is killed.
 """
 
 import shutil

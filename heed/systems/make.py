@@ -60,6 +60,9 @@ class Search(NamedTuple):
             raise UsageError(f"shards: found {self.shards} beside an index made elsewhere, which stays as it is")
 
 
+SEARCH = Search()
+
+
 @dataclass(frozen=True)
 class Place:
     """Where systems are made: of which models, run how, over which documents if there are any, and searched how.
@@ -71,7 +74,7 @@ class Place:
     registry: Registry
     compute: Compute
     corpus: Corpus | None = None
-    search: Search = Search()
+    search: Search = SEARCH
     answers: Path = ANSWERS
     instructed: bool = False
 
@@ -98,7 +101,7 @@ class Place:
         """Return a retriever by the vectors of ``encoder``, or by LSA's where it is None."""
         corpus = self.documents(encoder.name if encoder else "lsa")
         vectors = Path(self.search.vectors) if self.search.vectors else None
-        search = DenseSearch(self.search.faiss, self.compute.device, foreign=vectors)
+        search = DenseSearch(self.search.faiss, self.compute.device, vectors)
         return Dense(encoder, corpus, search)
 
 
@@ -157,6 +160,7 @@ def _model(name: str, place: Place, role: type[System]) -> System:
 
 
 ANY = (Retriever, Reranker, Encoder)
+MODEL, CLASS = "NAME", "package.module:Class"  # how help writes names that are not Heed's own
 MAKERS = {
     "bm25": Maker(_bm25, (Retriever,), "BM25 of Lucene"),
     "bm25+rm3": Maker(_bm25, (Retriever,), "BM25 with feedback by RM3"),
@@ -164,12 +168,12 @@ MAKERS = {
     "bm25+fields": Maker(_bm25, (Retriever,), "BM25 of tables by caption, header and cells"),
     "lsa": Maker(_lsa, (Retriever,), "a dense baseline that needs no model"),
     "polarity": Maker(_polarity, (Reranker,), "reads the instruction and needs no model"),
-    "NAME": Maker(_model, ANY, "a model by name, path or hub id; an encoder searches, and reranks by similarity"),
+    MODEL: Maker(_model, ANY, "a model by name, path or hub id; an encoder searches, and reranks by similarity"),
     "rank_bm25": Maker(_rank_bm25, (Reranker,), "BM25 over each topic's candidates alone"),
     "decompose:": Maker(_decompose, (Reranker,), "an encoder that reads instructions without training", "ENCODER"),
     "polarity+": Maker(_fusion, (Reranker,), "both, their scores added", "NAME"),
     "mteb:": Maker(_of_add_on, ANY, "a model by MTEB's code", "NAME"),
-    "package.module:Class": Maker(_object, ANY, "a class of your own"),
+    CLASS: Maker(_object, ANY, "a class of your own"),
     "command:": Maker(_of_add_on, (Reranker,), "a program in any language", "PROGRAM"),
 }  # a key that ends in : or + is the beginning of a name
 
@@ -184,7 +188,7 @@ def make(system: object, place: Place, role: type[S]) -> S:
     if not isinstance(system, str):
         return _in_role(wrapped(system, class_name(system), role, place.corpus), place, role)
     name, source = split_name(system)
-    key = _key(source)
+    key = kind_of(source)
     maker = MAKERS[key]
     if role not in maker.roles:
         raise _wrong_role(f"{source}: a {_words(maker.roles[0])}", role, maker.roles)
@@ -214,12 +218,12 @@ def system_of(model: Model, place: Place, role: type[System]) -> System:
     return system
 
 
-def _key(source: str) -> str:
-    """Return the key of ``MAKERS`` that a name without ``NAME=`` has."""
+def kind_of(source: str) -> str:
+    """Return the key of ``MAKERS`` that has the maker of a name without ``NAME=``."""
     if source in MAKERS:
         return source
     prefix = next((key for key in MAKERS if key[-1] in ":+" and source.startswith(key)), "")
-    return prefix or ("package.module:Class" if OBJECT.fullmatch(source) else "NAME")
+    return prefix or (CLASS if OBJECT.fullmatch(source) else MODEL)
 
 
 def _in_role(system: System, place: Place, role: type[S]) -> S:
@@ -246,8 +250,8 @@ def _words(role: type[System]) -> str:
 
 def built_in(role: type[System]) -> list[str]:
     """Return the names of Heed's own systems in a role, which need no model."""
-    named = (key for key, maker in MAKERS.items() if role in maker.roles and maker.make not in (_model, _object))
-    return [key for key in named if key[-1] not in ":+"]
+    names = (key for key, maker in MAKERS.items() if role in maker.roles and key not in (MODEL, CLASS))
+    return [name for name in names if name[-1] not in ":+"]
 
 
 def forms(role: type[System]) -> dict[str, str]:
@@ -278,7 +282,7 @@ def split_name(system: str) -> tuple[str, str]:
     and for that of a system of Heed's which this is not.
     """
     name, _, named = system.partition("=")
-    if not named or _key(system)[-1] in ":+" or os.path.exists(system):  # noqa: PTH110 (any text)
+    if not named or kind_of(system)[-1] in ":+" or os.path.exists(system):  # noqa: PTH110 (any text)
         return "", system
     if not FILE_NAME.fullmatch(name) or (RESERVED.fullmatch(name) and name != named):
         raise UsageError(

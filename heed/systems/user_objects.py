@@ -213,8 +213,8 @@ def plain_json(config: Any, name: str) -> Config:
 def wrapped(system: Any, name: str, role: type[System], corpus: Corpus | None) -> System:
     """Return an object as a system whose results are checked, of the kind that ``role`` asks for.
 
-    Heed's own systems are returned as they are. The user calls the object ``name``; a retriever searches ``corpus``. Raises
-    :class:`UsageError` for an object that lacks a name or a method.
+    Heed's own systems are returned as they are. The user calls the object ``name``; a retriever searches ``corpus``.
+    Raises :class:`UsageError` for an object that lacks a name or a method.
     """
     if isinstance(system, System) and _versioned(system):
         return system

@@ -13,7 +13,7 @@ from heed.formats.user_files import OwnFiles
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.systems.make import Search, split_name
+from heed.systems.make import Place, Search, split_name
 from heed.types import System
 from pipelines.options.machine import compute_of
 
@@ -48,8 +48,10 @@ def system_of(options: argparse.Namespace, system: str, role: type[System]) -> o
     Raises :class:`UsageError` and :class:`heed.errors.ModelError` where it cannot be made.
     """
     workers = Workers(options.engine, options.workers, options.ray_address)
+    workers.check()
     version = getattr(options, "config", None)  # explore has none: it writes no runs
-    shared: object = brought("workers")(system, registry_of(options), compute_of(options), workers, role, version)
+    place = Place(registry_of(options), compute_of(options))
+    shared: object = brought("workers")(system, place, role, workers, version)
     name, source = split_name(system)
     if shared is None and version is not None and source.startswith(COMMAND):
         return Program(source.removeprefix(COMMAND), name=name, config=version)

@@ -19,50 +19,42 @@ from heed.addons.cluster.pool import Processes, WorkerPool
 from heed.addons.cluster.ray_cluster import Cluster
 from heed.addons.cluster.tasks import Call, Machines, SystemMaker
 from heed.compute import Compute
-from heed.extras import OBJECT
 from heed.files import digest_json
 from heed.models.files.guessing import with_family
-from heed.models.registry.entries import Model, Registry
+from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES
 from heed.progress import Replies, log, replies, replying
-from heed.systems.make import MAKERS, installed_model, split_name
+from heed.systems.make import MODEL, Place, installed_model, kind_of, split_name
 from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
 PROGRAM = "command:"
-KINDS = tuple(key for key in MAKERS if key[-1] in ":+")  # how names begin that are no model's
 
 
 def shared(
-    system: str,
-    registry: Registry,
-    compute: Compute,
-    workers: Workers,
-    role: type[System] = Reranker,
-    version: str | None = None,
+    system: str, place: Place, role: type[System], workers: Workers, version: str | None = None
 ) -> "SharedEncoder | SharedReranker | None":
-    """Return the model or program of a name, its work shared by ``workers``; None where this process does it.
+    """Return the model or program called ``system``, its work shared by ``workers``; None where this process does it.
 
-    A model is of the family that ``role`` suggests where nothing else tells it; ``version`` names a program's version.
-    That this process does the work is logged, with the reason, where the user asked for workers. Raises
-    :class:`UsageError` and :class:`ModelError` as making the system alone does, and :class:`WorkerError` where Ray is
-    not installed or no cluster answers.
+    A bi-encoder is an encoder, whatever the ``role``. ``version`` names a program's version. That this process does the
+    work is logged, with the reason, where the user asked for workers. Raises :class:`UsageError` and
+    :class:`ModelError` as making the system alone does, and :class:`WorkerError` where Ray is not installed or no
+    cluster answers.
     """
     requested = workers.engine != ENGINES[0] or bool(workers.number)
     name, source = split_name(system)
-    if source.startswith(PROGRAM):
-        program = brought("program")(source.removeprefix(PROGRAM), name=name, config=version)
-        return shared_program(program, workers) if requested else None
-    is_model = source not in MAKERS and not source.startswith(KINDS) and not OBJECT.fullmatch(source)
-    reason = "" if is_model else "workers run models and programs alone"
-    if is_model and (requested or Processes(None, compute.device).count):
-        model = with_family(installed_model(source, registry), CROSS_ENCODER if role is Reranker else BI_ENCODER)
+    kind = kind_of(source)
+    if kind == PROGRAM and requested:
+        return shared_program(brought("program")(source.removeprefix(PROGRAM), name=name, config=version), workers)
+    reason = "" if kind in (MODEL, PROGRAM) else "workers run models and programs alone"
+    if kind == MODEL and (requested or Processes(None, place.compute.device).count):
+        model = with_family(installed_model(source, place.registry), CROSS_ENCODER if role is Reranker else BI_ENCODER)
         reason = FAMILIES[model.family].local
         if not reason:
-            made = shared_model(model, compute, workers)
+            made = shared_model(model, place.compute, workers)
             made.name = name or made.name
             return made
     if reason and requested:
-        log.info(f"{system}: runs in this process, not by workers: {reason}")
+        log.info(f"{source}: runs in this process, not by workers: {reason}")
     return None
 
 

@@ -34,19 +34,22 @@ from heed.addons.cluster.pool import VISIBLE, Process, Processes, WorkerPool, vi
 from heed.addons.cluster.ray_cluster import Cluster, check_answer
 from heed.addons.cluster.shared import SharedEncoder, SharedReranker, shared, shared_model
 from heed.addons.cluster.tasks import check_versions, versions
-from heed.compute import Compute
 from heed.errors import HeedError, UsageError, WorkerError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.formats.trec_files import as_tag, write_run
+from heed.languages import language
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.process import faults_left_to_java
+from heed.reranking.decompose import Decompose
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore
+from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
-from heed.types import Query, Retriever
+from heed.systems.make import Place
+from heed.types import Query, Reranker, Retriever
 
 LEAN = Path(__file__).parents[2] / "support" / "lean"
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -87,6 +90,25 @@ def test_two_processes_encode_as_one(
     assert "ended by signal SIGKILL); its task is retried, attempt 2 of 3" in told
 
 
+def test_decompose_leaves_the_files_and_runs_of_one_process(
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path
+) -> None:
+    encoders = (encoder(tiny_encoder), encoder(tiny_encoder, TWO))
+    corpora = [Corpus(tmp_path / name, store, language("eng")) for name in ("one", "two")]
+    rerankers = [Decompose(each, corpus=corpus) for each, corpus in zip(encoders, corpora, strict=True)]
+    check_reranking(*rerankers, store, tmp_path, None)
+    rerankers[1].close()
+    files = [
+        {
+            path.relative_to(tmp_path / name): path.read_bytes()
+            for path in (tmp_path / name).rglob("*.*")
+            if path.is_file()
+        }
+        for name in ("one", "two")
+    ]
+    assert files[0] == files[1] and files[0]
+
+
 def test_two_processes_rerank_as_one(
     store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,22 +144,22 @@ def test_a_system_is_shared_by_its_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tiny_cross_encoder.parent)  # a worker may run elsewhere
-    compute, registry = Compute(device="cpu"), Registry()
-    made = shared(f"./{tiny_cross_encoder.name}", registry, compute, Workers(number=1))
+    place = Place(Registry(), CPU)
+    made = shared(f"mine=./{tiny_cross_encoder.name}", place, Reranker, Workers(number=1))
     monkeypatch.chdir("/")
-    assert isinstance(made, SharedReranker)
+    assert isinstance(made, SharedReranker) and made.name == "mine"
     documents = store.get(["d001", "d002"])
     alone = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
     assert made.score(queries("original")[0], documents) == alone.score(queries("original")[0], documents)
     made.close()
-    program = shared("command:cat", registry, compute, TWO, version="1")
+    program = shared("command:cat", place, Reranker, TWO, version="1")
     assert isinstance(program, SharedReranker) and program.config == {"command": ["cat"], "version": "1"}
-    encoder = shared(f"mine={tiny_encoder}", registry, compute, TWO, Retriever)
-    assert isinstance(encoder, SharedEncoder) and encoder.name == "mine"
-    assert shared(str(tiny_encoder), registry, compute, Workers()) is None
+    encoder = shared(str(tiny_encoder), place, Retriever, TWO)
+    assert isinstance(encoder, SharedEncoder) and encoder.name == "tiny-encoder"
+    assert shared(str(tiny_encoder), place, Retriever, Workers()) is None
     capsys.readouterr()
-    assert shared("bm25", registry, compute, Workers()) is None and capsys.readouterr().err == ""
-    assert shared("rank_bm25", registry, compute, TWO) is None
+    assert shared("bm25", place, Retriever, Workers()) is None and capsys.readouterr().err == ""
+    assert shared("rank_bm25", place, Reranker, TWO) is None
     reason = "rank_bm25: runs in this process, not by workers: workers run models and programs alone"
     assert capsys.readouterr().err.splitlines() == [reason]
 
