@@ -58,12 +58,10 @@ class WorkerPool:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        self._stop_workers()
-        self._threads.shutdown(cancel_futures=True)
-        self._stop_workers()  # one that was started in the meantime too
-
-    def _stop_workers(self) -> None:
         for worker in self.workers:
+            worker.stop()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self.workers:  # one that was started in the meantime too
             worker.stop()
 
     def _run(self, call: Call) -> Result:
@@ -124,7 +122,10 @@ class WorkerPool:
 
 
 class Processes:
-    """This machine as a :class:`heed.addons.cluster.tasks.Machines`."""
+    """Workers that are processes of this machine.
+
+    ``count`` is their number, 0 where this process does the work itself; ``place`` says how many are where.
+    """
 
     def __init__(self, count: int | None, device: str) -> None:
         """Use ``count`` workers; if that is None one for each GPU where there are several, else none."""

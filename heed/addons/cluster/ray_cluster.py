@@ -25,7 +25,7 @@ _CONNECTED: "list[Cluster]" = []  # a process has one connection, which ends wit
 
 
 class Cluster:
-    """A Ray cluster as a :class:`heed.addons.cluster.tasks.Machines`."""
+    """Workers on a Ray cluster, with what :class:`heed.addons.cluster.pool.Processes` has."""
 
     def __init__(self, count: int | None, address: str | None, device: str) -> None:
         """Connect, for ``count`` workers; if that is None for one for each GPU, or on CPUs one for each machine.

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from heed.addon_table import brought
 from heed.addons.cluster import ENGINES, Workers
 from heed.addons.cluster.pool import Processes, WorkerPool
 from heed.addons.cluster.ray_cluster import Cluster
-from heed.addons.cluster.tasks import Call, Machines, SystemMaker
+from heed.addons.cluster.tasks import Call, SystemMaker
 from heed.compute import Compute
 from heed.files import digest_json
 from heed.models.files.guessing import with_family
@@ -28,6 +29,8 @@ from heed.systems.make import MODEL, Place, installed_model, kind_of, split_name
 from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
 PROGRAM = "command:"
+
+Machines = Processes | Cluster
 
 
 def shared(
@@ -104,17 +107,17 @@ class _Shared(System):
         self._maker, self._machines = maker, machines
         self._pool: WorkerPool | None = None
 
-    def _results(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield ``function(system, *each)`` of each of ``arguments``, in their order."""
+    def _results(self, functions: Iterable[Callable[[Any], Any]]) -> Iterator[Any]:
+        """Yield what each of ``functions`` returns for the system, in their order."""
         if self._pool is None:
             self._pool = WorkerPool(self._machines.workers())
             weakref.finalize(self, self._pool.close)  # of a system that nobody closes
             log.info(f"{self.name}: its work is shared by workers ({self._machines.place})")
-        return self._pool.results(Call(self._maker, function, each) for each in arguments)
+        return self._pool.results(Call(self._maker, function) for function in functions)
 
     def load(self) -> None:
         """Load the model in each worker, so that the first use takes no longer than the others."""
-        list(self._results(methodcaller("load"), [()] * self._machines.count))
+        list(self._results([methodcaller("load")] * self._machines.count))
 
     def close(self) -> None:
         """Stop the workers; a later use starts others."""
@@ -139,11 +142,11 @@ class SharedEncoder(_Shared, Encoder):
 
     def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[Matrix]:
         """Yield the vectors of each batch of documents, in their order."""
-        return self._results(_encode_documents, ((batch,) for batch in batches))
+        return self._results(methodcaller("encode_documents", batch) for batch in batches)
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries."""
-        vectors: Matrix = next(self._results(_encode_queries, [(queries,)]))
+        vectors: Matrix = next(self._results([methodcaller("encode_queries", queries)]))
         return vectors
 
 
@@ -161,20 +164,12 @@ class SharedReranker(_Shared, Reranker):
 
     def score_all(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
-        for scores, gathered in self._results(_score, pairs):
+        for scores, gathered in self._results(partial(_score, *pair) for pair in pairs):
             replies().update(gathered)
             yield scores
 
 
-def _encode_documents(encoder: Encoder, documents: Sequence[Document]) -> Matrix:
-    return encoder.encode_documents(documents)
-
-
-def _encode_queries(encoder: Encoder, queries: Sequence[Query]) -> Matrix:
-    return encoder.encode_queries(queries)
-
-
-def _score(reranker: Reranker, query: Query, documents: Sequence[Document]) -> tuple[list[float], Replies]:
+def _score(query: Query, documents: Sequence[Document], reranker: Reranker) -> tuple[list[float], Replies]:
     """Return a worker's scores, and its model's replies; what its reranker logs before and after is logged here."""
     reranker.begin([query], lambda _: documents)
     with replying() as gathered:

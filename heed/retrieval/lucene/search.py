@@ -15,6 +15,7 @@ from heed.retrieval.lucene.jvm import java, java_errors
 from heed.types import Run
 
 PLACES = 6  # after the point in Anserini's run files (%f): beyond them its ties are ties again
+FEEDBACK = ("rm3", "rocchio")  # Anserini's, with its default settings
 MAX_CLAUSES = 1 << 20  # of a query: a long instruction has more terms than Lucene's default, 1024
 
 Item = TypeVar("Item")
@@ -117,9 +118,6 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item], th
 def _scores(hits: Any) -> dict[str, float]:
     """Return ``ScoredDocs`` as docid -> score, handed over as two whole arrays."""
     return dict(zip(hits.docids, hits.scores, strict=True))
-
-
-FEEDBACK = ("rm3", "rocchio")
 
 
 def search_with_feedback(lucene: LuceneSearch, queries: Mapping[str, str], depth: int, method: str) -> Run:
