@@ -25,7 +25,7 @@ _CONNECTED: "list[Cluster]" = []  # a process has one connection, which ends wit
 
 
 class Cluster:
-    """A Ray cluster as a :class:`heed.addons.cluster.tasks.Machines`."""
+    """Workers on a Ray cluster, with what :class:`heed.addons.cluster.pool.Processes` has."""
 
     def __init__(self, count: int | None, address: str | None, device: str) -> None:
         """Connect, for ``count`` workers; if that is None for one for each GPU, or on CPUs one for each machine.
@@ -43,7 +43,7 @@ class Cluster:
             raise WorkerError("device: found cuda, the Ray cluster has no GPU; use cpu")
         machines = sum(node["Alive"] for node in self._ray.nodes())
         self._gpus, self.count = gpus, count or gpus or machines
-        self.place = f"a Ray cluster: workers {self.count}, machines {machines}, GPUs {gpus}"
+        self.place = f"Ray, workers {self.count}, machines {machines}, GPUs {gpus}"
 
     def _connect(self) -> None:
         """Connect to the cluster unless this process is connected."""
