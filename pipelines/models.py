@@ -9,12 +9,12 @@ from typing import Any
 from heed.compute import Compute
 from heed.errors import UsageError
 from heed.files import write_json
-from heed.models.facts import FIELDS, scoring_facts
-from heed.models.files.model_files import FACTS
+from heed.models.files import FACTS
 from heed.models.listing import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
+    FIELDS,
     UNKNOWN,
     as_data,
     family_of,
@@ -22,11 +22,12 @@ from heed.models.listing import (
     list_models,
     missing,
     reads_chat,
+    scoring_facts,
     visible,
 )
 from heed.models.registry.entries import AUTHOR, Model, Registry
 from heed.models.registry.families import CROSS_ENCODER, TABLE
-from heed.models.text.templates import DOCUMENT
+from heed.models.text import DOCUMENT
 from heed.progress import log
 from heed.types import PAPERS, Query
 from pipelines.command import main_of
@@ -126,7 +127,7 @@ def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[
 
 def _example_score(model: Model, compute: Compute) -> float:
     """Return the score of the example's document for its query with the original instruction."""
-    from heed.models.files.guessing import with_family
+    from heed.models.files import with_family
     from heed.systems.alone import as_reranker
     from heed.systems.registry_models import model_without_documents
 

@@ -14,7 +14,7 @@ from heed.errors import UsageError
 from heed.extras import OBJECT
 from heed.files import digest_json
 from heed.languages import language
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
 from heed.reranking.rescore import score_alone

@@ -26,10 +26,10 @@ from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT
 from heed.formats.document_store import open_store
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
-from heed.models.text.templates import warn_unread
+from heed.models.text import warn_unread
 from heed.progress import timed
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion

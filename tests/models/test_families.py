@@ -10,7 +10,7 @@ from conftest import Heed, write_jsonl
 from tiny_language_models import causal
 
 from heed.files import write_json
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, ROWS
 from heed.progress import gathering

@@ -16,7 +16,7 @@ from heed.addons.cluster.tasks import SystemTask, plain_system, system_of
 from heed.compute import Compute
 from heed.formats.document_store import DocumentStore
 from heed.languages import language
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.reranking.polarity.reranker import TABLE_SETTINGS, Polarity
 from heed.reranking.rescore import PoolDocuments, rescore

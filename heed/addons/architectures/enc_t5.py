@@ -11,11 +11,11 @@ from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import read_object
-from heed.models.local.language_models import precision
-from heed.models.local.sentence_models import device_of
-from heed.models.local.tensors import check_names, tensors_in, weights_in
+from heed.models.files import read_object
+from heed.models.language_models import precision
 from heed.models.registry.entries import Model
+from heed.models.sentence_models import device_of
+from heed.models.weights import check_names, tensors_in, weights_in
 from heed.progress import logging_only
 
 FIRST = "<s>"

@@ -10,8 +10,8 @@ from typing import Any
 
 from heed.compute import VLLM, Compute
 from heed.errors import ModelError, UsageError, first_line
-from heed.models.files.model_files import local_copy, runs_remote_code, unusable
-from heed.models.local.language_models import (
+from heed.models.files import local_copy, runs_remote_code, unusable
+from heed.models.language_models import (
     ADAPTER,
     adapter_folder,
     base_of,

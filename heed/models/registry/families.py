@@ -53,12 +53,12 @@ CAUSAL_CLASS, SEQ2SEQ_CLASS = "transformers.AutoModelForCausalLM", "transformers
 ENCODER_CLASS = "sentence_transformers.SentenceTransformer"
 PAIR_CLASS, LATE_CLASS = "sentence_transformers.CrossEncoder", "sentence_transformers.MultiVectorEncoder"
 TABLE_CLASS = "transformers.TapasModel, projected by heed"
-YES_NO, REASONING = "models.rerankers.yes_no:YesNoReranker", "models.rerankers.reasoning:ReasoningReranker"
+YES_NO, REASONING = "models.rerankers.yes_no:YesNoReranker", "models.rerankers.yes_no:ReasoningReranker"
 ROWS = (
     Family(
         BI_ENCODER,
         ENCODER,
-        "models.encoders.bi_encoder:SentenceEncoder",
+        "models.encoders:SentenceEncoder",
         SENTENCE_TRANSFORMERS,
         ENCODER_CLASS,
         architectures=("Model",),
@@ -76,7 +76,7 @@ ROWS = (
     Family(
         "peft",
         ENCODER,
-        "models.encoders.bi_encoder:PeftEncoder",
+        "models.encoders:PeftEncoder",
         SENTENCE_TRANSFORMERS,
         f"{ENCODER_CLASS}, with peft",
     ),
@@ -137,7 +137,7 @@ ROWS = (
         prompt="rank_gpt",
     ),
     Family("api-embedding", ENCODER, "addons.apis.encoder:ApiEncoder", SERVICE, "a service", local=AT_SERVICE),
-    Family(API_RERANK, RERANKER, "addons.apis.reranker:ApiReranker", SERVICE, "a service", local="it runs at a server"),
+    Family(API_RERANK, RERANKER, "addons.apis.rerank:ApiReranker", SERVICE, "a service", local="it runs at a server"),
     Family(LEXICAL, "", "", "", ""),  # BM25, which is no model
     Family(TABLE, ENCODER, "addons.architectures.table_encoder:TableEncoder", TRANSFORMERS, TABLE_CLASS),
 )

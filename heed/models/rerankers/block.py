@@ -10,14 +10,12 @@ from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import loading, local_copy
-from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config
-from heed.models.local.runtime import LocalModel
-from heed.models.local.tensors import tensors_in
+from heed.models.files import loading, local_copy
+from heed.models.language_models import load_config, load_network, load_tokenizer, network_config
+from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
-from heed.models.text.fit import Cutter, room_for_document
-from heed.models.text.prompts import TAKE
-from heed.models.text.templates import query_text
+from heed.models.text import TAKE, Cutter, query_text, room_for_document
+from heed.models.weights import tensors_in
 from heed.progress import logging_only
 from heed.reuse import recipe_version
 from heed.templates import placed

@@ -1,17 +1,25 @@
-"""Cross-encoders of sentence-transformers: any classification reranker by local path or hub id."""
+"""Cross-encoders of sentence-transformers: any classification reranker by local path or hub id.
 
+Some read a pair as messages of a chat template. Query and document are messages of these roles, the instruction is the
+system message where the template reads one (Qwen3-Reranker, mxbai-rerank v2); behind the query otherwise (zerank-2).
+"""
+
+import json
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from heed.addons.architectures import enc_t5
 from heed.compute import Compute
-from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy, source_folder
-from heed.models.local.language_models import ADAPTER, precision
-from heed.models.local.runtime import LocalModel, on_device
-from heed.models.local.sentence_models import (
+from heed.errors import ModelError, first_line
+from heed.files import read_bytes
+from heed.models.files import fingerprint, loading, local_copy, source_folder
+from heed.models.language_models import ADAPTER, precision
+from heed.models.local import Batches, LocalModel, on_device
+from heed.models.registry.entries import Model
+from heed.models.sentence_models import (
     batches_of,
     check_network,
     device_of,
@@ -21,13 +29,76 @@ from heed.models.local.sentence_models import (
     preprocessed,
     set_longest,
 )
-from heed.models.registry.entries import Model
-from heed.models.rerankers.chat_pairs import ChatPairs
-from heed.models.text.batches import Batches
-from heed.models.text.fit import room_for_document, whole_rows
-from heed.models.text.templates import document_text, query_text
+from heed.models.text import Cutter, document_text, query_text, room_for_document, whole_rows
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
+
+WHOLE = {"text": {"padding": False, "truncation": False, "verbose": False}, "common": {"return_tensors": None}}
+MOST = 10**9  # tokens of a model without a limit
+PROBE = ("alpha", "beta", "gamma")  # query, document and instruction of a pair that shows what the template reads
+
+
+def reads_messages(folder: Path) -> bool:
+    """Whether the sentence-transformers model in ``folder`` puts its input into a chat template."""
+    path = folder / "sentence_bert_config.json"
+    return path.is_file() and "message" in (json.loads(read_bytes(path)).get("modality_config") or {})
+
+
+class ChatPairs:
+    """The pairs of a loaded CrossEncoder as the ids of its filled template, cut at the document alone."""
+
+    def __init__(self, model: Model, encoder: Any) -> None:
+        """Raise :class:`ModelError` for a slow tokenizer."""
+        self._model, self._encoder, self._tokenizer = model, encoder, encoder.tokenizer
+        self._cutter = Cutter(model, self._tokenizer)
+        if self._tokenizer.pad_token is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token  # never seen: it is masked
+        self._default: str | None = encoder.prompts.get(encoder.default_prompt_name)
+
+    @cached_property
+    def has_place(self) -> bool:
+        """Whether the template has a place for the instruction: a system message shows, and hides nothing else."""
+        [ids] = self._rendered([PROBE[:2]], PROBE[2])["input_ids"]
+        shown: str = self._tokenizer.decode(ids)
+        return all(word in shown for word in PROBE)
+
+    def inputs(self, name: str, query: Query, documents: Sequence[Document]) -> dict[str, Any]:
+        """Return the tokens of each document's pair, not padded, and what else the network reads.
+
+        A document that is too long is cut, a table between rows. Raises :class:`ModelError` where query,
+        instruction and template alone leave no room for one, whose message ``name`` begins, and for a template that
+        does not read query and document.
+        """
+        text, prompt = self._placed(query)
+        limit = self._encoder.max_seq_length or MOST
+        features: dict[str, Any] = {}
+
+        def lengths(texts: list[str]) -> list[int]:
+            features.update(self._rendered([(text, other) for other in texts], prompt))
+            return list(map(len, features["input_ids"]))
+
+        frame = lengths([""])[0]
+        topic = f"{name}: topic {query.qid}"
+        room = room_for_document(topic, "query, instruction and chat template", frame, limit)
+        self._cutter.fitting(documents, room, limit, lengths)
+        return features
+
+    def _placed(self, query: Query) -> tuple[str, str | None]:
+        """Return the query's message, and the system message."""
+        if self._model.query is not None or not self.has_place:
+            return query_text(self._model, query.query, query.instruction), self._default
+        return query.query, query.instruction or self._model.task or self._default
+
+    def _rendered(self, pairs: list[tuple[str, str]], prompt: str | None) -> dict[str, Any]:
+        from jinja2 import TemplateError
+
+        try:
+            return dict(self._encoder.preprocess(pairs, prompt=prompt, processing_kwargs=WHOLE))
+        except (TemplateError, ValueError) as error:
+            raise ModelError(
+                f"{self._model.source}: its chat template cannot take a pair ({first_line(error)}); expected one that "
+                "reads messages of the roles query and document"
+            ) from error
 
 
 class CrossEncoderReranker(LocalModel, Reranker):
@@ -75,7 +146,7 @@ class CrossEncoderReranker(LocalModel, Reranker):
         did not mean.
         Where a pair is too long the document is cut, a table between rows, never the query or the
         instruction; raises :class:`ModelError` where these alone leave no room for the document.
-        A model with a chat template reads messages: see :mod:`heed.models.rerankers.chat_pairs`.
+        A model with a chat template reads messages: see :mod:`heed.models.rerankers.cross_encoder`.
         """
         if not documents:
             return []

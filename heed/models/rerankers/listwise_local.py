@@ -8,13 +8,12 @@ from typing import Any
 from heed.addons.architectures.vllm import engine_config
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import local_copy
-from heed.models.local.language_models import LanguageModel, base_of, load_config, network_config
+from heed.models.files import local_copy
+from heed.models.language_models import LanguageModel, base_of, load_config, network_config
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
-from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker
-from heed.models.rerankers.listwise_prompt import Message, pieces
-from heed.models.text.fit import Cutter
+from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker, Message, pieces
+from heed.models.text import Cutter
 from heed.process import within
 from heed.types import Config, Document
 
@@ -137,7 +136,7 @@ class LocalChat(LanguageModel, Chat):
 
     @cached_property
     def _engine(self) -> Any:
-        from heed.models.local.engine import open_engine
+        from heed.models.engine import open_engine
 
         return open_engine(self._model, self._compute, self._tokenizer, self._room)
 

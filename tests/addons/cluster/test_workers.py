@@ -42,7 +42,7 @@ from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.formats.trec_files import as_tag, write_run
 from heed.languages import language
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker

@@ -7,12 +7,11 @@ from typing import Any
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.extras import named_object
-from heed.models.files.model_files import local_copy, read_object, runs_remote_code
-from heed.models.local.language_models import precision
-from heed.models.local.network_checks import POOLER, check_weights, positions_of, warn_of_batches
-from heed.models.local.runtime import on_device
+from heed.models.files import local_copy, read_object, runs_remote_code
+from heed.models.language_models import precision
+from heed.models.local import Batches, on_device
 from heed.models.registry.entries import Model
-from heed.models.text.batches import Batches
+from heed.models.weights import POOLER, check_weights, positions_of, warn_of_batches
 from heed.progress import log
 
 # what an entry can say only of a model that begins with a transformer
@@ -77,7 +76,7 @@ def _options(model: Model, compute: Compute) -> dict[str, Any]:
 def check_network(folder: Path, encoder: Any, unused: Sequence[str] = ()) -> None:
     """Check the network of a loaded model of sentence-transformers, or of its modules.
 
-    Raises :class:`ModelError` as :func:`heed.models.local.network_checks.check_weights` does, and the tokenizer's own
+    Raises :class:`ModelError` as :func:`heed.models.weights.check_weights` does, and the tokenizer's own
     error where it cannot read every text; warns of scores that depend on the batch.
     """
     from transformers import PreTrainedModel

@@ -8,11 +8,11 @@ import numpy as np
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy
-from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision
-from heed.models.local.network_checks import POOLER
-from heed.models.local.runtime import LocalModel
-from heed.models.local.sentence_models import (
+from heed.models.files import fingerprint, loading, local_copy
+from heed.models.language_models import ADAPTER, adapter_folder, base_of, merged, precision
+from heed.models.local import Batches, LocalModel
+from heed.models.registry.entries import Model
+from heed.models.sentence_models import (
     SentenceModel,
     Texts,
     batches_of,
@@ -23,10 +23,8 @@ from heed.models.local.sentence_models import (
     modules,
     similarity_of,
 )
-from heed.models.registry.entries import Model
-from heed.models.text.batches import Batches
-from heed.models.text.fit import whole_rows
-from heed.models.text.templates import document_text, prompt_of, query_text
+from heed.models.text import document_text, prompt_of, query_text, whole_rows
+from heed.models.weights import POOLER
 from heed.progress import log
 from heed.types import Config, Document, Encoder, Matrix, Query
 

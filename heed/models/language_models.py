@@ -10,11 +10,11 @@ from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy, read_object, runs_remote_code
-from heed.models.local.network_checks import check_weights, warn_of_batches
-from heed.models.local.runtime import LocalModel
+from heed.models.files import fingerprint, loading, local_copy, read_object, runs_remote_code
+from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
+from heed.models.weights import check_weights, warn_of_batches
 from heed.progress import warn
 from heed.types import Config
 
