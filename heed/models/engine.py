@@ -7,10 +7,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, GenerationConfig
 from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
 
-from heed.addons.architectures.vllm import VllmModel, uses_vllm
+from heed.addon_table import brought
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.language_models import load_network
+from heed.models.language_models import load_network, uses_vllm
 from heed.models.local import NEXT_WORD_TOKENS, Batches
 from heed.models.registry.entries import Model
 from heed.models.weights import LENGTH_DEPENDENT
@@ -19,7 +19,7 @@ GENERATED_TOKENS = 131072  # prompts and answers of a batch; 8 GB of keys and va
 
 
 class TransformersModel:
-    """A language model of family ``seq2seq``, or a causal one, in transformers; as :class:`VllmModel`."""
+    """A language model of family ``seq2seq``, or a causal one, in transformers."""
 
     def __init__(
         self, model: Model, compute: Compute, tokenizer: Any, generates: bool = True, share_prefix: bool = False
@@ -40,6 +40,9 @@ class TransformersModel:
         device, texts = self._network.device, compute.batch_size
         self._next_words = Batches(model.source, device, texts, NEXT_WORD_TOKENS)
         self._answers = Batches(model.source, device, texts, GENERATED_TOKENS)
+
+    def close(self) -> None:
+        """Do nothing: what it holds is freed with it."""
 
     def logits(self, prompts: Sequence[list[int]], entries: tuple[int, ...]) -> list[list[float]]:
         """Return the logits of the vocabulary ``entries`` after each prompt."""
@@ -92,13 +95,13 @@ class TransformersModel:
 
 def open_engine(
     model: Model, compute: Compute, tokenizer: Any, length: int, generates: bool = True, share_prefix: bool = False
-) -> TransformersModel | VllmModel:
-    """Return the opened engine of ``model``: vLLM where the user chose it and it can run the family.
+) -> Any:
+    """Return the opened engine of ``model``, with the methods of :class:`TransformersModel`: vLLM where that runs it.
 
     ``length`` is how many tokens a prompt and its answer have at most; vLLM shares prefixes in any case.
     """
     if uses_vllm(model, compute):
-        return VllmModel(model, compute, length)
+        return brought("inference vllm")(model, compute, length)
     return TransformersModel(model, compute, tokenizer, generates, share_prefix)
 
 

@@ -9,9 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from heed.addons.apis.client import PROVIDERS, environment
-from heed.addons.apis.rerank import SERVER, SERVICES, instruction_field
-from heed.addons.architectures.late_interaction import load_late_model
+from heed.addon_table import brought, brought_if_here
 from heed.compute import Compute
 from heed.errors import HeedError, UsageError
 from heed.extras import NOT_INSTALLED, installed_version
@@ -99,7 +97,8 @@ def missing(model: Model) -> list[str]:
     if model.status == "named" or model.family == LEXICAL:
         return []
     if model.status == "api" or model.family == API_RERANK:
-        return _missing_address(model)
+        address = brought_if_here("service's address")
+        return address(model) if address else ["the add-on heed.addons.apis"]
     lacking = [f"pip install {package}" for package in model.needs if installed_version(package) == NOT_INSTALLED]
     needed = FAMILIES[model.family].needs if model.family else ()
     lacking += [f"{field} in its entry" for field in needed if getattr(model, field) is None]
@@ -108,14 +107,6 @@ def missing(model: Model) -> list[str]:
     if model.base and not _has_weights(model.base, model.base_revision):
         lacking.append(f"weights of {model.base}")
     return lacking
-
-
-def _missing_address(model: Model) -> list[str]:
-    reranks, owner = model.family == API_RERANK, model.source.partition("/")[0]
-    provider = SERVICES.get(owner, SERVER) if reranks else PROVIDERS.get(owner)
-    if provider is None or environment(provider.key) or environment(provider.base):
-        return []
-    return [provider.key if provider.url else provider.base]
 
 
 def _has_weights(source: str, revision: str | None) -> bool:
@@ -147,7 +138,8 @@ def inputs(model: Model, prompts: Mapping[str, str] = {}) -> Iterator[tuple[str,
     if model.status == "named" and model.query is None:
         return
     document = prompts.get("document", "") + document_text(model, EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text)
-    field = instruction_field(model) if model.family == API_RERANK else ""
+    field_of = brought_if_here("service's instruction") if model.family == API_RERANK else None
+    field = field_of(model) if field_of else ""
     if field or reads_chat(model):
         label = f"{field} (a field of its own)" if field else "instruction"
         yield from (("document", document), ("query", EXAMPLE_QUERY))
@@ -222,7 +214,7 @@ def _template(model: Model) -> dict[str, str]:
 def _of_encoder(model: Model, compute: Compute) -> dict[str, Any]:
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    encoder = SentenceModel(model, load_sentence_model(model, compute))
+    encoder = SentenceModel(model, load_sentence_model(model, compute), compute)
     modes = [module.pooling_mode for module in encoder.whole if isinstance(module, Pooling)]
     pooling = ", ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
     read = {"pooling": pooling or model.pooling, "similarity": similarity_of(model)}
@@ -230,7 +222,7 @@ def _of_encoder(model: Model, compute: Compute) -> dict[str, Any]:
 
 
 def _of_late(model: Model, compute: Compute) -> dict[str, Any]:
-    encoder = SentenceModel(model, load_late_model(model, compute)[0])
+    encoder = SentenceModel(model, brought("late-interaction model")(model, compute)[0], compute)
     return {**_of_sentence_model(model, encoder.whole), "similarity": encoder.whole.similarity_fn_name}
 
 

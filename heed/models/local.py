@@ -1,7 +1,6 @@
 """A model of this machine: loaded at its first use, unloaded, and its texts divided into batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 from heed.compute import Compute
@@ -20,32 +19,32 @@ Value = TypeVar("Value")
 
 
 class LocalModel(System):
-    """A model of this machine: its name, loading at its first use, and unloading.
-
-    Each class keeps what it loads in cached properties; :meth:`load` asks for the one that ``LOADED`` names.
-    """
-
-    LOADED = "_loaded"
+    """A model of this machine: its name, loading at its first use, and unloading."""
 
     def __init__(self, model: Model, compute: Compute) -> None:
         """Keep entry and settings; :class:`ModelError` for code of the repository that the user has not allowed."""
         runs_remote_code(model)  # checked before anything is fetched
         self.name = model.name
         self._model, self._compute = model, compute
+        self._held: Any = None
+
+    def _load(self) -> Any:
+        """Return the loaded model, with all that refers to its network."""
+        raise NotImplementedError
+
+    @property
+    def _loaded(self) -> Any:
+        if self._held is None:
+            self._held = self._load()
+        return self._held
 
     def load(self) -> None:
         """Load the model."""
-        getattr(self, self.LOADED)
+        _ = self._loaded
 
     def close(self) -> None:
         """Unload the model and free its memory; a later use loads it again."""
-        kinds = type(self).__mro__
-        names = {name for kind in kinds for name, value in vars(kind).items() if isinstance(value, cached_property)}
-        for name in names & vars(self).keys():
-            part = vars(self).pop(name)
-            if hasattr(part, "close"):
-                part.close()
-            del part  # no variable may refer to it when memory is freed
+        self._held = None
         free_memory()
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.addons.apis.client import Client, Provider, endpoint
+from heed.addons.apis.client import PROVIDERS, Client, Provider, endpoint, environment
 from heed.addons.apis.cost import Answers, Bill, about, beginning, check_texts, in_requests
 from heed.errors import ModelError
 from heed.models.files import settings_of
 from heed.models.registry.entries import Model
-from heed.models.registry.families import ANSWERS
+from heed.models.registry.families import ANSWERS, API_RERANK
 from heed.models.text import document_text, query_text, room_for_document
 from heed.progress import log
 from heed.reuse import recipe_version
@@ -87,6 +87,18 @@ def instruction_field(model: Model) -> str:
     A ``query`` template of the entry is preferred to the field.
     """
     return "" if model.query is not None else FORMS[form_name(model)].instruction
+
+
+def missing_address(model: Model) -> list[str]:
+    """Return the environment variable that ``model`` needs and that is not set, key or address; none where all is set.
+
+    Of models of any family: chat models, embeddings and rerankers.
+    """
+    owner = model.source.partition("/")[0]
+    provider = SERVICES.get(owner, SERVER) if model.family == API_RERANK else PROVIDERS.get(owner)
+    if provider is None or environment(provider.key) or environment(provider.base):
+        return []
+    return [provider.key if provider.url else provider.base]
 
 
 def read_scores(form: RerankForm, answer: Any, count: int) -> list[float]:

@@ -159,7 +159,7 @@ class LateEncoder(SentenceEncoder):
     def _similarity(self) -> str:
         return ""
 
-    def _loaded(self) -> Any:
+    def _network(self) -> Any:
         encoder, self._markers = load_late_model(self._model, self._compute)
         return encoder
 
@@ -167,7 +167,9 @@ class LateEncoder(SentenceEncoder):
         limit = self._encoder.limit(task)
         counts = lengths(self._encoder, [text.whole for text in inputs])
         shortened = [min(count, limit or count) for count in counts]
-        texts = self._batches.read(shortened, lambda batch: self._tokens([inputs[index] for index in batch], task))
+        texts = self._encoder.batches.read(
+            shortened, lambda batch: self._tokens([inputs[index] for index in batch], task)
+        )
         if not all(len(text) and np.isfinite(text).all() for text in texts):
             raise ModelError(f"{self.name}: a {task} without a token to compare, or with a vector that is not finite")
         if task == "query" and self._encoder.whole.similarity_fn_name == "meanmaxsim":

@@ -1,7 +1,6 @@
 """Encoders of tables that read cells: the caption as text, then header and rows with the place of every token."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -39,8 +38,7 @@ class TableEncoder(LocalModel, Encoder):
         self.config: Config = {**fingerprint(model), "precision": precision(model, compute)}
         self._device = compute.torch_device
 
-    @cached_property
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         import torch
 
         from heed.addons.architectures import tapas

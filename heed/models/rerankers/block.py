@@ -5,7 +5,6 @@ The prompt, its two special tokens and the joining of blocks are those of modeli
 
 import logging
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from heed.compute import Compute
@@ -51,8 +50,6 @@ class BlockReranker(LocalModel, Reranker):
     several blocks, the query's state is the mean of theirs, weighted with ``(1 + best score) / 2`` of each.
     """
 
-    LOADED = "_reader"
-
     def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
         super().__init__(model, compute)
@@ -61,8 +58,7 @@ class BlockReranker(LocalModel, Reranker):
             "block": [recipe_version("block"), model.block or BLOCK],
         }
 
-    @cached_property
-    def _reader(self) -> "BlockReader":
+    def _load(self) -> "BlockReader":
         return BlockReader(self._model, self._compute)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -73,7 +69,8 @@ class BlockReranker(LocalModel, Reranker):
         """
         if not documents:
             return []
-        return self._reader.scores(f"{self.name}: topic {query.qid}", query, documents)
+        scores: list[float] = self._loaded.scores(f"{self.name}: topic {query.qid}", query, documents)
+        return scores
 
 
 class BlockReader:

@@ -9,16 +9,17 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from heed.addons.architectures import enc_t5
+from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import ModelError, first_line
 from heed.files import read_bytes
-from heed.models.files import fingerprint, loading, local_copy, source_folder
+from heed.models.files import architecture_of, fingerprint, loading, local_copy, source_folder
 from heed.models.language_models import ADAPTER, precision
 from heed.models.local import Batches, LocalModel, on_device
 from heed.models.registry.entries import Model
+from heed.models.registry.families import CROSS_ENCODER
 from heed.models.sentence_models import (
     batches_of,
     check_network,
@@ -101,10 +102,16 @@ class ChatPairs:
             ) from error
 
 
+class PairModel(NamedTuple):
+    """A loaded ``CrossEncoder``, how its pairs are divided, and their messages where it has a chat template."""
+
+    encoder: Any
+    batches: Batches
+    chat: ChatPairs | None
+
+
 class CrossEncoderReranker(LocalModel, Reranker):
     """A sentence-transformers CrossEncoder as a :class:`heed.types.Reranker`."""
-
-    LOADED = "_encoder"
 
     def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
@@ -119,24 +126,21 @@ class CrossEncoderReranker(LocalModel, Reranker):
         }
         _refuse_adapter(model)
 
-    @cached_property
-    def _encoder(self) -> Any:
+    def _load(self) -> PairModel:
         with loading(self._model.source):
             encoder = load_cross_encoder(self._model, self._compute)
         _check_label(self._model, encoder.num_labels)
-        return encoder.eval()
-
-    @cached_property
-    def _chat(self) -> ChatPairs | None:
-        """None for a model without a chat template."""
-        return ChatPairs(self._model, self._encoder) if "message" in self._encoder[0].modality_config else None
-
-    @cached_property
-    def _batches(self) -> Batches:
-        network = getattr(self._encoder[0], "model", None)
+        network = getattr(encoder[0], "model", None)
         if network is not None and network.config.get_text_config().pad_token_id is None:  # decoders refuse batches
-            return one_by_one(self.name, self._encoder, "its config.json names no pad_token_id")
-        return batches_of(self.name, self._encoder, self._compute)
+            batches = one_by_one(self.name, encoder, "its config.json names no pad_token_id")
+        else:
+            batches = batches_of(self.name, encoder, self._compute)
+        chat = ChatPairs(self._model, encoder) if "message" in encoder[0].modality_config else None
+        return PairModel(encoder.eval(), batches, chat)
+
+    @property
+    def _encoder(self) -> Any:
+        return self._loaded.encoder
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the model's logit for each document; of several labels the log-odds of the entry's ``label``.
@@ -150,8 +154,9 @@ class CrossEncoderReranker(LocalModel, Reranker):
         """
         if not documents:
             return []
-        features = self._chat.inputs(self.name, query, documents) if self._chat else self._pairs(query, documents)
-        logits = self._batches.read(list(map(len, features["input_ids"])), lambda batch: self._read(features, batch))
+        chat, batches = self._loaded.chat, self._loaded.batches
+        features = chat.inputs(self.name, query, documents) if chat else self._pairs(query, documents)
+        logits = batches.read(list(map(len, features["input_ids"])), lambda batch: self._read(features, batch))
         if self._encoder.num_labels == 1:
             return [logit for [logit] in logits]
         return [_log_odds(row, self._model.label or 0) for row in logits]
@@ -203,8 +208,8 @@ def load_cross_encoder(model: Model, compute: Compute) -> Any:
     from sentence_transformers import CrossEncoder
 
     folder = local_copy(model)
-    if enc_t5.is_enc_t5(folder):
-        return enc_t5.load_enc_t5(model, folder, compute)
+    if (of_add_on := f"{CROSS_ENCODER} {architecture_of(folder)}") in BROUGHT:
+        return brought(of_add_on)(model, folder, compute)
     encoder = CrossEncoder(str(folder), device=device_of(compute), **options(model, compute))
     check_network(folder, encoder)
     set_longest(model, encoder[0])

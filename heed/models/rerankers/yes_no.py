@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from heed.addons.architectures.vllm import engine_config
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.language_models import (
@@ -47,7 +46,6 @@ class YesNoReranker(LanguageModel, Reranker):
         self.config: Config = {
             **network_config(model, compute),
             "yes-no": recipe_version("yes-no"),
-            **engine_config(model, compute),
         }
         self._share_prefix = share_prefix
 
@@ -59,8 +57,7 @@ class YesNoReranker(LanguageModel, Reranker):
     def _limit(self) -> int:
         return limit_of(self._model, self._tokenizer, load_config(self._model))
 
-    @cached_property
-    def _engine(self) -> Any:
+    def _load(self) -> Any:
         from heed.models.engine import open_engine
 
         entry_ids(self._model, self._tokenizer)  # these and the prompt are checked before weights are read
@@ -84,7 +81,7 @@ class YesNoReranker(LanguageModel, Reranker):
             return []
         text = query_text(self._model, query.query, query.instruction)
         prompts = self._prompts.ids(f"{self.name}: topic {query.qid}", text, documents)
-        logits = self._engine.logits(prompts, entry_ids(self._model, self._tokenizer))
+        logits = self._loaded.logits(prompts, entry_ids(self._model, self._tokenizer))
         return list(map(score_of, logits))
 
 
@@ -110,7 +107,6 @@ class ReasoningReranker(LanguageModel, Reranker):
         self.config: Config = {
             **network_config(model, compute),
             "reasoning": [recipe_version("reasoning"), THOUGHT, LEAST],
-            **engine_config(model, compute),
         }
 
     @cached_property
@@ -128,8 +124,7 @@ class ReasoningReranker(LanguageModel, Reranker):
     def _prompts(self) -> Prompts:
         return Prompts(self._model, self._tokenizer, self._limit - LEAST)
 
-    @cached_property
-    def _engine(self) -> Any:
+    def _load(self) -> Any:
         from heed.models.engine import open_engine
 
         entry_ids(self._model, self._tokenizer)  # these and the prompt are checked before weights are read
@@ -153,12 +148,12 @@ class ReasoningReranker(LanguageModel, Reranker):
         if endless:
             log.info(f"{topic}: {endless} of {len(prompts)} thoughts had no end and were ended after a sentence")
         ended = [self.with_thought(prompt, thought) for prompt, thought in zip(prompts, thoughts, strict=True)]
-        return list(map(score_of, self._engine.logits(ended, entry_ids(self._model, self._tokenizer))))
+        return list(map(score_of, self._loaded.logits(ended, entry_ids(self._model, self._tokenizer))))
 
     def thoughts(self, prompts: list[list[int]]) -> list[str]:
         """Return the text that the model writes after each prompt, whose tokens are given by their ids."""
         rooms = [min(THOUGHT, self._limit - len(prompt)) for prompt in prompts]
-        written = self._engine.generate(prompts, 0, rooms, [self._tokenizer.eos_token_id], END)
+        written = self._loaded.generate(prompts, 0, rooms, [self._tokenizer.eos_token_id], END)
         texts: list[str] = self._tokenizer.batch_decode(
             written, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )

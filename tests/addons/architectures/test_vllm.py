@@ -13,7 +13,6 @@ from conftest import Heed, write_jsonl
 from model_inputs import CPU
 from yes_no_inputs import DOCIDS, TEXTS, TOPIC, adapter_of, documents, entry, prompt_ids, prompts
 
-from heed.addons.architectures import vllm as vllm_models
 from heed.addons.architectures.vllm import VllmModel
 from heed.compute import Compute
 from heed.errors import HeedError
