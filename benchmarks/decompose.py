@@ -20,7 +20,7 @@ from heed.formats.document_store import open_store
 from heed.formats.pairs import renamed
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Registry
 from heed.ranking import pooled as pool
 from heed.reranking import decompose, fusion

@@ -6,16 +6,28 @@ from typing import Any
 from heed.errors import UsageError
 
 BROUGHT = {
+    # networks that no library has, by the class that config.json names
+    "bi-encoder NVEmbedModel": "architectures.nv_embed:load_nv_embed",
+    "cross-encoder EncT5ForSequenceClassification": "architectures.enc_t5:load_enc_t5",
     "explorer of a report": "explorer.embedded:embedded",  # topics and documents, as a part of the page
+    "family api-chat": "apis.listwise:api_listwise",
+    "family api-embedding": "apis.encoder:ApiEncoder",
+    "family api-rerank": "apis.rerank:ApiReranker",
+    "family late-interaction": "architectures.late_interaction:LateReranker",
+    "family table-encoder": "architectures.table_encoder:TableEncoder",
     "foreign index": "bridges.foreign_index:open_foreign_index",
     "foreign vectors": "bridges.foreign_vectors:ForeignVectors",
+    "inference vllm": "architectures.vllm:VllmModel",
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
+    "late-interaction model": "architectures.late_interaction:load_late_model",
     "late-interaction retriever": "architectures.late_retriever:LateRetriever",
     "prebuilt index": "bridges.prebuilt:find_index",
     "program": "bridges.programs:Program",
     "published figures": "published.standings:by_column",  # of papers, by condition and measure
     "published rows": "published.standings:published_text",  # where one's own systems stand, as text
     "published tables": "published.standings:grids",  # of papers, with one's own systems between theirs
+    "service's address": "apis.rerank:missing_address",  # the environment variable that is missing
+    "service's instruction": "apis.rerank:instruction_field",  # the field that it is sent in
     "systems command:": "bridges.programs:make_program",
     "systems mteb:": "bridges.mteb_models:mteb_model",
     "workers": "cluster.shared:shared",

@@ -27,11 +27,10 @@ from heed import (
     measure,
 )
 from heed.addons.apis.listwise import api_listwise
-from heed.addons.apis.reranker import ApiReranker
+from heed.addons.apis.rerank import ApiReranker
 from heed.experiment.merged_runs import add_merged
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise import ListwiseReranker
-from heed.models.rerankers.listwise_prompt import Message
+from heed.models.rerankers.listwise import ListwiseReranker, Message
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.reranking.decompose import Decompose

@@ -20,8 +20,7 @@ from hardening.hostile_files import ODD, PACKERS, greedy, odd_archive
 from hardening.tiny import tiny_models
 from heed import files
 from heed.addons.apis import client as api
-from heed.addons.apis.client import Client
-from heed.addons.apis.endpoints import endpoint
+from heed.addons.apis.client import Client, endpoint
 from heed.addons.judging.exchange import judgements
 from heed.addons.judging.exchange.judgements import read_judgements
 from heed.addons.submission.package import read_form
@@ -35,8 +34,8 @@ from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import TopicTexts, read_jsonl_topics, read_neuclir_topics, recognised
 from heed.formats.trec_files import read_qrels
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.files.model_files import local_copy
+from heed.models.encoders import SentenceEncoder
+from heed.models.files import local_copy
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import listwise_local
 from heed.models.rerankers.listwise_local import LocalChat

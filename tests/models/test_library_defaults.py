@@ -21,11 +21,9 @@ import heed
 from heed.addons.architectures.late_interaction import LateEncoder, split
 from heed.errors import HeedError, ModelError
 from heed.files import write_json
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.facts import scoring_facts
-from heed.models.files.guessing import guess, with_family
-from heed.models.files.model_files import source_folder
-from heed.models.listing import EXAMPLE, EXAMPLE_DOCUMENT, EXAMPLE_QUERY, as_data, find_entry
+from heed.models.encoders import SentenceEncoder
+from heed.models.files import guess, source_folder, with_family
+from heed.models.listing import EXAMPLE, EXAMPLE_DOCUMENT, EXAMPLE_QUERY, as_data, find_entry, scoring_facts
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.progress import gathering
@@ -223,7 +221,7 @@ def test_scores_that_depend_on_the_batch_are_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    from heed.models.text.batches import Batches
+    from heed.models.local import Batches
 
     sizes: list[int] = []
 

@@ -1,7 +1,6 @@
 """Encoders of tables that read cells: the caption as text, then header and rows with the place of every token."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -9,13 +8,11 @@ import numpy as np
 
 from heed.compute import Compute
 from heed.errors import ModelError, fail
-from heed.models.files.guessing import is_tapas
-from heed.models.files.model_files import fingerprint, loading, local_copy
-from heed.models.local.language_models import precision
-from heed.models.local.runtime import LocalModel
+from heed.models.files import fingerprint, is_tapas, loading, local_copy
+from heed.models.language_models import precision
+from heed.models.local import Batches, LocalModel
 from heed.models.registry.entries import Model
-from heed.models.text.batches import Batches
-from heed.models.text.templates import document_text, query_text
+from heed.models.text import document_text, query_text
 from heed.progress import log
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import as_fields, column_names
@@ -41,8 +38,7 @@ class TableEncoder(LocalModel, Encoder):
         self.config: Config = {**fingerprint(model), "precision": precision(model, compute)}
         self._device = compute.torch_device
 
-    @cached_property
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         import torch
 
         from heed.addons.architectures import tapas

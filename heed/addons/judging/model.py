@@ -24,11 +24,10 @@ from heed.extras import advice
 from heed.files import digest, digest_json, parse_json, read_text, unpacked_name, write_json
 from heed.formats.trec_files import write_qrels
 from heed.measures.summary import aligned
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise import THINK, THOUGHT
+from heed.models.rerankers.listwise import THINK, THOUGHT, Message
 from heed.models.rerankers.listwise_local import LocalChat
-from heed.models.rerankers.listwise_prompt import Message
 from heed.progress import bar
 from heed.reuse import recipe_version
 from heed.templates import placed

@@ -5,19 +5,16 @@ The prompt, its two special tokens and the joining of blocks are those of modeli
 
 import logging
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import loading, local_copy
-from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config
-from heed.models.local.runtime import LocalModel
-from heed.models.local.tensors import tensors_in
+from heed.models.files import loading, local_copy
+from heed.models.language_models import load_config, load_network, load_tokenizer, network_config
+from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
-from heed.models.text.fit import Cutter, room_for_document
-from heed.models.text.prompts import TAKE
-from heed.models.text.templates import query_text
+from heed.models.text import TAKE, Cutter, query_text, room_for_document
+from heed.models.weights import tensors_in
 from heed.progress import logging_only
 from heed.reuse import recipe_version
 from heed.templates import placed
@@ -53,8 +50,6 @@ class BlockReranker(LocalModel, Reranker):
     several blocks, the query's state is the mean of theirs, weighted with ``(1 + best score) / 2`` of each.
     """
 
-    LOADED = "_reader"
-
     def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
         super().__init__(model, compute)
@@ -63,8 +58,7 @@ class BlockReranker(LocalModel, Reranker):
             "block": [recipe_version("block"), model.block or BLOCK],
         }
 
-    @cached_property
-    def _reader(self) -> "BlockReader":
+    def _load(self) -> "BlockReader":
         return BlockReader(self._model, self._compute)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -75,7 +69,8 @@ class BlockReranker(LocalModel, Reranker):
         """
         if not documents:
             return []
-        return self._reader.scores(f"{self.name}: topic {query.qid}", query, documents)
+        scores: list[float] = self._loaded.scores(f"{self.name}: topic {query.qid}", query, documents)
+        return scores
 
 
 class BlockReader:

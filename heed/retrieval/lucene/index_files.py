@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from heed.models.text import batches
+from heed.process import batches
 from heed.retrieval.lucene.jvm import BULK, cast, java, java_errors
 
 LUCENE = "org.apache.lucene"

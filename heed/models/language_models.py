@@ -10,12 +10,13 @@ from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy, read_object, runs_remote_code
-from heed.models.local.network_checks import check_weights, warn_of_batches
-from heed.models.local.runtime import LocalModel
+from heed.models.files import fingerprint, loading, local_copy, read_object, runs_remote_code
+from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
+from heed.models.weights import check_weights, warn_of_batches
 from heed.progress import warn
+from heed.reuse import recipe_version
 from heed.types import Config
 
 ADAPTER = "adapter_config.json"
@@ -34,9 +35,15 @@ def precision(model: Model, compute: Compute) -> str:
 
 
 def network_config(model: Model, compute: Compute) -> Config:
-    """Return the identity of a language model for its ``config``: its files, its base's, and its precision."""
+    """Return the identity of a language model for its ``config``: its files, its base's, precision and engine."""
     base = base_of(model)
-    return {**fingerprint(model), "precision": precision(model, compute), "base": fingerprint(base) if base else None}
+    files = {**fingerprint(model), "precision": precision(model, compute), "base": fingerprint(base) if base else None}
+    return {**files, "inference": ["vllm", recipe_version("vllm")]} if uses_vllm(model, compute) else files
+
+
+def uses_vllm(model: Model, compute: Compute) -> bool:
+    """Whether vLLM runs ``model``: the user chose it, and it can run the family."""
+    return compute.inference == "vllm" and FAMILIES[model.family].vllm
 
 
 def base_of(model: Model) -> Model | None:
@@ -68,11 +75,16 @@ def load_tokenizer(model: Model) -> Any:
 class LanguageModel(LocalModel):
     """A model that an engine runs, with its tokenizer."""
 
-    LOADED = "_engine"
-
     @cached_property
     def _tokenizer(self) -> Any:
+        """The tokenizer, which stays when the engine is closed."""
         return load_tokenizer(self._model)
+
+    def close(self) -> None:
+        """Close the engine and free its memory; a later use opens it again."""
+        if self._held is not None:
+            self._held.close()
+        super().close()
 
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])

@@ -1,16 +1,56 @@
-"""Batches of texts of similar length, bounded by tokens and by number, and halved once where a GPU's memory is full."""
+"""A model of this machine: loaded at its first use, unloaded, and its texts divided into batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from heed.compute import Compute
 from heed.errors import ModelError, first_line
+from heed.models.files import runs_remote_code
+from heed.models.registry.entries import Model
+from heed.process import free_memory
 from heed.progress import log
+from heed.types import System
 
 TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
 TOKENS_CPU = 4096  # the same on a CPU, so that results stay in its cache
 NEXT_WORD_TOKENS = 8192  # of language models' prompts; keeps a GPU busy with 7 billion weights within 4 GB
 
 Value = TypeVar("Value")
+
+
+class LocalModel(System):
+    """A model of this machine: its name, loading at its first use, and unloading."""
+
+    def __init__(self, model: Model, compute: Compute) -> None:
+        """Keep entry and settings; :class:`ModelError` for code of the repository that the user has not allowed."""
+        runs_remote_code(model)  # checked before anything is fetched
+        self.name = model.name
+        self._model, self._compute = model, compute
+        self._held: Any = None
+
+    def _load(self) -> Any:
+        """Return the loaded model, with all that refers to its network."""
+        raise NotImplementedError
+
+    @property
+    def _loaded(self) -> Any:
+        if self._held is None:
+            self._held = self._load()
+        return self._held
+
+    def load(self) -> None:
+        """Load the model."""
+        _ = self._loaded
+
+    def close(self) -> None:
+        """Unload the model and free its memory; a later use loads it again."""
+        self._held = None
+        free_memory()
+
+
+def on_device(features: Any, device: Any) -> dict[str, Any]:
+    """Return a model's input with its tensors on ``device``."""
+    return {name: value.to(device) if hasattr(value, "to") else value for name, value in features.items()}
 
 
 class Batches:
