@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from heed.report.results import ResultsFolder
-    from heed.report.vega_lite import Chart
+    from heed.report.rendering import Chart
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +119,7 @@ class Results:
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
-        A notebook shows it; :meth:`heed.report.vega_lite.Chart.write` writes a file. Raises
+        A notebook shows it; :meth:`heed.report.rendering.Chart.write` writes a file. Raises
         :class:`UsageError` where no two conditions are compared.
         """
         from heed.report.plots import plane
