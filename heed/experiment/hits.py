@@ -1,20 +1,17 @@
 """A look at what a system finds: the first documents of a query, with their titles."""
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from heed.formats.document_store import DocumentStore, StoredDocuments
+from heed.formats.document_store import DocumentStore, StoredDocuments, title_of
 from heed.measures.summary import aligned
 from heed.notebook import html_table
 from heed.progress import escaped
 from heed.ranking import ranked
 from heed.reranking.rescore import score_alone
-from heed.types import Document, Query, Reranker, Retriever, closed, load
+from heed.types import Query, Reranker, Retriever, closed, load
 
 POOL = 100  # documents of the retriever that a reranker gets
-FIRST_WORDS = 80  # characters, where there is no title
-MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 
 
 class Hit(NamedTuple):
@@ -67,12 +64,3 @@ def hits_of(scores: Mapping[str, float], k: int, store: DocumentStore) -> Hits:
         Hit(rank, docid, scores[docid], title_of(documents[docid]) if docid in documents else "")
         for rank, docid in enumerate(docids, 1)
     )
-
-
-def title_of(document: Document) -> str:
-    """Return a document's title, a table's caption, or else the first words of the text."""
-    if title := document.title or document.caption:
-        return title
-    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
-    cut = beginning[:FIRST_WORDS]
-    return cut if cut == beginning else f"{cut}…"

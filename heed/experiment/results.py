@@ -28,8 +28,8 @@ from heed.progress import brief
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heed.report.results import ResultsFolder
     from heed.report.rendering import Chart
+    from heed.report.results import ResultsFolder
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,7 +9,7 @@ from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.live_systems import LiveSystems, Question
 from heed.addons.explorer.views import Narrative, Ranking, narrative_of
 from heed.errors import HeedError
-from heed.experiment.hits import title_of
+from heed.formats.document_store import title_of
 from heed.ranking import ranked
 from heed.reranking.polarity.terms import topic_terms
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset

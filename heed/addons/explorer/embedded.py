@@ -32,7 +32,7 @@ from msgspec.json import encode
 
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
-from heed.experiment.hits import title_of
+from heed.formats.document_store import title_of
 from heed.formats.run_lists import RankedList, lists_of, read_lists
 from heed.memory import batches
 from heed.progress import number_of

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from heed.addons.explorer.explored import Explored
 from heed.errors import DataError
-from heed.experiment.hits import title_of
+from heed.formats.document_store import title_of
 from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import LanguageData, language_data
