@@ -4,7 +4,7 @@ The script is all modules of ``page/``, and those that the explorer shares with 
 views of a results folder are carried in the fewest bytes, which ``page/packed.js`` reads:
 
 A folder is an index and blocks, each JSON, gzip and base64. The index is the
-:class:`~heed.addons.explorer.views.FolderView` with ``docids`` of all documents that are shown and ``titles`` of
+:func:`~heed.addons.explorer.views.folder_view` with ``docids`` of all documents that are shown and ``titles`` of
 those that are carried; and for topics and documents the number of each block's first (``topicBlocks``,
 ``documentBlocks``) and how many are in blocks (``topicCount``, ``documentCount``).
 
