@@ -12,6 +12,7 @@ it. Documents that were edited in place are built again; other documents from an
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -107,6 +108,8 @@ STAGED = "staged.sqlite"  # the documents in the order of their files, while the
 CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
 PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
 BATCH = 1_000  # documents written at once
+FIRST_WORDS = 80  # characters, where a document has no title
+MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 
 
 class PackedDocuments(NamedTuple):
@@ -280,6 +283,15 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
 
     ensure_folder(folder, recipe, build, {"documents": str(source)})
     return DocumentStore(folder, digest_json(inputs))
+
+
+def title_of(document: Document) -> str:
+    """Return a document's title, a table's caption, or else the first words of the text."""
+    if title := document.title or document.caption:
+        return title
+    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
+    cut = beginning[:FIRST_WORDS]
+    return cut if cut == beginning else f"{cut}…"
 
 
 def existing_store(folder: Path, documents: str) -> DocumentStore | None:
