@@ -19,7 +19,7 @@ BROUGHT = {
 
 
 def brought(key: str) -> Any:
-    """Return what an add-on brings for ``key``; :class:`UsageError` where the add-on is not installed."""
+    """Return an add-on's function or class for ``key``; :class:`UsageError` where the add-on is not installed."""
     module, _, name = BROUGHT[key].partition(":")
     try:
         return getattr(import_module(f"heed.addons.{module}"), name)

@@ -17,7 +17,7 @@ from heed.files import digest_json, write_bytes
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import Vectors, embedded, encoded, folder_of, recipe_of, write_matrix
+from heed.retrieval.dense.vectors import Vectors, embedded, folder_of, recipe_of, write_matrix
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
 
@@ -145,7 +145,7 @@ class DocumentVectors:
         parts = [new[start : start + PART] for start in range(0, len(new), PART)]
         shown = bar(parts, len(parts), f"{self._encoder.name} vectors", f"parts of {PART} documents")
         with timed("embed", self._encoder.name) as work:
-            for part, vectors in zip(parts, encoded(self._encoder, map(documents, shown)), strict=True):
+            for part, vectors in zip(parts, self._encoder.encode_batches(map(documents, shown)), strict=True):
                 self._pooled.add(part, vectors)
                 self._new += len(part)
                 work.did(len(part), "documents")

@@ -21,7 +21,7 @@ ALONE = {
     "heed.models.local.logits",
     "heed.addons.architectures.nv_embed",
     "heed.addons.architectures.tapas",
-    "heed.retrieval.lsa.ngrams",
+    "heed.retrieval.ngrams",
 }
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
 HELPS = f"""

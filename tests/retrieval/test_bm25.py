@@ -11,10 +11,9 @@ from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.ranking import ranked
-from heed.retrieval.bm25.building import build_index
-from heed.retrieval.bm25.index import Bm25Settings, Searcher
+from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
 from heed.retrieval.lucene import jvm
-from heed.retrieval.lucene.feedback import search_with_feedback
+from heed.retrieval.lucene.search import search_with_feedback
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 QUERIES = {

@@ -30,8 +30,8 @@ def records() -> list[dict[str, str]]:
 
 
 def encoder(folder: Path, workers: Workers | None = None) -> Any:
-    model = Model(str(folder), pooling="mean", max_length=64)
-    return shared_model(model, CPU, workers, SentenceEncoder) if workers else SentenceEncoder(model, CPU)
+    model = Model(str(folder), family="bi-encoder", pooling="mean", max_length=64)
+    return shared_model(model, CPU, workers) if workers else SentenceEncoder(model, CPU)
 
 
 def pool_of(system: Any) -> WorkerPool:

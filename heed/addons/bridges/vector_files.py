@@ -4,7 +4,7 @@
 npy         ``*.npy``, in the order of their names, with ``docids.txt``, a docid a line: Heed's own folders
 Parquet     columns ``id``, ``_id`` or ``docid``, and ``vector`` or ``embedding``
 FAISS       ``index``, a flat one, with ``docid``: Pyserini's
-JSON lines  ``id`` and ``vector``: Pyserini's ``encode`` without ``--to-faiss``
+JSON lines  ``id`` and ``vector``: Pyserini's ``encode`` without a FAISS index
 pickle      a pair of vectors and docids: Tevatron's ``encode``, one file or several
 ==========  ============================================================================================
 """

@@ -58,12 +58,10 @@ class WorkerPool:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        self._stop_workers()
-        self._threads.shutdown(cancel_futures=True)
-        self._stop_workers()  # one that was started in the meantime too
-
-    def _stop_workers(self) -> None:
         for worker in self.workers:
+            worker.stop()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self.workers:  # one that was started in the meantime too
             worker.stop()
 
     def _run(self, call: Call) -> Result:
@@ -124,7 +122,10 @@ class WorkerPool:
 
 
 class Processes:
-    """This machine as a :class:`heed.addons.cluster.tasks.Machines`."""
+    """Workers that are processes of this machine.
+
+    ``count`` is their number, 0 where this process does the work itself; ``place`` says how many are where.
+    """
 
     def __init__(self, count: int | None, device: str) -> None:
         """Use ``count`` workers; if that is None one for each GPU where there are several, else none."""
@@ -132,8 +133,7 @@ class Processes:
         number = device.partition(":")[2]
         self._gpus = [gpus[int(number)]] if number else gpus
         self.count = count or (len(self._gpus) if len(self._gpus) > 1 else 0)
-        on_gpus = f" on {min(self.count, len(self._gpus))} GPUs" if self._gpus else ""
-        self.place = f"{self.count} processes{on_gpus}"
+        self.place = f"processes {self.count}, GPUs {min(self.count, len(self._gpus))}"
 
     def device(self, requested: str) -> str:
         """Return the device in a worker, which sees one GPU; ``auto`` finds the same one in all processes."""

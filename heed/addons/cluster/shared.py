@@ -9,15 +9,16 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
-from heed.addons.bridges.programs import COMMAND, Program
+from heed.addon_table import brought
 from heed.addons.cluster import ENGINES, Workers
 from heed.addons.cluster.pool import Processes, WorkerPool
 from heed.addons.cluster.ray_cluster import Cluster
-from heed.addons.cluster.tasks import Call, Machines, SystemMaker
+from heed.addons.cluster.tasks import Call, SystemMaker
 from heed.compute import Compute
 from heed.files import digest_json
 from heed.models.files.guessing import with_family
@@ -25,73 +26,61 @@ from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES
 from heed.progress import Replies, log, replies, replying
 from heed.systems.make import MODEL, Place, installed_model, kind_of, split_name
-from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, System
+from heed.types import Document, Encoder, Matrix, Query, Reranker, System
+
+PROGRAM = "command:"
+
+Machines = Processes | Cluster
 
 
 def shared(
     system: str, place: Place, role: type[System], workers: Workers, version: str | None = None
-) -> Encoder | Reranker | None:
+) -> "SharedEncoder | SharedReranker | None":
     """Return the model or program called ``system``, its work shared by ``workers``; None where this process does it.
 
-    For a retriever it is an encoder. ``version`` names a program's version. That this process does the work is logged,
-    with the reason, where the user asked for workers. Raises :class:`UsageError` and :class:`ModelError` as making the
-    system alone does, and :class:`WorkerError` where Ray is not installed or no cluster answers.
+    A bi-encoder is an encoder, whatever the ``role``. ``version`` names a program's version. That this process does the
+    work is logged, with the reason, where the user asked for workers. Raises :class:`UsageError` and
+    :class:`ModelError` as making the system alone does, and :class:`WorkerError` where Ray is not installed or no
+    cluster answers.
     """
-    if not (_requested(workers) or Processes(None, place.compute.device).count):
-        return None
+    requested = workers.engine != ENGINES[0] or bool(workers.number)
     name, source = split_name(system)
     kind = kind_of(source)
-    if kind == COMMAND:
-        return shared_program(Program(source.removeprefix(COMMAND), name=name, config=version), workers)
-    if kind != MODEL:
-        in_this_process(source, workers, "workers run models and programs alone")
-        return None
-    model = with_family(installed_model(source, place.registry), CROSS_ENCODER if role is Reranker else BI_ENCODER)
-    if reason := FAMILIES[model.family].local:
-        in_this_process(source, workers, reason)
-        return None
-    made = shared_model(model, place.compute, workers)
-    if made and name:
-        made.name = name
-    return made
+    if kind == PROGRAM and requested:
+        return shared_program(brought("program")(source.removeprefix(PROGRAM), name=name, config=version), workers)
+    reason = "" if kind in (MODEL, PROGRAM) else "workers run models and programs alone"
+    if kind == MODEL and (requested or Processes(None, place.compute.device).count):
+        model = with_family(installed_model(source, place.registry), CROSS_ENCODER if role is Reranker else BI_ENCODER)
+        reason = FAMILIES[model.family].local
+        if not reason:
+            by_workers = shared_model(model, place.compute, workers)
+            by_workers.name = name or by_workers.name
+            return by_workers
+    if reason and requested:
+        log.info(f"{source}: runs in this process, not by workers: {reason}")
+    return None
 
 
-def make_system(model: Model, compute: Compute) -> Any:
-    """Return the system of a model, not loaded yet; a worker calls it too."""
-    return FAMILIES[model.family].make(model, compute)
-
-
-def shared_model(
-    model: Model, compute: Compute, workers: Workers, make: Callable[[Model, Compute], Any] = make_system
-) -> Encoder | Reranker | None:
-    """Return the system that ``make`` makes of a model, its work shared by workers; None where there are none."""
-    machines = _machines(workers, compute.device)
-    if not machines.count:
-        return None
+def shared_model(model: Model, compute: Compute, workers: Workers) -> "SharedEncoder | SharedReranker":
+    """Return the system of a model, its work shared by workers, of which there must be some."""
     import torch
 
+    machines = _machines(workers, compute.device)
     compute = replace(compute, device=machines.device(compute.device))
-    system = make(model, compute)
-    maker = SystemMaker(make, (_absolute(model), compute), digest_json(system.config), torch.get_num_threads())
-    is_encoder = isinstance(system, Encoder)
-    return SharedEncoder(system, maker, machines) if is_encoder else SharedReranker(system, maker, machines)
+    system = _system_of(model, compute)
+    maker = SystemMaker(_system_of, (_absolute(model), compute), digest_json(system.config), torch.get_num_threads())
+    kind = SharedEncoder if isinstance(system, Encoder) else SharedReranker
+    return kind(system, maker, machines)
 
 
-def shared_program(program: Program, workers: Workers) -> Reranker | None:
-    """Return the reranker of a program that each worker starts; None where the user asked for no workers."""
-    if not _requested(workers):
-        return None
+def shared_program(program: Reranker, workers: Workers) -> "SharedReranker":
+    """Return a program that each worker starts."""
     return SharedReranker(program, SystemMaker(copy, (program,)), _machines(workers, "cpu"))
 
 
-def _requested(workers: Workers) -> bool:
-    return workers.engine != ENGINES[0] or bool(workers.number)
-
-
-def in_this_process(name: str, workers: Workers, reason: str) -> None:
-    """Log why no worker runs a system, where the user asked for workers."""
-    if reason and _requested(workers):
-        log.info(f"{name}: runs in this process, not by workers: {reason}")
+def _system_of(model: Model, compute: Compute) -> Any:
+    """Return the system of a model; workers call it too."""
+    return FAMILIES[model.family].make(model, compute)
 
 
 def _machines(workers: Workers, device: str) -> Machines:
@@ -112,25 +101,23 @@ def _path(source: str) -> str:
 class _Shared(System):
     """What an encoder and a reranker share: workers, started at the first use and stopped by :meth:`close`."""
 
-    def __init__(self, system: Any, maker: SystemMaker, machines: Machines) -> None:
+    def __init__(self, system: System, maker: SystemMaker, machines: Machines) -> None:
         """Have workers on ``machines`` make calls of what ``maker`` makes, which is ``system`` here."""
-        self.name: str = system.name
-        self.config: Config | None = system.config
-        self.made_by: Config | None = system.made_by
+        self.name, self.config, self.made_by = system.name, system.config, system.made_by
         self._maker, self._machines = maker, machines
         self._pool: WorkerPool | None = None
 
-    def _results(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Yield ``function(system, *each)`` of each of ``arguments``, in their order."""
+    def _results(self, functions: Iterable[Callable[[Any], Any]]) -> Iterator[Any]:
+        """Yield what each of ``functions`` returns for the system, in their order."""
         if self._pool is None:
             self._pool = WorkerPool(self._machines.workers())
             weakref.finalize(self, self._pool.close)  # of a system that nobody closes
-            log.info(f"{self.name}: its work is shared by {self._machines.place}")
-        return self._pool.results(Call(self._maker, function, each) for each in arguments)
+            log.info(f"{self.name}: its work is shared by workers ({self._machines.place})")
+        return self._pool.results(Call(self._maker, function) for function in functions)
 
     def load(self) -> None:
         """Load the model in each worker, so that the first use takes no longer than the others."""
-        list(self._results(methodcaller("load"), [()] * self._machines.count))
+        list(self._results([methodcaller("load")] * self._machines.count))
 
     def close(self) -> None:
         """Stop the workers; a later use starts others."""
@@ -145,7 +132,7 @@ class SharedEncoder(_Shared, Encoder):
     """An :class:`heed.types.Encoder` whose batches are read by several workers at once."""
 
     def __init__(self, system: Encoder, maker: SystemMaker, machines: Machines) -> None:
-        """As its base class says."""
+        """Compare vectors as ``system`` does."""
         super().__init__(system, maker, machines)
         self.cosine = system.cosine
 
@@ -155,11 +142,11 @@ class SharedEncoder(_Shared, Encoder):
 
     def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[Matrix]:
         """Yield the vectors of each batch of documents, in their order."""
-        return self._results(_encode_documents, ((batch,) for batch in batches))
+        return self._results(methodcaller("encode_documents", batch) for batch in batches)
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries."""
-        vectors: Matrix = next(self._results(_encode_queries, [(queries,)]))
+        vectors: Matrix = next(self._results([methodcaller("encode_queries", queries)]))
         return vectors
 
 
@@ -167,7 +154,7 @@ class SharedReranker(_Shared, Reranker):
     """A :class:`heed.types.Reranker` whose queries are scored by several workers at once."""
 
     def __init__(self, system: Reranker, maker: SystemMaker, machines: Machines) -> None:
-        """As its base class says."""
+        """Score as many queries at once as there are workers."""
         super().__init__(system, maker, machines)
         self.reads_cues, self.at_once = system.reads_cues, machines.count
 
@@ -177,20 +164,12 @@ class SharedReranker(_Shared, Reranker):
 
     def score_all(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
-        for scores, gathered in self._results(_score, pairs):
+        for scores, gathered in self._results(partial(_score, *pair) for pair in pairs):
             replies().update(gathered)
             yield scores
 
 
-def _encode_documents(encoder: Encoder, documents: Sequence[Document]) -> Matrix:
-    return encoder.encode_documents(documents)
-
-
-def _encode_queries(encoder: Encoder, queries: Sequence[Query]) -> Matrix:
-    return encoder.encode_queries(queries)
-
-
-def _score(reranker: Reranker, query: Query, documents: Sequence[Document]) -> tuple[list[float], Replies]:
+def _score(query: Query, documents: Sequence[Document], reranker: Reranker) -> tuple[list[float], Replies]:
     """Return a worker's scores, and its model's replies; what its reranker logs before and after is logged here."""
     reranker.begin([query], lambda _: documents)
     with replying() as gathered:

@@ -8,8 +8,7 @@ import logging
 import os
 import platform
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -41,11 +40,10 @@ class SystemMaker(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Work by a system: ``function(system, *arguments)``, its result must be picklable."""
+    """Work by a system: ``function(system)``; function and result must be picklable."""
 
     maker: SystemMaker
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...] = ()
+    function: Callable[[Any], Any]
 
 
 class Result(NamedTuple):
@@ -91,53 +89,27 @@ class Worker(Protocol):
         """Stop it at once, whatever it does; nothing where it does not run."""
 
 
-class Machines(Protocol):
-    """The machines where workers run.
-
-    ``count`` is the number of workers, 0 where this process does the work itself; ``place`` says how many are where.
-    """
-
-    count: int
-    place: str
-
-    def device(self, requested: str) -> str:
-        """Return the device of models there, where the user requested ``requested``."""
-
-    def workers(self) -> list[Worker]:
-        """Return the workers, none of them started."""
-
-    def close(self) -> None:
-        """Leave the machines."""
-
-
 class _Messages(logging.Handler):
     """Collects what is logged, to be logged again by the process that sent the call."""
 
     def __init__(self) -> None:
         super().__init__()
         self.records: list[tuple[int, str]] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append((record.levelno, record.getMessage()))
-
-    @contextmanager
-    def collected(self) -> Iterator[None]:
-        """Collect what is logged inside the block."""
         log.addHandler(self)
         log.setLevel(logging.INFO)
         log.propagate = False  # else Python would print warnings here too
-        try:
-            yield
-        finally:
-            log.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append((record.levelno, record.getMessage()))
 
 
 class WorkerState:
     """The system that a worker has built, kept for the next calls."""
 
     def __init__(self) -> None:
-        """Build nothing yet."""
+        """Build nothing yet; from now on this process logs to those that send calls."""
         self._system: Any = None
+        self._messages = _Messages()
 
     def here(self) -> tuple[str, int, dict[str, str]]:
         """Return the machine, the process, and the versions that must be the same everywhere."""
@@ -145,15 +117,14 @@ class WorkerState:
 
     def run(self, call: Call) -> Result:
         """Return the result of ``call``, also where it raises an error."""
-        messages = _Messages()
+        self._messages.records.clear()
         try:
-            with messages.collected():
-                result = Result(call.function(self._built(call.maker), *call.arguments))
+            result = Result(call.function(self._built(call.maker)))
         except HeedError as error:
             result = Result(error=error)
         except Exception:
             result = Result(trace=traceback.format_exc())
-        return result._replace(messages=tuple(messages.records), peak=peak_mib())
+        return result._replace(messages=tuple(self._messages.records), peak=peak_mib())
 
     def _built(self, maker: SystemMaker) -> Any:
         """Return the system, built at the first call; :class:`WorkerError` where its ``config`` differs here."""

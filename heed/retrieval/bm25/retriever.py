@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import UsageError
-from heed.retrieval.bm25.building import build_index
-from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, build_index
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
+from heed.retrieval.lucene.search import FEEDBACK, search_with_feedback
 from heed.types import Config, Query, Retriever, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart

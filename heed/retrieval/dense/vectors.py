@@ -136,11 +136,6 @@ def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
     }
 
 
-def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
-    """Yield the vectors of each of ``batches``, in their order; several at once where the encoder can."""
-    return encoder.encode_batches(batches)
-
-
 def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: Encoder) -> None:
     docids: list[str] = []
     ahead: deque[tuple[Path, int]] = deque()  # shards whose documents are read ahead, and how many they are
@@ -157,7 +152,7 @@ def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: E
                 yield batch
 
     with timed("embed", encoder.name) as work:
-        for vectors in encoded(encoder, missing()):
+        for vectors in encoder.encode_batches(missing()):
             shard, count = ahead.popleft()
             write_matrix(shard, vectors)
             done[shard.name] = digest(shard)

@@ -32,7 +32,7 @@ from worker_tasks import DEADLY, FAILING, SEEN
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import VISIBLE, Process, Processes, WorkerPool, visible_gpus
 from heed.addons.cluster.ray_cluster import Cluster, check_answer
-from heed.addons.cluster.shared import SharedReranker, shared, shared_model
+from heed.addons.cluster.shared import SharedEncoder, SharedReranker, shared, shared_model
 from heed.addons.cluster.tasks import check_versions, versions
 from heed.errors import HeedError, UsageError, WorkerError
 from heed.formats.document_store import DocumentStore, open_store
@@ -74,8 +74,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentStore:
 TWO = Workers(number=2)
 
 
-def reranker_of(make: Any, model: Model, workers: Workers = TWO) -> SharedReranker:
-    made = shared_model(model, CPU, workers, make)
+def reranker_of(folder: Path, workers: Workers = TWO, **fields: Any) -> SharedReranker:
+    made = shared_model(Model(str(folder), **fields), CPU, workers)
     assert isinstance(made, SharedReranker)
     return made
 
@@ -113,12 +113,14 @@ def test_two_processes_rerank_as_one(
     store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = Model(str(tiny_cross_encoder))
-    plain, parallel = CrossEncoderReranker(model, CPU), reranker_of(CrossEncoderReranker, model)
+    plain, parallel = CrossEncoderReranker(model, CPU), reranker_of(tiny_cross_encoder, family="cross-encoder")
     assert (parallel.name, parallel.config, parallel.at_once) == (plain.name, plain.config, 2)
     pool = pool_of(parallel)
     check_reranking(plain, parallel, store, tmp_path, pool.workers[1].pid)
     told = capsys.readouterr().err
-    assert "tiny-cross: its work is shared by 2 processes" in told and "worker 2: lost (process " in told
+    assert (
+        "tiny-cross: its work is shared by workers (processes 2, GPUs 0)" in told and "worker 2: lost (process " in told
+    )
     documents = store.get(["d001", "d002"])
     scores = [list(each.score(queries("original")[0], documents)) for each in (plain, parallel)]
     parallel.close()
@@ -128,8 +130,8 @@ def test_two_processes_rerank_as_one(
 
 def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_path: Path) -> None:
     folder = causal("Llama", tmp_path / "llama")
-    model = Model(str(folder), family="causal", prompt=LLAMA, tokens=("false", "true"))
-    plain, parallel = YesNoReranker(model, CPU), reranker_of(YesNoReranker, model)
+    fields: dict[str, Any] = {"family": "causal", "prompt": LLAMA, "tokens": ("false", "true")}
+    plain, parallel = YesNoReranker(Model(str(folder), **fields), CPU), reranker_of(folder, **fields)
     check_reranking(MaxP(plain, Cut(10, 2)), MaxP(parallel, Cut(10, 2)), store, tmp_path, None)
     parallel.close()
 
@@ -153,7 +155,7 @@ def test_a_system_is_shared_by_its_name(
     program = shared("command:cat", place, Reranker, TWO, version="1")
     assert isinstance(program, SharedReranker) and program.config == {"command": ["cat"], "version": "1"}
     encoder = shared(str(tiny_encoder), place, Retriever, TWO)
-    assert encoder and encoder.name == "tiny-encoder"
+    assert isinstance(encoder, SharedEncoder) and encoder.name == "tiny-encoder"
     assert shared(str(tiny_encoder), place, Retriever, Workers()) is None
     capsys.readouterr()
     assert shared("bm25", place, Retriever, Workers()) is None and capsys.readouterr().err == ""
@@ -370,7 +372,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     workers = Workers("ray", 2, cluster.address)
     parallel = encoder(tiny_encoder, workers)
     pids = {worker.pid for worker in pool_of(parallel).workers}
-    assert "shared by a Ray cluster: workers 2, machines 2, GPUs 0" in capsys.readouterr().err
+    assert "shared by workers (Ray, workers 2, machines 2, GPUs 0)" in capsys.readouterr().err
     cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
     until(lambda: len(working(pids)) < 2)  # its worker sees only later that it is alone
     documents = list(store)[:60]
@@ -379,7 +381,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     out, told = capsys.readouterr()
     assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
     model = Model(str(tiny_cross_encoder))
-    reranker = reranker_of(CrossEncoderReranker, model, workers)
+    reranker = reranker_of(tiny_cross_encoder, workers, family="cross-encoder")
     parallel.close()  # the other one's connection stays
     check_reranking(CrossEncoderReranker(model, CPU), reranker, store, tmp_path, None)
     reranker.close()
