@@ -235,7 +235,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys
     assert batches.read([3] * 10, lambda batch: read(batch, 4)) == list(range(10))
     assert sizes == [8, 4, 4, 2]
     assert "m: CUDA out of memory; batches are halved, to at most 4 texts" in capsys.readouterr().err
-    with pytest.raises(HeedError, match="m: CUDA out of memory, for 4 texts at once; set a smaller --batch-size or"):
+    with pytest.raises(HeedError, match="m: CUDA out of memory, for 4 texts at once; set a smaller batch_size or"):
         batches.read([3] * 10, lambda batch: read(batch, 2))
 
 
@@ -322,7 +322,7 @@ def pretrained(folder: Path) -> Path:
     return save(folder / "pretrained", BertForPreTraining(tiny_config()), tiny_tokenizer())
 
 
-SPARSE = r"a model of learned sparse retrieval by its {}, no bi-encoder and no cross-encoder; .* with --run NAME=FILE"
+SPARSE = r"a model of learned sparse retrieval by its {}, no bi-encoder and no cross-encoder; .* bring its run file"
 RAW = r"a masked language model \({}\), perhaps SPLADE, no bi-encoder and no cross-encoder; .*\"pooling\": \"cls\""
 WORDS = [
     (splade, SPARSE.format("config_sentence_transformers.json")),

@@ -267,7 +267,7 @@ def test_two_instructions_give_two_inputs(name: str, one: Model) -> None:
 
 @pytest.mark.parametrize("name", [name for name, one in SHIPPED.entries.items() if one.status == "named"])
 def test_systems_without_weights_refuse_with_their_reason(name: str) -> None:
-    with pytest.raises(HeedError, match=r"cannot be run \(.{20,}\); bring its run file with --run NAME=FILE") as caught:
+    with pytest.raises(HeedError, match=r"cannot be run \(.{20,}\); bring its run file") as caught:
         SHIPPED.resolve(name, [])
     assert SHIPPED.find(name).note in str(caught.value)
 
