@@ -18,7 +18,6 @@ from safetensors.torch import load_file, save_file
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 import heed
-from heed.addons.architectures.late_interaction import LateEncoder, split
 from heed.errors import HeedError, ModelError
 from heed.files import write_json
 from heed.models.encoders import SentenceEncoder
@@ -437,19 +436,20 @@ def test_what_is_shown_is_what_is_read(
     """The shown texts, given to the library without any prompt, have Heed's vectors, and those of its own prompts."""
     from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 
+    addon = pytest.importorskip("heed.addons.architectures.late_interaction") if late else None
     folder = saved_with_prompts(tiny_encoder, tmp_path / "own", prompts, late)
     write_json(tmp_path / "m.json", {"mine": {"source": str(folder), **entry}})
     model = with_family(Registry([tmp_path / "m.json"]).find("mine"), "")
     sees = as_data("mine", model, scoring_facts(model, CPU, here=True)["prompts"])["sees"]
     theirs = (MultiVectorEncoder if late else SentenceTransformer)(str(folder), device="cpu")
-    ours = (LateEncoder if late else SentenceEncoder)(model, CPU)
+    ours = (addon.LateEncoder if late else SentenceEncoder)(model, CPU)
     query = Query("1", query=EXAMPLE_QUERY, instruction=EXAMPLE["original"])
     bare = {"query": query.text, "document": f"{EXAMPLE_DOCUMENT.title} {EXAMPLE_DOCUMENT.text}"}
     for task, shown, found in (
         ("query", sees["original"], ours.encode_queries([query])),
         ("document", sees["document"], ours.encode_documents([EXAMPLE_DOCUMENT])),
     ):
-        read = split(found)[0][:, 1:] if late else found[0]
+        read = addon.split(found)[0][:, 1:] if late else found[0]
         encode = getattr(theirs, f"encode_{task}")
         given = [encode([shown], prompt=""), *([] if entry else [encode([bare[task]])])]
         for expected in (np.asarray(vectors[0]) for vectors in given):

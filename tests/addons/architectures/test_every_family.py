@@ -81,7 +81,7 @@ def scores(system: Any, instruction: str, documents: list[Document] = DOCUMENTS,
 
 
 def test_no_family_is_left_out() -> None:
-    """Of list-wise ones, whose scores are ranks, tests/models/test_listwise.py tells the same."""
+    """Of list-wise ones, whose scores are ranks, tests/addons/apis/test_listwise.py tells the same."""
     assert {*MODELS, "listwise"} >= set(LOCAL)
 
 
