@@ -17,10 +17,10 @@ from heed.addon_table import brought
 from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT, require
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import ANSWERS, BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
-from heed.models.text.templates import warn_unread
+from heed.models.text import warn_unread
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import Polarity

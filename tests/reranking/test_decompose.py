@@ -10,7 +10,7 @@ from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
 from heed.languages import language
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
