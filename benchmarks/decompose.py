@@ -14,19 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from heed.addons.judging.pools.rank_fusion import pool
+from heed.compute import Compute
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.formats.document_store import open_store
 from heed.formats.pairs import renamed
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Registry
+from heed.ranking import pooled as pool
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Polarity
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
@@ -76,7 +76,7 @@ class _Subset:
         instructed = bm25.search([topic.under("original", JOIN) for topic in self.topics], DEPTH)
         self._pools = pool([plain, *({bases[qid]: scores} for qid, scores in instructed.items())], DEPTH, DEPTH)
         self._unwanted = no_longer_relevant(renamed(read.qrels["query"], bases), self._qrels)
-        self.encoder = _Kept(SentenceEncoder(Registry().resolve(source, ()), Runtime("auto")))
+        self.encoder = _Kept(SentenceEncoder(Registry().resolve(source, ()), Compute("auto")))
         self.polarity = _Once(bm25)
         self.concatenation = _Concatenation(self.encoder)
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import torch
 
 from benchmarks.neural_models import PROMPT
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
+from heed.compute import Compute
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker
@@ -145,17 +145,16 @@ class Heed:
     def __init__(self, work: Work, dtype: str, device: str) -> None:
         """Load the model."""
         family = work.shape.family
-        settings = {"dtype": dtype} if "dtype" in Runtime._fields else {}
         entry = Model(str(work.folder), family=family, max_length=LONGEST, dtype=dtype)
-        runtime = Runtime(device=device, **settings)
+        compute = Compute(device, dtype)
         self._documents = [Document(f"d{at}", "", text) for at, text in enumerate(work.texts)]
         self._encoder = self._reranker = None
         if family == "bi-encoder":
-            self._encoder = SentenceEncoder(entry._replace(pooling="mean", similarity="cos"), runtime)
+            self._encoder = SentenceEncoder(entry._replace(pooling="mean", similarity="cos"), compute)
         elif family == "cross-encoder":
-            self._reranker = CrossEncoderReranker(entry, runtime)
+            self._reranker = CrossEncoderReranker(entry, compute)
         else:
-            self._reranker = YesNoReranker(entry._replace(prompt=PROMPT, tokens=("no", "yes")), runtime)
+            self._reranker = YesNoReranker(entry._replace(prompt=PROMPT, tokens=("no", "yes")), compute)
         (self._encoder or self._reranker).load()
 
     def scores(self, number: int) -> Scores:

@@ -47,8 +47,7 @@ def heed_index(folder: Path) -> Times:
     from heed.formats.document_store import open_store
     from heed.formats.documents import Files
     from heed.languages import language
-    from heed.retrieval.bm25.building import build_index
-    from heed.retrieval.bm25.index import Bm25Settings, Searcher
+    from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
 
     english = language("eng")
     store = open_store(folder / "heed-store", Files([folder / "docs"]))

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.timing import Measured, Row, Settings, difference, in_turn
-from heed.addons.judging.pools.rank_fusion import pool
 from heed.formats.trec_files import read_run, write_run
 from heed.measures import mean, p_mrr, standard
+from heed.ranking import pooled as pool
 from heed.types import Qrels, Run
 
 TOPICS, DEPTH, JUDGED, SYSTEMS = 50, 1000, 300, 12

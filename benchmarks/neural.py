@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.neural_models import causal, classifier, encoder
 from benchmarks.timing import Measured, Row, Settings, difference, in_turn
-from heed.models.local.runtime import Runtime
+from heed.compute import Compute
 from heed.models.registry.entries import Model
 from heed.types import Document, Query
 
@@ -24,7 +24,7 @@ TEXTS, POOL, FEWER = 100, 200, 30  # documents that are encoded, that are rerank
 SCRIPTS = (range(97, 123), range(0x430, 0x450), range(0x627, 0x64B), range(0x4E00, 0x4F00))  # Latin … Han
 INSTRUCTION = " ".join(["only what names a river and says in which year it was measured is relevant"] * 12)
 WARM = 16  # documents that are reranked before the clock runs; other rows run whole once
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 Side = Callable[[], list[float]]
 
 
@@ -66,7 +66,7 @@ def encoding(work: Work, texts: list[str]) -> tuple[Side, Side]:
     """Documents to vectors: SentenceEncoder and SentenceTransformer.encode."""
     from sentence_transformers import SentenceTransformer
 
-    from heed.models.encoders.bi_encoder import SentenceEncoder
+    from heed.models.encoders import SentenceEncoder
 
     entry = Model(str(work.encoder), document="{text}", pooling="mean", max_length=512, similarity="cos")
     ours = SentenceEncoder(entry, CPU)

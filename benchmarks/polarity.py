@@ -21,18 +21,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heed.addons.judging.pools.rank_fusion import pool
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import fail
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
 from heed.formats.pairs import renamed
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.measures.significance import interval
-from heed.reranking.polarity.reranker import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
+from heed.ranking import pooled as pool
+from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus

@@ -39,11 +39,12 @@ def _add_code(model: Path, ran: Path) -> None:
 
 def _code(folder: Path) -> list[str]:
     """Neither code beside a model's configuration nor a pickle is run, for any kind of model."""
+    from heed.compute import Compute
+    from heed.datasets.loading import load
     from heed.errors import HeedError
-    from heed.models.local.runtime import Runtime
     from heed.models.registry.entries import Model
     from heed.models.registry.families import ENCODER, RERANKER, ROWS, SERVICE
-    from heed.types import Query, load
+    from heed.types import Query
 
     tiny_models(folder)
     ran = folder / "ran"
@@ -58,10 +59,10 @@ def _code(folder: Path) -> list[str]:
             try:
                 if family.system == RERANKER:
                     entry = Model(str(folder / f"cross{kind}"), family=family.name, tokens=("a", "b"))
-                    load(family.make(entry, Runtime("cpu")))
+                    load(family.make(entry, Compute("cpu")))
                 if family.system == ENCODER:
                     entry = Model(str(folder / f"bi{kind}"), family=family.name)
-                    family.make(entry, Runtime("cpu")).encode_queries([Query("1", "water", "water")])
+                    family.make(entry, Compute("cpu")).encode_queries([Query("1", "water", "water")])
                 loaded.append(f"{family.name}{kind}")
             except HeedError:
                 continue
@@ -73,8 +74,8 @@ def _templates(folder: Path) -> list[str]:
     """A chat template without an end is stopped and refused."""
     from transformers import AutoTokenizer
 
+    from heed.compute import Compute
     from heed.errors import HeedError
-    from heed.models.local.runtime import Runtime
     from heed.models.registry.entries import Model
     from heed.models.rerankers import listwise_local
 
@@ -86,7 +87,7 @@ def _templates(folder: Path) -> list[str]:
         tokenizer.chat_template = loop
         tokenizer.save_pretrained(folder / "bi")
         try:
-            chat = listwise_local.LocalChat(Model(str(folder / "bi")), Runtime("cpu"))
+            chat = listwise_local.LocalChat(Model(str(folder / "bi")), Compute("cpu"))
             chat.text([{"role": "system", "content": "s"}, {"role": "user", "content": "water"}])
             problems.append(f"{loop}: rendered")
         except HeedError as error:
@@ -99,7 +100,7 @@ def _moved(folder: Path) -> list[str]:
     import os
 
     os.environ.update(HF_HUB_CACHE=str(folder), HF_HUB_OFFLINE="1")
-    from heed.models.files.model_files import fingerprint
+    from heed.models.files import fingerprint
     from heed.models.registry.entries import Model
 
     cache = folder / "models--owner--name"

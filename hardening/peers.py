@@ -22,11 +22,9 @@ from typing import Any
 from heed.errors import HeedError
 from heed.measures import mean
 from heed.measures.comparison import compare
-from heed.measures.inputs import Inputs
-from heed.measures.ir_measures_programs import provided
-from heed.measures.measure_names import parse_name
-from heed.measures.per_topic import PerTopic
-from heed.measures.standard import standard
+from heed.measures.definition import parse_name
+from heed.measures.per_topic import Inputs, PerTopic
+from heed.measures.registry import provided, standard
 from heed.types import Qrels, Run, by_subtopic
 
 BATCH = 200  # cases that a program gets at once

@@ -37,19 +37,19 @@ def _brought(path: Path) -> object:
 
 
 def _qrels(path: Path) -> object:
-    from heed.formats.user_files import read_judgements
+    from heed.formats.data_sets import read_judgements
 
     return read_judgements(path, "zho")
 
 
 def _topics(path: Path) -> object:
-    from heed.formats.user_files import read_topics
+    from heed.formats.topics import read_topics
 
     return read_topics(path, "zho", "title")
 
 
 def _neuclir(path: Path) -> object:
-    from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
+    from heed.formats.topics import TopicTexts, read_neuclir_topics
 
     return read_neuclir_topics(path, TopicTexts("zho", "zho", "any", "both"))
 
@@ -85,19 +85,19 @@ def _pool(path: Path) -> object:
 
 
 def _listed(path: Path) -> object:
-    from heed.formats.user_files import read_listed
+    from heed.formats.data_sets import read_listed
 
     return read_listed(path)
 
 
 def _rows(path: Path) -> object:
-    from heed.formats.data_set_rows import grades_of, rows
+    from heed.formats.data_sets import grades_of, rows
 
     return [grades_of(rows(path.parent, path.name.partition(".")[0]))]
 
 
 def _hub_topics(path: Path) -> object:
-    from heed.formats.data_set_rows import Columns, read_rows, topics_of
+    from heed.formats.data_sets import Columns, read_rows, topics_of
 
     return topics_of(read_rows([path]), "eng", Columns(instructions={"original": ("instruction",)}))
 
@@ -116,7 +116,7 @@ def _models(path: Path) -> object:
 
 
 def _training(path: Path) -> object:
-    from heed.addons.training.recipe import read_examples
+    from heed.addons.training.lora import read_examples
 
     return read_examples(path)
 
@@ -136,16 +136,17 @@ def _check(track: str, path: Path) -> object:
 
 
 def _form(path: Path) -> object:
-    from heed.addons.submission.form import as_yaml, form_problems, read_form
+    from heed.addons.submission.package import as_yaml, form_problems, read_form
 
     read = read_form(path)
     return [form_problems(entry) for entry in read.values()], as_yaml(read.values())
 
 
 def _shown(path: Path) -> object:
-    from heed.addons.judging.annotate.pooled_documents import read_pooled
+    from heed.addons.judging.annotate.opening import read_pooled
+    from pipelines.annotate import documents_of
 
-    return list(read_pooled([str(path)], ["doc1", "doc2"]))
+    return list(read_pooled(documents_of([str(path)], "eng"), ["doc1", "doc2"]))
 
 
 def _named(name: str, suffixes: Iterable[str], read: Callable[[Path], object]) -> list[Reader]:

@@ -20,7 +20,7 @@ def passage(path: Path) -> object:
     """A document in a list-wise prompt holds no identifier, so that it cannot pass for another one."""
     from heed.models.registry.entries import Model
     from heed.models.rerankers.listwise import IN_BRACKETS
-    from heed.models.rerankers.listwise_prompt import passage as cut_passage
+    from heed.models.rerankers.listwise import passage as cut_passage
     from heed.types import Document
 
     text = cut_passage(Model("hostile/model"), Document("1", "", _text(path)), 300)
@@ -31,14 +31,14 @@ def passage(path: Path) -> object:
 
 def thought(path: Path) -> object:
     """A reasoning model's words, which may end anywhere."""
-    from heed.models.rerankers.reasoning import whole_sentences
+    from heed.models.rerankers.yes_no import whole_sentences
 
     return whole_sentences(_text(path))
 
 
 def request(path: Path) -> object:
     """What a page, or whoever has its token, may send to the annotation server."""
-    from heed.addons.judging.annotate.payloads import read_request
+    from heed.addons.judging.annotate.server import read_request
     from heed.addons.judging.annotate.task import Task, parse_scale
     from heed.errors import HeedError
     from heed.files import parse_json
@@ -54,13 +54,13 @@ def request(path: Path) -> object:
 
 def template(path: Path) -> object:
     """A chat template that comes with a model; the words of every message are in what it gives."""
-    from heed.models.local.runtime import Runtime
+    from heed.compute import Compute
     from heed.models.registry.entries import Model
     from heed.models.rerankers import listwise_local
 
     listwise_local.TEMPLATE_TIME = 1.0
     (_with_tokenizer() / "chat_template.jinja").write_bytes(path.read_bytes())
-    chat = listwise_local.LocalChat(Model(str(_with_tokenizer())), Runtime("cpu"))
+    chat = listwise_local.LocalChat(Model(str(_with_tokenizer())), Compute("cpu"))
     return chat.text([{"role": "system", "content": "rank"}, {"role": "user", "content": "water"}])
 
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heed.addons.cluster import Workers
+    from heed.compute import Compute
     from heed.datasets.collection import Collection
     from heed.datasets.loading import load, load_files
     from heed.errors import DataError, HeedError, ModelError, UsageError
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
     from heed.formats.documents import Documents
     from heed.languages import language
     from heed.measures.evaluate import Judging, Pair
-    from heed.measures.own_measures import measure
+    from heed.measures.registry import measure
     from heed.models.registry.entries import Registry
     from heed.reranking.maxp import Cut
     from heed.retrieval.bm25.index import Bm25Settings
     from heed.systems.alone import encoder, reranker
-    from heed.systems.settings import Machine, Search
+    from heed.systems.make import Search
     from heed.types import Document, Encoder, Query, Reranker, Retriever, Topic
 
 _HOMES = {
+    "compute": ("Compute",),
     "datasets.collection": ("Collection",),
     "datasets.loading": ("load", "load_files"),
     "errors": ("DataError", "HeedError", "ModelError", "UsageError"),
     "measures.evaluate": ("Judging", "Pair"),
-    "measures.own_measures": ("measure",),
+    "measures.registry": ("measure",),
     "experiment.experiment": ("Experiment",),
     "formats.documents": ("Documents",),
     "languages": ("language",),
@@ -49,15 +50,15 @@ _HOMES = {
     "retrieval.bm25.index": ("Bm25Settings",),
     "experiment.runs": ("Qrels", "Run"),
     "systems.alone": ("encoder", "reranker"),
-    "systems.settings": ("Machine", "Search"),
+    "systems.make": ("Search",),
     "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Topic"),
-    "addons.cluster": ("Workers",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Bm25Settings",
     "Collection",
+    "Compute",
     "Cut",
     "DataError",
     "Document",
@@ -66,7 +67,6 @@ __all__ = [
     "Experiment",
     "HeedError",
     "Judging",
-    "Machine",
     "ModelError",
     "Pair",
     "Qrels",
@@ -80,7 +80,6 @@ __all__ = [
     "SystemRuns",
     "Topic",
     "UsageError",
-    "Workers",
     "encoder",
     "language",
     "load",

@@ -1,10 +1,15 @@
-"""How systems are run: device, precision, batches, threads."""
+"""How systems are run: device, precision, batches, lengths, threads."""
 
+import re
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
+
+from heed.errors import UsageError, fail
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 INFERENCE = ("transformers", "vllm")
+VLLM = "vllm==0.32.0"
 
 
 def described(default: Any, text: str, **more: Any) -> Any:
@@ -23,7 +28,7 @@ class Compute:
         "auto", "where models run: auto, cpu, cuda, cuda:1 for the second GPU, or mps for a Mac's", metavar="NAME"
     )
     dtype: str = described(
-        "auto", "precision of models' weights (auto: float32 on a CPU, the model's own on a GPU)", choices=DTYPES
+        "auto", "precision of models' weights; auto is float32 on a CPU, the model's own on a GPU", choices=DTYPES
     )
     batch_size: int | None = described(None, "at most N texts in a batch (default: as many as fit)", metavar="N")
     max_length: int | None = described(
@@ -33,9 +38,60 @@ class Compute:
     )
     inference: str = described(
         "transformers",
-        "library that runs causal, reasoning and local list-wise rerankers, and no others (vllm needs pip install "
-        "vllm==0.32.0)",
+        "library that runs causal, reasoning and local list-wise rerankers, and no others; vllm needs pip install "
+        f"{VLLM}",
         choices=INFERENCE,
     )
     threads: int | None = described(None, "threads for Java and search (default: all cores)", metavar="N")
     heap: str = described("4g", "largest heap of Java, such as 512m or 8g", metavar="SIZE")
+
+    @property
+    def torch_device(self) -> str:
+        """Torch's name of the device; ``auto`` is a GPU of NVIDIA where there is one, else the CPU."""
+        import torch
+
+        return self.device if self.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+
+    def check(self, here: bool = True) -> None:
+        """Raise :class:`UsageError` that names each field with a value that cannot be, before any work.
+
+        ``here``: whether models run on this machine, whose GPUs are then looked for.
+        """
+        problems = [
+            f"{name}: found {getattr(self, name)!r}, expected one of {', '.join(known)}"
+            for name, known in (("dtype", DTYPES), ("inference", INFERENCE))
+            if getattr(self, name) not in known
+        ]
+        for name in ("batch_size", "max_length", "threads"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                problems.append(f"{name}: found {number}, expected at least 1")
+        if not re.fullmatch(r"[1-9]\d*[mg]", self.heap):
+            problems.append(f"heap: found {self.heap!r}, expected a number with m or g, such as 512m or 8g")
+        if self.inference == "vllm" and find_spec("vllm") is None:
+            problems.append(
+                f"inference: vllm is not installed; install it with pip install '{VLLM}', or use transformers"
+            )
+        fail([*problems, *self._device_problems(here)], UsageError)
+
+    def _device_problems(self, here: bool) -> list[str]:
+        kind, _, number = self.device.partition(":")
+        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", self.device):
+            return [f"device: found {self.device!r}, expected auto, cpu, cuda, cuda:N or mps"]
+        if not here:
+            gpu = f"device: {self.device} names a GPU of this machine, but models run on a cluster; use cuda"
+            return [gpu] if number else []
+        if kind in ("auto", "cpu"):
+            return []
+        import torch
+
+        if not (torch.backends.mps.is_available() if kind == "mps" else torch.cuda.is_available()):
+            return [
+                f"device: torch {torch.__version__} finds no GPU for {self.device} here; use cpu, or install the GPU's "
+                "driver and a torch that is built for it"
+            ]
+        if number and int(number) >= (count := torch.cuda.device_count()):
+            return [
+                f"device: found {self.device}, but this machine has {count} GPUs, counted from 0; use another number"
+            ]
+        return []

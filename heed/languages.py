@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from heed.errors import UsageError
 
@@ -125,6 +125,19 @@ def known_language(code: str) -> Language | None:
     tag = TAG.fullmatch(code.lower())
     first = OTHER_CODES.get(tag[1], tag[1]) if tag else code
     return next((known for known in LANGUAGES.values() if first in (known.code, known.short)), None)
+
+
+class LanguageData(TypedDict):
+    """A language on a page: its tag in HTML (``fa``), and its direction, ``ltr`` or ``rtl``."""
+
+    tag: str
+    dir: str
+
+
+def language_data(code: str) -> LanguageData:
+    """Return a language's tag in HTML, and its direction."""
+    known = known_language(code)
+    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")
 
 
 def code_of(text: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypedDict, TypeVar
 
-from heed.memory import peak_mib
+from heed.process import peak_mib
 
 Item = TypeVar("Item")
 

@@ -1,16 +1,20 @@
-"""The one order of documents: score descending, then docid descending; and that of topics.
+"""The one order of documents: score descending, then docid descending; that of topics; lists fused to one.
 
 This is trec_eval's rule (docids compared as strings, so that insertion order never matters).
 Cutting at a depth, pooling and the ranks inside measures all go through here.
 """
 
+import math
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from ctypes import c_float
 from itertools import islice
 from operator import ge, gt, neg
+from typing import NamedTuple
 
 import numpy as np
+
+RRF_K = 60  # of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009, section 2
 
 
 def in_order(qids: Iterable[str]) -> list[str]:
@@ -49,6 +53,40 @@ def ranks(scores: Mapping[str, float], docids: Collection[str]) -> list[int]:
         tied = sorted((listed[position] for position in np.flatnonzero(values == score).tolist()), reverse=True)
         rank_of |= {docid: rank for rank, docid in enumerate(tied, first) if docid in rank_of}
     return [rank_of.get(docid, len(scores) + 1) for docid in docids]
+
+
+class Fused(NamedTuple):
+    """A document's best rank (from 1) over a topic's lists, and its reciprocal rank fusion score."""
+
+    rank: int
+    score: float
+
+
+def pooled(runs: Iterable[Mapping[str, Mapping[str, float]]], depth: int, size: int) -> dict[str, list[str]]:
+    """Return for each topic the union of every run's top ``depth``, the ``size`` best by fusion, best first."""
+    lists: dict[str, list[list[str]]] = {}
+    for run in runs:
+        for qid, scores in run.items():
+            lists.setdefault(qid, []).append(list(top(scores, depth)))
+    return {qid: best(fuse(rankings), size) for qid, rankings in lists.items()}
+
+
+def fuse(lists: Iterable[Sequence[str]]) -> dict[str, Fused]:
+    """Return every document of ``lists`` (docids, best first) with its best rank and the sum of ``1 / (60 + rank)``."""
+    ranks_of: dict[str, list[int]] = {}
+    for docids in lists:
+        for rank, docid in enumerate(docids, 1):
+            ranks_of.setdefault(docid, []).append(rank)
+    # fsum: neither the order of runs nor the version of Python changes the last bit
+    return {
+        docid: Fused(min(ranks), math.fsum([1 / (RRF_K + rank) for rank in ranks])) for docid, ranks in ranks_of.items()
+    }
+
+
+def best(documents: Mapping[str, Fused], size: int | None = None) -> list[str]:
+    """Return the ``size`` documents (None: all) of the highest fused scores, best first."""
+    scores = {docid: fused.score for docid, fused in documents.items()}
+    return list(top(scores, len(scores) if size is None else size))
 
 
 def swapped_in_single(docid: str, score: float, lower_docid: str, lower_score: float) -> bool:

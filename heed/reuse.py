@@ -19,7 +19,6 @@ from heed.files import digest, finished_folder, read_bytes, write_json
 from heed.progress import brief, log, setting
 
 Recipe = dict[str, Any]
-Signature = dict[str, tuple[int, int]]
 NOTE = "made.json"
 RESULTS = Path(".made") / "results.json"  # in a folder of results
 SOURCE = Path(".made") / "source.json"  # in folders of results and indexes: where their documents are from
@@ -197,7 +196,7 @@ def is_begun(folder: Path, recipe: Recipe) -> bool:
 def ensure_folder(
     folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None], names: Mapping[str, str] | None = None
 ) -> Path:
-    """Return ``folder`` as ``build`` fills it for ``recipe``: reused if it is the same, else built again.
+    """Build ``folder`` for ``recipe``, unless it is there by the same recipe and unchanged; return it.
 
     ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. ``names``
     says how the log calls inputs, by their keys in ``recipe``.
@@ -210,7 +209,7 @@ def ensure_folder(
 
 
 def logged_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
-    """Return in words why ``folder`` must be made, None if it can be used again; log either, the latter once."""
+    """Log why ``folder`` must be made, or once that it is used again; return the reason, None for the latter."""
     reason = folder_reason(folder, recipe, names)
     logged = _logged.get()
     if reason or logged is None or folder not in logged:
@@ -229,9 +228,9 @@ def folder_note(folder: Path) -> Note:
 
 
 def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> tuple[bool, Note]:
-    """Return whether ``path`` was there as ``build``, which returns facts for the note, writes it, and its note.
+    """Build the file ``path`` for ``recipe``, unless it is there by the same one; return whether it was, and its note.
 
-    It is built for another ``recipe``, and always without ``reuse``.
+    ``build`` writes it and returns facts for the note. Without ``reuse`` it is always built.
     """
     position = note_of(path)
     reason = rebuild_reason(position, recipe, lambda: {path.name: digest(path)} if path.exists() else {})
@@ -247,21 +246,7 @@ def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: 
     return False, note
 
 
-_read: dict[Path, tuple[Signature, dict[str, str]]] = {}  # of folders whose digests were computed
-
-
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file under ``folder`` but the note.
-
-    Files that this process has read before, and that have not changed since, are not read again.
-    """
-    signature = _signature(folder)
-    if folder not in _read or _read[folder][0] != signature:
-        _read[folder] = signature, {name: digest(folder / name) for name in signature}
-    return dict(_read[folder][1])
-
-
-def _signature(folder: Path) -> Signature:
-    """Return size in bytes and time of change in nanoseconds of every file under ``folder`` but the note."""
+    """Return the SHA-256 of every file under ``folder`` but the note."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != NOTE)
-    return {str(path.relative_to(folder)): ((stat := path.stat()).st_size, stat.st_mtime_ns) for path in paths}
+    return {str(path.relative_to(folder)): digest(path) for path in paths}

@@ -165,12 +165,18 @@ class System:
 
     ``name`` is what its runs are called. ``config`` is JSON data that decides its scores beside its code: with it runs
     are used again and survive a kill; None where that is not known. ``made_by`` says in a manifest what a system
-    without a config is. An object of the user's needs a name and its one method alone.
+    without a config is, by default its class. An object of the user's needs a name and its one method alone.
     """
 
     name: str = ""
     config: Config | None = None
     made_by: Config | None = None
+
+    @property
+    def manifest_entry(self) -> Config:
+        """What a manifest says of it."""
+        made_by = self.made_by or {"class": f"{type(self).__module__}:{type(self).__qualname__}"}
+        return made_by if self.config is None else self.config
 
     def load(self) -> None:
         """Load what it needs, so that this can be timed alone; called before the first use."""
@@ -234,6 +240,10 @@ class Reranker(System):
 
     def finish(self) -> None:
         """Log the number of repaired answers; called after the last query."""
+
+    def over(self, corpus: Callable[[], Any]) -> "Reranker":
+        """Return the same reranker over other documents, those of ``corpus``: itself where it reads no index."""
+        return self
 
 
 @contextmanager

@@ -1,31 +1,36 @@
 """Judge a pool in the browser, edit narratives, and export qrels and topics. Nothing leaves this machine."""
 
 import argparse
+import json
 import sys
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import Task
 from heed.addons.judging.exchange.judgements import RULES
-from heed.languages import language
-from heed.progress import log, number_of
+from heed.data import Data
+from heed.datasets.collection import Collection
+from heed.datasets.news import NEWS
+from heed.errors import DataError, UsageError
+from heed.files import unpacked_name
+from heed.formats.documents import Source
+from heed.formats.pools import Pool
+from heed.languages import LANGUAGES, language
+from heed.measures.evaluate import Judging
+from heed.progress import brief, log, number_of
+from heed.types import Topic
 from pipelines import as_started
 from pipelines.command import main_of, refuse
-from pipelines.options.data import (
-    docs_option,
-    fields_option,
-    lang_option,
-    query_language_options,
-    topic_ids_option,
-    topics_format_option,
-    topics_option,
-)
+from pipelines.options.data import data_of, data_options, layout_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
 from pipelines.stopping import Terminated
 
+SAMPLES = {"neuclir-sample": ("eng", "zho", "fas", "rus"), "tables-sample": ("eng",)}
 EXAMPLES = (
     "pool.jsonl",
     "pool.jsonl --topics topics.jsonl --docs news.jsonl --qrels original.qrels --only-relevant",
@@ -38,16 +43,12 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed annotate``."""
     command = command_parser("annotate", "POOL", __doc__, EXAMPLES)
-    command.set_defaults(topics="", docs=(), lang="", translation="any")
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file, judged in its order")
     data = command.add_argument_group("data", "read at the first start, then stored in the database")
-    topics_option(data, ", or an id of ir_datasets")
-    docs_option(data, "; also tables")
-    lang_option(data)
-    topics_format_option(data)
-    topic_ids_option(data)
-    fields_option(data)
-    query_language_options(data)
+    more = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
+    data_options(data, "topics", "encoding", "docs", "lang", "topics_format", "topic_ids", "fields", more=more)
+    data_options(data, "query_lang")
+    layout_options(data, NEWS, {"translation": "--translation"})
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
     judging = command.add_argument_group("judging")
@@ -105,12 +106,128 @@ def parser() -> argparse.ArgumentParser:
 
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
-    """Return the task and the open database that ``options`` name."""
-    from heed.addons.judging.annotate.opening import open_annotation
-    from heed.addons.judging.annotate.sources import Sources
+    """Return the task and the open database that ``options`` name, with what is added and assigned."""
+    from heed.addons.judging.annotate.adding import add_annotations
+    from heed.addons.judging.annotate.opening import open_annotation, path_beside, stored_task
+    from heed.addons.judging.annotate.task import load_task, parse_names, read_assigned
+    from heed.formats.pools import read_pool
 
-    sources = Sources(**{field.name: getattr(options, field.name) for field in fields(Sources)})
-    return open_annotation(sources, options.database, must_exist=options.export is not None and not options.add)
+    if options.names and not options.add:
+        raise UsageError("--as without --add: it names the assessors of a database that is added")
+    pool, names = read_pool(options.pool), parse_names(options.names)
+    database = options.database or path_beside(options.pool)
+    stored = stored_task(database)
+    if options.export and not options.add and not stored:
+        raise DataError(f"{database}: no judgements yet; judge first, or name their file with --database")
+    collection = _collection(options, pool, stored)
+    task, store = open_annotation(
+        pool, collection, database, grades=options.grades, only_relevant=options.only_relevant
+    )
+    try:
+        if options.add:
+            add_annotations(database, options.add, names, options.encoding)
+            task = load_task(store.properties(), options.only_relevant)
+        if options.assign:
+            task = replace(task, assigned=read_assigned(options.assign, task.pool))
+            store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
+    except BaseException:
+        store.close()
+        raise
+    return task, store
+
+
+def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) -> Collection | None:
+    """Return what the options name of a collection, or the sample with the pool's topics; None if all is ``stored``."""
+    from heed.datasets.own_files import plain_collection
+    from heed.formats.data_sets import given_judgements
+    from heed.formats.documents import Documents
+
+    data = data_of(options)
+    lang = language(data.lang).code if data.lang else stored.lang if stored else ""
+    is_complete = stored is not None and {*stored.docids()}.issuperset(chain.from_iterable(pool.values()))
+    if not is_complete and not data.topics and not data.docs:
+        collection = _sample(options, pool, lang)
+    elif not any((data.topics, data.docs, data.qrels, data.lang)):
+        return None
+    else:
+        lang = lang or "eng"
+        if data.docs and not data.topics and not stored:
+            raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
+        if data.docs and is_complete:
+            log.info("the documents are in the database since the first start; --docs is not read again")
+        with_topics = data.topics and (not stored or lang == stored.lang)
+        topics, corpus = _topics(replace(data, lang=lang), options.translation) if with_topics else ([], [])
+        docs = data.docs or [*map(str, corpus)]
+        if not is_complete and not docs:
+            raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
+        source: Source = Documents([]) if is_complete else documents_of(docs, data.encoding or lang)
+        collection = plain_collection("pool", lang, source, topics, {})
+    if data.qrels:
+        judged = given_judgements(data, collection.language.code, collection.language.code)
+        return replace(collection, judging=Judging(judged))
+    return collection
+
+
+def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:
+    """Return the embedded sample that has the pool's topics, with its judgements if they are to be judged again."""
+    from heed.datasets.loading import load
+
+    folder = options.pool.resolve().parent.name  # runs/<collection>/<language>/pool.jsonl
+    lang = lang or (folder if folder in LANGUAGES else "eng")
+    for name, languages in SAMPLES.items():
+        if lang in languages:
+            collection = load(name, lang=lang if len(languages) > 1 else None)
+            if pool.keys() <= {topic.qid for topic in collection.topics}:
+                log.info(f"no --topics and --docs: this is the embedded sample, {lang}")
+                return collection if options.only_relevant else replace(collection, judging=Judging({}))
+    raise UsageError(
+        f"the pool's topics ({brief([*pool])}) are not those of an embedded sample in {lang}; name their file with "
+        "--topics and their documents with --docs"
+    )
+
+
+def _topics(data: Data, translation: str) -> tuple[list[Topic], list[Path]]:
+    """Return the topics that ``data`` names, and the documents that belong to them if they are mFollowIR's."""
+    from heed.datasets import irds
+    from heed.datasets.followir import is_mfollowir, read_mfollowir
+    from heed.datasets.own_files import given_topics
+    from heed.formats.topics import TopicTexts, read_neuclir_topics, recognised
+
+    path, known = Path(data.topics), irds.parse_id(data.topics)
+    lang = "eng" if data.query_lang == "eng" else data.lang
+    texts = TopicTexts(lang, data.lang, translation or "any", data.fields)
+    if known and not path.exists():
+        return irds.judged(known.source, [known.part], texts)[0], []
+    if is_mfollowir(path, data.lang):
+        topics, _, _, corpus = read_mfollowir(path, data.lang, lang)
+        return topics, [*corpus]
+    encoding = data.encoding or lang
+    if path.is_file() and (data.topics_format or recognised(path, encoding)) == "neuclir":
+        return read_neuclir_topics(path, texts, encoding), []
+    return given_topics(data, lang), []
+
+
+def documents_of(docs: Sequence[str], encoding: str) -> Source:
+    """Return the documents of files and folders, or of one id of ir_datasets; tables where there are no records."""
+    from heed.datasets import irds
+    from heed.formats.documents import SUFFIXES, TSV, Files, corpus_files
+    from heed.formats.trec_documents import is_trec_documents
+    from heed.tables.documents import TABLE_SUFFIXES, Tables
+
+    paths, known = [*map(Path, docs)], irds.parse_id(docs[0])
+    if not paths[0].exists() and known is None:
+        return irds.IrDataset(docs[0])
+    if not paths[0].exists() and known:
+        paths = [irds.documents_file(known.source, known.lang)]
+        if not paths[0].exists():
+            raise DataError(f"{paths[0]}: no documents of {docs[0]}; heed fetch says how to get them")
+    files = corpus_files(paths, TABLE_SUFFIXES)
+    records = [
+        file
+        for file in files
+        if unpacked_name(file).endswith((*SUFFIXES, *([TSV] if file in paths else []))) or is_trec_documents(file)
+    ]
+    return Files(records, encoding) if records else Tables(files, "raw", encoding=encoding)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -131,9 +248,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
-    from heed.addons.judging.annotate.assessor_progress import progress_lines
-    from heed.addons.judging.annotate.assessors import check_name, refuse_reserved
-    from heed.addons.judging.annotate.site import AnnotationServer
+    from heed.addons.judging.annotate.grades import progress_lines
+    from heed.addons.judging.annotate.server import AnnotationServer
+    from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web.guard import Access
     from heed.web.listening import listen

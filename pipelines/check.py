@@ -11,13 +11,13 @@ from heed.addons.submission.package import Package, write_package
 from heed.addons.submission.run_checks import check_run
 from heed.addons.submission.run_fixes import fix_run
 from heed.addons.submission.run_report import CheckedRun
-from heed.addons.submission.tracks import TRACKS, Track
+from heed.addons.submission.tracks import TRACKS
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import write_json
 from heed.progress import timed, warn
 from heed.types import CONDITIONS
 from pipelines.command import main_of
-from pipelines.options.data import topics_format_option
+from pipelines.options.data import data_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser, listed, positive
 
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     rules.add_argument("--tag", default="", metavar="TAG", help="tag that the run must have; --fix writes it")
     rules.add_argument("--named-as-tag", action="store_true", help="refuse a file that is not named as its tag")
     rules.add_argument("--topics", type=Path, metavar="PATH", help="topics in any form, or a list of their ids")
-    topics_format_option(rules)
+    data_options(rules, "topics_format")
     rules.add_argument("--condition", choices=CONDITIONS, help="expect topics with this condition only (default: all)")
     rules.add_argument(
         "--docs",
@@ -88,7 +88,8 @@ def _run(options: argparse.Namespace) -> None:
     errors = [message for run in runs for message in run.report.messages("error")]
     if errors:
         no_package = [f"{options.submission}: not written; fix the runs first"] if options.submission else []
-        raise DataError("\n".join(errors + no_package))
+        fixable = ["fixable: --fix PATH writes corrected copies"] if "fixable" in "".join(errors) else []
+        raise DataError("\n".join(errors + no_package + fixable))
     if options.submission:
         package = Package(options.submission, options.track, options.team, reranks=bool(options.reranking))
         for line in write_package(package, runs, options.metadata):
@@ -110,11 +111,6 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
     if options.submission and not track.form:
         tracks = ", ".join(name for name, entry in TRACKS.items() if entry.form)
         problems.append(f"--submission for the track {options.track}: its form is not known; --track takes {tracks}")
-    if options.submission and options.named_as_tag:
-        problems.append("--named-as-tag with --submission: the package's files are named by tag anyway; leave it out")
-    repeated = len(options.run) - len({path.resolve() for path in options.run})
-    if repeated:
-        problems.append(f"{len(options.run)} runs given, {repeated} of them again; name each once")
     return problems
 
 
@@ -129,15 +125,9 @@ def _rules(options: argparse.Namespace) -> Rules:
         topics=expected_topics(options.topics, options.condition, options.topics_format) if options.topics else None,
         collection=read_collection_ids(options.docs) if options.docs else None,
         candidates=read_candidates(options.reranking) if options.reranking else None,
-        file_name=_file_name_severity(options, track),
+        # a package names its files by tag anyway
+        file_name="error" if options.named_as_tag else "warning" if track.sources and not options.submission else "",
     )
-
-
-def _file_name_severity(options: argparse.Namespace, track: Track) -> str:
-    """Return the severity of a file name other than the tag; a package names its files by tag anyway."""
-    if options.submission:
-        return ""
-    return "error" if options.named_as_tag else "warning" if track.sources else ""
 
 
 def _not_checked(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRun]) -> Iterator[str]:

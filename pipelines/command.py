@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -20,6 +21,9 @@ from pipelines.stopping import Terminated, stoppable
 # options that change no result, and whether a value follows
 IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-address"), True)
 IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
+FIELDS = r"[a-z]\w*(, [a-z]\w*)*(?=: )"  # at the beginning of a line of an error: what it is about
+# options of other names than the library's fields, in every command that has them
+CALLED = {"conditions": "--condition", "measures": "--measure", "retrievers": "--retriever", "rerankers": "--reranker"}
 
 
 def main_of(
@@ -69,7 +73,7 @@ def run_command(
     except Exception as error:
         if options.debug:
             traceback.print_exc()
-        return print_error(error)
+        return print_error(error, parser)
     return 0
 
 
@@ -117,10 +121,10 @@ def logging_to_stderr(quiet: bool) -> Iterator[None]:
         log.setLevel(level)
 
 
-def print_error(error: Exception) -> int:
-    """Print an error on stderr, and return the exit status."""
+def print_error(error: Exception, parser: argparse.ArgumentParser | None = None) -> int:
+    """Print an error on stderr, with options of ``parser`` in place of the library's fields; return the exit status."""
     if isinstance(error, HeedError):
-        message = str(error)
+        message = with_options(str(error), parser) if parser else str(error)
     elif isinstance(error, ModuleNotFoundError) and (advice := missing_package(error)):
         message = advice
     elif isinstance(error, OSError):
@@ -133,6 +137,22 @@ def print_error(error: Exception) -> int:
     for line in message.splitlines():
         print(f"error: {as_started(escaped(line))}", file=sys.stderr)
     return 1
+
+
+def with_options(message: str, parser: argparse.ArgumentParser) -> str:
+    """Return an error's message with the command's options in place of the fields with which its lines begin.
+
+    ``rerank_depth: found 0`` becomes ``--rerank-depth: found 0`` where the parser has such an option, or one whose
+    ``dest`` is the field; ``data, subset: not used here`` becomes ``--data, --subset: not used here``.
+    """
+    options = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
+    options |= {field: option for field, option in CALLED.items() if option in options.values()}
+
+    def named(match: re.Match[str]) -> str:
+        fields = match[0].split(", ")
+        return ", ".join(options[field] for field in fields) if options.keys() >= {*fields} else match[0]
+
+    return re.sub(f"^{FIELDS}", named, message, flags=re.MULTILINE)
 
 
 def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:

@@ -11,30 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
+from heed.formats.data_sets import read_judgements
 from heed.formats.pairs import pair, renamed, select, stem
-from heed.formats.run_warnings import warn_of_tags
-from heed.formats.user_files import read_judgements
+from heed.formats.trec_files import warn_of_tags
 from heed.measures import PerTopic
-from heed.measures.absence import Absence, absent
 from heed.measures.baseline import LABELS, BaselineRow, against_baseline
-from heed.measures.comparison import MEASURES, Statistics, compare, statistics, warn_of_comparison
+from heed.measures.comparison import MEASURES, Absence, Statistics, absent, compare, statistics, warn_of_comparison
 from heed.measures.definition import Measure
 from heed.measures.evaluate import evaluate, measure_runs
-from heed.measures.inputs import Inputs, paired
-from heed.measures.own_measures import as_measures
-from heed.measures.power import POWER, Power, is_compared_with_zero, power_of, topics_needed
-from heed.measures.registry import help_text
-from heed.measures.significance import ALPHA
-from heed.measures.summary import ABSENT, Detail, SystemEntry, aligned, factor, format_value, own_directions, rows_of
+from heed.measures.per_topic import Inputs, paired
+from heed.measures.registry import as_measures, help_text
+from heed.measures.significance import ALPHA, POWER, Power, is_compared_with_zero, power_of, topics_needed
+from heed.measures.summary import ABSENT, SystemEntry, aligned, factor, format_value, own_directions, rows_of
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of, refuse
-from pipelines.options.data import encoding_option, run_reading_options
+from pipelines.options.data import data_options, run_reading_options
 from pipelines.options.output import TABLE_FORMS, json_option, log_options
 from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
-    from heed.report.results import Results
+    from heed.report.results import ResultsFolder
 
 EXAMPLES = (
     "runs/neuclir-sample/zho --baseline bm25",
@@ -59,7 +56,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR|RUN",
         help="a results folder; or runs: TREC's, rank_llm's JSON, MTEB's predictions",
     )
-    parser.add_argument("--runs", type=Path, metavar="DIR", help=argparse.SUPPRESS)
     parser.add_argument(
         "--baseline",
         metavar="NAME",
@@ -89,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
     parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
     run_reading_options(parser)
-    encoding_option(parser)
+    data_options(parser, "encoding")
     parser.add_argument(
         "--measure",
         action="append",
@@ -97,17 +93,10 @@ def parser() -> argparse.ArgumentParser:
         help=f"measure: {help_text()}; repeatable (default nDCG@20, Judged@20, AP; of a folder its own)",
     )
     parser.add_argument(
-        "--variant",
-        choices=("paper", "released"),
-        help="formulas of the papers (default), or of the released code",
+        "--variant", choices=("paper", "released"), help="formulas of the papers (default), or of the released code"
     )
-    parser.add_argument("--holm", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--difference",
-        type=float,
-        metavar="POINTS",
-        help="print how many topics would show a difference of so many points",
-    )
+    topics = "print how many topics would show a difference of so many points"
+    parser.add_argument("--difference", type=float, metavar="POINTS", help=topics)
     parser.add_argument("--per-topic", action="store_true", help="print the values of each topic")
     json_option(parser)
     log_options(parser)
@@ -115,14 +104,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    if options.holm:
-        raise UsageError("--holm: p-values are always corrected by Holm's method; leave it out")
     if options.difference is not None and not 0 < options.difference < inf:
         raise UsageError(f"--difference: found {options.difference:g}, expected a number above 0")
     with gathering([]) as warnings:
-        if options.runs:
-            warn(f"--runs will go; write heed compare {options.runs}")
-            options.run.append(options.runs)
         fail([f"{path}: no such file or folder" for path in options.run if not path.exists()], UsageError)
         folders = [path for path in options.run if path.is_dir()]
         if folders and len(options.run) > 1:
@@ -149,10 +133,10 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     expected = f"expected one of {folder}: {', '.join(names)}; the command that makes its runs measures others"
     fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
     directions = {**results.lower_is_better, **own_directions(measures)}
-    return _print_systems(options, results.title, results.details, results.systems, directions)
+    return _print_systems(options, results._replace(lower_is_better=directions))
 
 
-def _own_figures(folder: Path) -> "Results":
+def _own_figures(folder: Path) -> "ResultsFolder":
     """Return the figures of a results folder, or of the only one below it; say their warnings."""
     from heed.experiment.ledger import systems_in
     from heed.report.results import read_tree
@@ -167,10 +151,10 @@ def _own_figures(folder: Path) -> "Results":
     return results._replace(systems=results.systems or [system.entry for system in systems_in(results.path)])
 
 
-def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | Measure]) -> "Results":
+def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | Measure]) -> "ResultsFolder":
     """Return the figures of a folder's systems by other judgements of the two conditions that it compares."""
     from heed.experiment.ledger import systems_in
-    from heed.report.results import Results
+    from heed.report.results import ResultsFolder
     from heed.report.topics_file import read_topics_file
 
     folder = options.run[0]
@@ -182,26 +166,17 @@ def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | M
     systems = systems_in(folder)
     runs = {(system.name, name): run for system in systems for name, run in system.contents().items()}
     details = evaluate(runs, judging, [topic.topic() for topic in inputs.topics], inputs.size)
-    results = Results(".", inputs.collection, inputs.subset, rows_of(details), details, [], [], folder)
+    results = ResultsFolder(".", inputs.collection, inputs.subset, rows_of(details), details, [], [], folder)
     directions, entries = own_directions(judging.all_measures), [system.entry for system in systems]
     return results._replace(lower_is_better=directions, systems=entries)
 
 
-def _print_systems(
-    options: argparse.Namespace,
-    title: str,
-    details: Sequence[Detail],
-    systems: Sequence[SystemEntry],
-    directions: Mapping[str, bool],
-) -> dict[str, Any]:
+def _print_systems(options: argparse.Namespace, results: "ResultsFolder") -> dict[str, Any]:
     """Print the systems against the baseline, and return them as JSON has them."""
+    test, baseline, directions = options.test or "", options.baseline or "", results.lower_is_better
+    across = options.across_pools
     compared = against_baseline(
-        details,
-        systems,
-        options.baseline or "",
-        test=options.test or "",
-        across_pools=options.across_pools,
-        directions=directions,
+        results.details, results.systems, baseline, test=test, across_pools=across, directions=directions
     )
     for warning in compared.warnings:
         warn(warning)
@@ -214,7 +189,7 @@ def _print_systems(
         from heed.report.tables import formatted
 
         form = options.format or "text"
-        print(formatted(form, f"{title}: {compared.title}", compared.cells(measures), LABELS), end="")
+        print(formatted(form, f"{results.title}: {compared.title}", compared.cells(measures), LABELS), end="")
         if form == "text":
             print("\n".join(compared.notes))
     return {"baseline": compared.baseline, "rows": compared.rows, "sentences": compared.sentences}
@@ -238,9 +213,12 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
     with timed("measures"):
         details = measure_runs(runs, _judgements(options)[0], measures)
     if options.baseline:
+        from heed.report.results import ResultsFolder
+
         options.baseline = next(iter(runs))
+        results = ResultsFolder(".", str(options.qrels), "", rows_of(details), details, [], [], Path())
         wholes = [SystemEntry(system=name, first_stages=None, pool=None) for name in runs]
-        return _print_systems(options, str(options.qrels), details, wholes, own_directions(measures))
+        return _print_systems(options, results._replace(lower_is_better=own_directions(measures), systems=wholes))
     values = {detail["measure"]: detail["per_topic"] for detail in details}
     by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
     print(f"{options.run[0]}: values ×100")
@@ -340,7 +318,7 @@ def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Return documents by new qid from a ``qrel_diff`` file, whose ids are the new or base ones, or their stems."""
-    from heed.formats.user_files import read_listed
+    from heed.formats.data_sets import read_listed
 
     if path is None:
         return {}

@@ -12,14 +12,14 @@ from heed.errors import UsageError
 from heed.progress import log, number_of
 from pipelines import as_started
 from pipelines.command import main_of
-from pipelines.options.machine import machine_options
+from pipelines.options.machine import compute_of, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
 from pipelines.serving import check_server_options, serve_page, server_options
 
 if TYPE_CHECKING:
-    from heed.addons.explorer.playground.loaded_systems import Choice
+    from heed.addons.explorer.live_systems import Choice
 
 EXAMPLES = (
     "runs",
@@ -64,9 +64,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.explorer.playground.flags import FILE, Flags
-    from heed.addons.explorer.playground.folders import Folders
-    from heed.addons.explorer.playground.server import PlaygroundServer, served_page, served_policy
+    from heed.addons.explorer.flags import FILE, Flags
+    from heed.addons.explorer.server import Folders, PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
     from heed.web.guard import Access
@@ -91,12 +90,12 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _choice(options: argparse.Namespace) -> "Choice":
-    from heed.addons.explorer.playground.loaded_systems import Choice
-    from pipelines.options.settings import machine_of, registry_of
+    from heed.addons.explorer.live_systems import Choice
+    from pipelines.options.settings import registry_of
 
-    machine = machine_of(options)
-    machine.check()
-    return Choice(options.retriever, options.reranker, options.rerank_depth, machine, registry_of(options))
+    compute = compute_of(options)
+    compute.check()
+    return Choice(options.retriever, options.reranker, options.rerank_depth, compute, registry_of(options))
 
 
 def _link(url: str) -> str:

@@ -2,11 +2,12 @@
 
 import argparse
 import sys
-from pathlib import Path
 
+from heed.data import FILES
+from heed.datasets.infosearch import INFOSEARCH
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
-from pipelines.options.data import OWN_FILES, lang_option
+from pipelines.options.data import data_of, data_options, layout_options, own_of, refuse_data
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -27,42 +28,31 @@ def parser() -> argparse.ArgumentParser:
         "--dimension", action="append", choices=NAMES, help="dimension to run; repeatable (default: all six)"
     )
     source = data.add_mutually_exclusive_group()
-    source.add_argument(
-        "--data", type=Path, metavar="DIR", help="local copy: a folder of dimensions, or of one dimension"
-    )
+    layout_options(source, INFOSEARCH, {"data": "--data"})
     source.add_argument(
         "--collection",
         choices=("auto", "sample"),
         help="auto (default): InfoSearch if all of it was fetched before, else the sample",
     )
-    lang_option(data)
+    data_options(data, "lang")
     collection_options(command, data, RERANK_DEPTH)
     return command
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
     from pipelines.launch import run_collections
-    from pipelines.options.settings import own_files
 
-    if options.docs:
-        refuse(
-            options,
-            ["dimension", "data", "collection"],
-            "they choose parts of InfoSearch, --docs names other documents",
-        )
+    data = data_of(options)
+    if data.docs:
+        instead = "they choose parts of InfoSearch, --docs names other documents"
+        refuse(options, ["dimension", "data", "collection"], instead)
     else:
-        refuse(options, [*OWN_FILES, "lang"], "name documents with --docs too, or a copy of InfoSearch with --data")
+        instead = "name documents with --docs too, or a copy of InfoSearch with --data"
+        refuse_data(data, instead, names=(*FILES, "lang"))
     name = "infosearch-sample" if options.collection == "sample" else "infosearch"
-    settings = Settings(
-        own_files(options),
-        lang=options.lang or "",
-        subsets=tuple(options.dimension or ()),
-        data=options.data,
-        or_sample=True,
-    )
-    run_collections(options, find_collections(name, settings))
+    own = {**own_of(options, INFOSEARCH), "subset": tuple(options.dimension or ()), "or_sample": True}
+    run_collections(options, find_collections(name, data, own))
 
 
 main = main_of(parser, _run)

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.addons.judging.model.judge_prompts import GRADES, PROMPT, SYSTEM
+from heed.addons.judging.model import GRADES, PROMPT, SYSTEM
 from heed.errors import UsageError, fail
 from heed.files import digest
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
-from pipelines.options.data import condition_option, reading_options, text_options
-from pipelines.options.machine import device_option
-from pipelines.options.models import family_option, inference_options, registry_options
+from pipelines.options.data import TEXTS, condition_option, data_options
+from pipelines.options.machine import MODELS, compute_of, compute_options
+from pipelines.options.models import family_option, registry_options
 from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser, positive
 
 if TYPE_CHECKING:
+    from heed.addons.judging.agreement import Comparison
     from heed.addons.judging.exchange.exports import ExportedPool
-    from heed.addons.judging.model.judge import Judge, Judged
-    from heed.measures.agreement import Comparison
+    from heed.addons.judging.model import Judge, Judged
     from heed.models.registry.entries import Model
 
 RULES = """\
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     command = command_parser("judge", "POOL --topics PATH --docs PATH… --model NAME", __doc__, EXAMPLES, RULES)
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file that the model judges")
     data = command.add_argument_group("data")
-    text_options(data)
+    data_options(data, *TEXTS, required=True)
     condition_option(data)
     judge = command.add_argument_group("judge")
     judge.add_argument(
@@ -80,38 +80,32 @@ def parser() -> argparse.ArgumentParser:
     )
     indexes_option(output)
     log_options(output)
-    reading_options(command.add_argument_group("how topics and documents are read"))
+    reading = command.add_argument_group("how topics and documents are read")
+    data_options(reading, "topics_format", "fields", "name")
     models = command.add_argument_group("models")
     registry_options(models)
     family_option(models)
-    inference_options(models)
-    device_option(models)
+    compute_options(models, "device", *MODELS)
     return command
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.architectures.vllm import check_inference
-    from heed.addons.judging.exchange.exported_pool import check_exported
-    from heed.addons.judging.model.chats import judge_chat
-    from heed.addons.judging.model.judge import Judge
-    from heed.addons.judging.model.report import check_replaceable, judgements_path
+    from heed.addons.judging.exchange.exports import check_exported
+    from heed.addons.judging.model import Judge, check_replaceable, judge_chat, judgements_path
     from heed.formats.pools import read_pool
-    from heed.models.local.language_models import check_device
-    from pipelines.options.settings import registry_of, runtime_of
+    from pipelines.options.settings import registry_of
     from pipelines.texts import exported_pool
 
-    check_inference(options.inference)
-    check_device(options.device)
-    runtime = runtime_of(options, options.indexes)
-    runtime.check()
-    model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(runtime.max_length)
+    compute = compute_of(options)
+    compute.check()
+    model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(compute.max_length)
     with gathering([]) as warnings:
         pool = exported_pool(options, read_pool(options.pool))
         out = options.out or judgements_path(options.pool, model.name, pool.condition)
         fail(_contradictions(options, out), UsageError)
         check_replaceable(out)
         check_exported(pool, shows_text=True)
-        chat = judge_chat(model, runtime, needs_key=not options.dry_run)
+        chat = judge_chat(model, compute, options.indexes / "api", needs_key=not options.dry_run)
         try:
             judge = Judge(model, chat)
             line = judge.estimate(pool).line(f"{model.name}.{pool.condition}")
@@ -153,9 +147,9 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
 
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
+    from heed.addons.judging.agreement import compare_judgements
     from heed.addons.judging.pools.pool_inputs import read_runs
-    from heed.formats.user_files import read_judgements
-    from heed.measures.agreement import compare_judgements
+    from heed.formats.data_sets import read_judgements
 
     if not options.qrels:
         return None
@@ -174,7 +168,7 @@ def _write(
     comparison: "Comparison | None",
     warnings: list[str],
 ) -> None:
-    from heed.addons.judging.model.report import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
+    from heed.addons.judging.model import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
 
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None
     note = {

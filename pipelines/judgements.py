@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from heed.addons.judging.agreement import same_grades
 from heed.addons.judging.exchange.judgements import (
     RULES,
     agreements,
@@ -15,11 +16,10 @@ from heed.addons.judging.exchange.judgements import (
 from heed.errors import fail
 from heed.formats.pools import read_pool
 from heed.formats.trec_files import write_qrels
-from heed.measures.agreement import same_grades
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of
-from pipelines.options.data import encoding_option
+from pipelines.options.data import data_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
         help="documents of the pool without a grade: leave them out (default), or give them -1, which infAP reads as "
         "pooled and not judged",
     )
-    encoding_option(command)
+    data_options(command, "encoding")
     log_options(command)
     return command
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from heed.addon_table import brought_if_here
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
 from heed.errors import UsageError
@@ -18,11 +19,11 @@ from heed.measures.summary import Detail, average, printed, summary_of, table
 from heed.progress import log, number_of
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
-from heed.systems.by_name import refuse_twins
+from heed.systems.make import refuse_twins
 from heed.systems.user_objects import check_name
-from heed.types import Run
+from heed.types import Reranker, Retriever, Run
 from pipelines.command import refuse
-from pipelines.options.settings import machine_of, maxp_of, registry_of, search_of
+from pipelines.options.settings import check_version, compute_here, maxp_of, registry_of, search_of, system_of
 from pipelines.resources import log_resources, relative_times
 
 
@@ -83,7 +84,7 @@ def experiment_of(options: argparse.Namespace, collection: Collection) -> Experi
         conditions=options.condition or [],
         depth=options.depth,
         search=search_of(options),
-        machine=machine_of(options),
+        compute=compute_here(options),
         registry=registry_of(options),
         keep_own_id=options.keep_own_id,
     )
@@ -96,7 +97,7 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
     published, maxp = _published(options, experiment.collection), maxp_of(options)
     external = external_runs(options, experiment)
     searching = retriever_names(options, experiment.collection)
-    retrievers = [experiment.retriever(name) for name in searching]
+    retrievers = [experiment.retriever(system_of(options, name, Retriever)) for name in searching]
     if options.index and not any(isinstance(retriever, Bm25) for retriever in retrievers):
         raise UsageError("--index: none of the retrievers searches it; name bm25, bm25+rm3 or bm25+rocchio")
     if options.vectors and not any(
@@ -105,11 +106,10 @@ def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[Sys
         raise UsageError("--vectors: none of the retrievers searches them; name the bi-encoder that made them")
     by_default = ["polarity"] if retrievers or published else []  # without either there is no pool to rescore
     rescoring = names_of(options.reranker, by_default)
-    rerankers = [experiment.reranker(name) for name in rescoring]
-    written = [*(f"--retriever {name}" for name in searching), *(f"--reranker {name}" for name in rescoring)]
-    written += (f"--run {name}=FILE" for name in external)
+    check_version(options, rescoring)
+    rerankers = [experiment.reranker(system_of(options, name, Reranker)) for name in rescoring]
     names = [*(retriever.name for retriever in retrievers), *(reranker.name for reranker in rerankers), *external]
-    refuse_twins(names, written)
+    refuse_twins(names, [*searching, *rescoring, *(f"{name}=FILE" for name in external)])
     if rerankers and not (retrievers or published):
         raise UsageError("--retriever none: rerankers have no pool; name a retriever, or use --pool published")
     if not (retrievers or rerankers or external):
@@ -163,16 +163,13 @@ def print_published(options: argparse.Namespace, summary: Mapping[str, Any], poo
 
     ``pool`` says what the rerankers rescored.
     """
-    from heed.addons.published.standings import all_text, explanations, near_text
-
-    if options.published == "none":
+    published_text = brought_if_here("published rows") if options.published != "none" else None
+    if published_text is None:
         return
-    collection, subset, rows = summary["collection"], summary["subset"], summary["rows"]
-    text = (all_text if options.published == "all" else near_text)(collection, subset, rows)
+    about = summary["collection"], summary["subset"], summary["rows"]
+    text, reasons = published_text(*about, every=options.published == "all")
     if text:
-        print(f"\n{text}\nhere: {'; '.join(_here(options, pool))}")
-        for line in explanations(collection, subset, {row["system"] for row in rows}):
-            print(line)
+        print("\n".join([f"\n{text}\nhere: {'; '.join(_here(options, pool))}", *reasons]))
 
 
 def _here(options: argparse.Namespace, pool: str) -> Iterator[str]:

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heed.compute import Compute
 from heed.errors import UsageError
 from heed.files import write_json
-from heed.models.facts import FIELDS, scoring_facts
-from heed.models.files.model_files import FACTS
+from heed.models.files import FACTS
 from heed.models.listing import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
+    FIELDS,
     UNKNOWN,
     as_data,
     family_of,
@@ -21,17 +22,17 @@ from heed.models.listing import (
     list_models,
     missing,
     reads_chat,
+    scoring_facts,
     visible,
 )
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import AUTHOR, Model, Registry
 from heed.models.registry.families import CROSS_ENCODER, TABLE
-from heed.models.text.templates import DOCUMENT
+from heed.models.text import DOCUMENT
 from heed.progress import log
-from heed.types import PAPERS, Query
+from heed.types import PAPERS, Query, Reranker
 from pipelines.command import main_of
-from pipelines.options.machine import device_option
-from pipelines.options.models import inference_options, registry_options
+from pipelines.options.machine import MODELS, compute_of, compute_options
+from pipelines.options.models import registry_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 
@@ -61,8 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     running = parser.add_argument_group("how NAME is run")
     registry_options(running)
-    inference_options(running)
-    device_option(running)
+    compute_options(running, "device", *MODELS)
     output = parser.add_argument_group("output")
     json_option(output)
     log_options(output)
@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _named(registry: Registry, name: str) -> dict[str, Model]:
     """Return the entry or folder ``name``, or all models that papers call so."""
-    from heed.addons.published.systems import called
+    from heed.addons.published.figures import called
 
     word, _, preset = name.partition("@")
     entry = word in registry.entries or Path(word).is_dir()
@@ -104,42 +104,39 @@ def _named(registry: Registry, name: str) -> dict[str, Model]:
 
 def _of_paper(registry: Registry, paper: str | None) -> dict[str, Model]:
     """Return the models of a paper's tables, or all without one."""
-    from heed.addons.published.systems import in_tables
+    from heed.addons.published.figures import in_tables
 
     models = list_models(registry)
     return {name: models[name] for name in in_tables(paper) if name in models} if paper else models
 
 
 def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
-    from heed.addons.published.systems import names_of
+    from heed.addons.published.figures import names_of
 
     return {**as_data(name, model, prompts), "names": names_of(name, model)}
 
 
 def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[str, Any]:
     """Return a model's entry, the settings that decide its scores, and with --example the score of its example."""
-    from pipelines.options.settings import runtime_of
-
-    runtime = runtime_of(options)
-    runtime.check()
-    scoring = scoring_facts(model, runtime, here=not missing(model))
+    compute = compute_of(options)
+    compute.check()
+    scoring = scoring_facts(model, compute, here=not missing(model))
     facts = {**_facts_of(name, model, scoring["prompts"] or {}), **scoring}
-    return {**facts, "example": _example_score(model, runtime)} if options.example else facts
+    return {**facts, "example": _example_score(model, compute)} if options.example else facts
 
 
-def _example_score(model: Model, runtime: Runtime) -> float:
+def _example_score(model: Model, compute: Compute) -> float:
     """Return the score of the example's document for its query with the original instruction."""
-    from heed.models.files.guessing import with_family
-    from heed.systems.alone import as_reranker
-    from heed.systems.registry_models import model_without_documents
+    from heed.systems.make import Place, make, system_of
 
-    reranker = as_reranker(model_without_documents(with_family(model, CROSS_ENCODER), runtime))
+    place = Place(Registry(), compute)
+    reranker = make(system_of(model, place, Reranker), place, Reranker)
     query = Query("1", query=EXAMPLE_QUERY, instruction=EXAMPLE["original"])
     return float(reranker.score(query, [EXAMPLE_DOCUMENT])[0])
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
-    from heed.addons.published.systems import in_tables, spelt_once
+    from heed.addons.published.figures import in_tables, spelt_once
     from heed.measures.summary import aligned
 
     head = ["name", "family", "status", "licence", "marks", "missing here"]

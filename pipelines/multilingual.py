@@ -12,7 +12,8 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.measures.registry import needs_subtopics
 from heed.progress import log
-from heed.systems.by_name import refuse_twins, split_name
+from heed.systems.make import refuse_twins, split_name
+from heed.types import Reranker
 from pipelines.launch import (
     experiment_of,
     external_runs,
@@ -22,7 +23,7 @@ from pipelines.launch import (
     retriever_names,
     run_systems,
 )
-from pipelines.options.settings import maxp_of
+from pipelines.options.settings import check_version, maxp_of, system_of
 
 RERANKER = "reranker"
 MERGES = ("score", "rank", RERANKER)
@@ -38,7 +39,10 @@ def launch_multilingual(options: argparse.Namespace, collection: Collection) -> 
     whole = experiment_of(options, collection)
     with whole:  # what may be wrong with the whole is known before anything is searched
         external = external_runs(options, whole)
-        refuse_twins([whole.reranker(name).name for name in rerankers], [f"--reranker {name}" for name in rerankers])
+        if rerankers:
+            check_version(options, rerankers)
+        systems_of_whole = [whole.reranker(system_of(options, name, Reranker)) for name in rerankers]
+        refuse_twins([system.name for system in systems_of_whole], rerankers)
         log.info(f"{len(collection.parts)} languages, {whole.documents.count} documents")
     of_parts = _options_of_parts(options, by, retrievers)
     parts = collection.parts if retrievers else {}
@@ -51,7 +55,7 @@ def launch_multilingual(options: argparse.Namespace, collection: Collection) -> 
         lists = add_merged(experiment, dict(zip(parts, systems, strict=True)), MERGES[0] if by == RERANKER else by)
         if rerankers:
             pool = experiment.pool(lists, pool_depth(options))
-            lists += [experiment.rerank(experiment.reranker(name), pool, maxp=maxp_of(options)) for name in rerankers]
+            lists += [experiment.rerank(reranker, pool, maxp=maxp_of(options)) for reranker in systems_of_whole]
         return lists + [experiment.add(name, runs) for name, runs in external.items()]
 
     return launch_systems(options, whole, merged)[0]

@@ -3,9 +3,10 @@
 import argparse
 import sys
 
+from heed.datasets.news import NEWS
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
-from pipelines.options.data import fields_option, query_language_options
+from pipelines.options.data import data_of, data_options, layout_options, own_of
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -32,21 +33,10 @@ def parser() -> argparse.ArgumentParser:
         default="auto",
         help="auto (default): NeuCLIR 1 or HC4 if their documents are on this machine, else the sample",
     )
-    data.add_argument(
-        "--year",
-        action="append",
-        choices=("2022", "2023"),
-        help="NeuCLIR topics of this year; repeatable (default 2022)",
-    )
+    layout_options(data, NEWS, {"years": "--year"})
     reading = collection_options(command, data)
-    fields_option(reading)
-    query_language_options(reading)
-    reading.add_argument(
-        "--docs-lang",
-        choices=("native", "eng"),
-        default="native",
-        help="documents as they are (default) or machine-translated to English",
-    )
+    data_options(reading, "fields", "query_lang")
+    layout_options(reading, NEWS, {"translation": "--translation", "docs_lang": "--docs-lang"})
     reading.add_argument(
         "--merge",
         choices=("score", "rank", "reranker"),
@@ -58,24 +48,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
     from pipelines.launch import finish, run_collections
     from pipelines.multilingual import launch_multilingual
-    from pipelines.options.settings import own_files
 
-    settings = Settings(
-        own_files(options),
-        lang=options.lang,
-        query_lang=options.query_lang,
-        translation=options.translation,
-        years=tuple(options.year or ()),
-        docs_lang=options.docs_lang,
-        fields=options.fields,
-        or_sample=options.collection == "auto",
-    )
     name = {"auto": "neuclir1", "sample": "neuclir-sample"}.get(options.collection, options.collection)
-    [collection] = find_collections(name, settings)
+    own = {**own_of(options, NEWS), "or_sample": options.collection == "auto"}
+    [collection] = find_collections(name, data_of(options), own)
     if collection.parts:
         finish(options, [launch_multilingual(options, collection)])
         return

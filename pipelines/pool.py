@@ -6,7 +6,7 @@ import sys
 from heed.addons.judging.exchange.exports import ExportedPool, check_form, export
 from heed.addons.judging.pools.build import PoolQrels, build_pool, pool_inputs, poolable
 from heed.addons.judging.pools.pool_inputs import document_languages, read_judged, read_runs, relevant_documents
-from heed.addons.judging.pools.samples import write_probabilities
+from heed.addons.judging.pools.selection import write_probabilities
 from heed.errors import DataError
 from heed.files import write_json
 from heed.formats.pools import write_pool
@@ -24,12 +24,12 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.addons.judging.pools.statistics_report import as_data, as_text, pool_report
+    from heed.addons.judging.pools.report import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
 
     encoding = options.encoding or options.lang or ""
     settings, qrels = settings_of(options), _read_qrels(options, encoding)
-    reused = read_judged("--qrels", [options.qrels], encoding)
+    reused = read_judged("qrels", [options.qrels], encoding)
     with timed("runs") as work:
         runs = read_runs(options.run, options.subset, encoding)
         work.did(len(runs), "runs")
@@ -63,11 +63,11 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
 
 
 def _read_qrels(options: argparse.Namespace, encoding: str) -> PoolQrels:
-    only = read_judged("--only-relevant", [options.only_relevant], encoding)
+    only = read_judged("only_relevant", [options.only_relevant], encoding)
     if options.only_relevant and not relevant_documents(only):
         raise DataError(f"{options.only_relevant}: no document is relevant, so there is none to judge again")
-    excluded = read_judged("--exclude-judged", options.exclude_judged, encoding)
-    return PoolQrels(excluded, only, read_judged("--judged", [options.judged], encoding))
+    excluded = read_judged("exclude_judged", options.exclude_judged, encoding)
+    return PoolQrels(excluded, only, read_judged("judged", [options.judged], encoding))
 
 
 main = main_of(parser, _run)

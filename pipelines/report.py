@@ -13,7 +13,7 @@ from pipelines.options.output import TABLE_FORMS, log_options
 from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
-    from heed.report.results import Results
+    from heed.report.results import ResultsFolder
 
 EXAMPLES = (
     "runs",
@@ -102,9 +102,9 @@ def _run(options: argparse.Namespace) -> None:
         log.info(f"{options.site / 'index.html'}: the site of {pages}, open it in a browser")
 
 
-def _write_plots(folders: "list[Results]", folder: Path, form: str) -> None:
-    from heed.report.charts.plots import plots
-    from heed.report.charts.rendering import render
+def _write_plots(folders: "list[ResultsFolder]", folder: Path, form: str) -> None:
+    from heed.report.plots import plots
+    from heed.report.vega_lite import render
 
     drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
     for plot in bar(drawn, len(drawn), "drawing", "plots"):

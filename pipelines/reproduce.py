@@ -11,16 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.datasets.catalogue import Catalogue
+from heed.datasets.followir import CROSS_LINGUAL
 from heed.files import write_bytes, write_json
 from heed.progress import log
 from pipelines.command import main_of, print_error
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import command_parser
-from pipelines.options.published import paper_options, published_tables
+from pipelines.published import paper_options, published_tables
 
 if TYPE_CHECKING:
-    from heed.addons.published.reproduction import PlannedRow
-    from heed.addons.published.settings import Setting
+    from heed.addons.published.reproduction import PlannedRow, Setting
     from heed.addons.published.verdicts import ReproducedFigure
     from heed.experiment.results import Results
     from heed.measures.summary import Detail
@@ -46,17 +47,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.published.reproduction import LocalMeans, tasks
+    from heed.addons.published.reproduction import tasks
     from heed.addons.published.verdicts import cells, page
     from heed.models.registry.entries import Registry
 
     paper, tables = published_tables(options)
-    listed = tasks(paper, tables, Registry(), LocalMeans(options.data, _gpu_gib()))
+    listed = tasks(paper, tables, Registry(), options.data, _gpu_gib())
     if options.dry_run:
         print("\n".join(map(_planned, listed)))
         runnable = sum(not task.missing for task in listed)
         log.info(f"{len(listed)} rows, {runnable} can run here")
-        reproduced = [cell for task in listed for cell in cells(task, {})]
+        reproduced = [cell for task in listed for cell in cells(task, {}, command_of(task))]
     else:
         folder = options.out / options.paper
         reproduced, known = _reproduced(options, listed, folder)
@@ -78,10 +79,41 @@ def _gpu_gib() -> float:
     return int(lines[0]) / 1024 if lines and lines[0].strip().isdigit() else 0.0
 
 
+def arguments_of(setting: "Setting") -> list[str]:
+    """Return the arguments of ``heed`` that run a setting."""
+    from heed.addons.published.reproduction import FIRST_STAGE_DEPTH
+
+    systems = ["--retriever", setting.model, "--reranker", "none"]
+    if setting.candidates:
+        systems = ["--pool", "published", "--retriever", "none", "--reranker", setting.reranker]
+    elif setting.first_stage:
+        depth = str(FIRST_STAGE_DEPTH)
+        systems = ["--retriever", setting.first_stage, "--reranker", setting.reranker, "--rerank-depth", depth]
+    return [*_collection_of(setting), *systems]
+
+
+def _collection_of(setting: "Setting") -> list[str]:
+    data = ["--data", str(setting.data)] if setting.data else []
+    if setting.collection == "followtable":
+        return ["tables", *(data or ["--subset", str(setting.subset)])]
+    if setting.collection == "infosearch":
+        return ["infosearch", "--dimension", str(setting.dimension), *data]
+    if setting.lang:
+        english = ["--query-lang", "eng"] if setting.collection == CROSS_LINGUAL else []
+        topics = str(setting.data or Catalogue().entries[setting.collection].hub)
+        return ["neuclir", "--lang", setting.lang, "--topics", topics, "--topics-format", "mfollowir", *english]
+    return ["trec", "--benchmark", setting.collection, *data, *(["--docs", "COLLECTION"] if setting.whole else [])]
+
+
+def command_of(task: "PlannedRow") -> str:
+    """Return the commands of a row as a user types them, empty where there is none."""
+    return " && ".join(f"heed {' '.join(arguments_of(setting))}" for setting in task.settings.values())
+
+
 def _planned(task: "PlannedRow") -> str:
     names = " ".join(filter(None, (task.table, task.system, task.subset, task.setting)))
     missing = f"  [missing: {'; '.join(task.missing)}]" if task.missing else ""
-    return f"{names}: {task.command or 'no command'}{missing}"
+    return f"{names}: {command_of(task) or 'no command'}{missing}"
 
 
 def _reproduced(
@@ -107,7 +139,7 @@ def _reproduced(
                 task.missing.append(outcome)
             else:
                 results[subset] = outcome
-        of_task = cells(task, results)
+        of_task = cells(task, results, command_of(task))
         if any(cell["verdict"] == "off" for cell in of_task):
             known |= dict.fromkeys(explanations(options.paper, task.subset, [task.model]))
         reproduced += of_task
@@ -129,7 +161,7 @@ def _details(setting: "Setting", out: Path, options: argparse.Namespace) -> "Seq
 
 def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
     """Return the measures of a setting's systems; the last is the one that the paper prints."""
-    from heed.addons.published.settings import FIRST_STAGE_DEPTH
+    from heed.addons.published.reproduction import FIRST_STAGE_DEPTH
     from heed.datasets.loading import load
     from heed.experiment.experiment import Experiment
 
@@ -137,7 +169,7 @@ def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
         setting.collection, lang=setting.lang, subset=setting.subset, dimension=setting.dimension, data=setting.data
     )
     with Experiment(collection, out=out, indexes=indexes) as experiment:
-        experiment.command = shlex.join(["heed", *setting.arguments()])
+        experiment.command = shlex.join(["heed", *arguments_of(setting)])
         if setting.candidates:
             systems = [experiment.rerank(setting.reranker, experiment.published_pool())]
         else:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from heed.addons.cluster.pool import WorkerPool, open_pool
-from heed.datasets.own_ids import ignores_own_ids, own_documents
+from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest_json, locked, unpacked_name
 from heed.formats.document_store import DocumentStore
@@ -18,10 +17,11 @@ from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.reuse import RESULTS
+from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Topic, closed
 from pipelines.command import main_of
-from pipelines.options.collection import RERANKERS, depth_option, keep_own_id_option, maxp_option, program_option
-from pipelines.options.data import condition_option, reading_options, run_reading_options, text_options
+from pipelines.options.collection import depth_option, keep_own_id_option, maxp_option, program_option
+from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, log_options
@@ -39,9 +39,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line of ``heed rerank``."""
     command = command_parser("rerank", "RUN --topics PATH --docs PATH… --reranker NAME --out RUN", __doc__, EXAMPLES)
     command.add_argument("run", type=Path, metavar="RUN", help="TREC run or pool (.jsonl) to rescore")
-    text_options(command.add_argument_group("data"))
+    data_options(command.add_argument_group("data"), *TEXTS, required=True)
     system = command.add_argument_group("system")
-    system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(RERANKERS)}")
+    system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(forms(Reranker))}")
     program_option(system)
     condition_option(system)
     depth_option(system, "rescore a topic's N best")
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     indexes_option(output)
     log_options(output)
     reading = command.add_argument_group("how topics and documents are read")
-    reading_options(reading)
+    data_options(reading, "topics_format", "fields", "name")
     run_reading_options(reading)
     model_options(command.add_argument_group("models"))
     machine_options(command)
@@ -64,18 +64,15 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     from heed.experiment.ledger import Ledger, settle
     from heed.experiment.run_files import rescore_to_file
-    from heed.formats.origin import open_documents
+    from heed.formats.document_store import open_documents
     from heed.formats.trec_files import as_tag
-    from pipelines.options.settings import machine_of
     from pipelines.texts import named_texts, usual_condition
 
     indexes, lang, source, read = named_texts(options)
     condition = options.condition or usual_condition(read)
     topics = [topic for topic in read if topic.has(condition)]
     fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
-    machine = machine_of(options)
-    machine.check()
-    with locked(options.out.parent), locked(indexes), open_pool(machine.workers, machine.device) as workers:
+    with locked(options.out.parent), locked(indexes):
         with timed("documents") as work:
             store = open_documents(source, indexes)
             work.did(store.count, "documents")
@@ -85,7 +82,7 @@ def _run(options: argparse.Namespace) -> None:
         if is_result:  # whose runs are of all topics, also of those for which nothing was found
             pooled = {topic.qid: pooled.get(topic.qid, []) for topic in topics}
         queries = [topic.under(condition) for topic in topics if topic.qid in pooled]
-        reranker = _reranker(options, Corpus(indexes, store, lang), workers, pooled)
+        reranker = _reranker(options, Corpus(indexes, store, lang), pooled)
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         facts = {"depth": options.depth, "documents": sum(map(len, pooled.values()))}
         ledger = Ledger(options.out.parent, store.digest, _digests(read))
@@ -105,19 +102,18 @@ def _digests(topics: Sequence[Topic]) -> dict[str, str]:
     return {each: digest_json([topic.under(each) for topic in topics if topic.has(each)]) for each in CONDITIONS}
 
 
-def _reranker(options: argparse.Namespace, corpus: Corpus, workers: WorkerPool, pooled: Pool) -> Reranker:
-    from heed.systems.by_name import Systems
-    from heed.systems.settings import Search
-    from pipelines.options.settings import machine_of, maxp_of, registry_of
+def _reranker(options: argparse.Namespace, corpus: Corpus, pooled: Pool) -> Reranker:
+    from heed.reranking.maxp import maxp
+    from heed.systems.make import Place, make
+    from pipelines.options.settings import check_version, compute_here, maxp_of, registry_of, system_of
 
-    answers = options.indexes / "api"
-    systems = Systems(corpus, registry_of(options), Search(), machine_of(options), workers, answers)
-    reranker = systems.reranker(options.reranker)
-    cut = maxp_of(options)
-    if not cut:
-        return reranker
+    check_version(options, [options.reranker])
+    compute = compute_here(options)
+    place = Place(registry_of(options), compute, corpus, answers=options.indexes / "api", instructed=True)
+    reranker = make(system_of(options, options.reranker, Reranker), place, Reranker)
     docids = {docid for of_topic in pooled.values() for docid in of_topic}
-    return systems.maxp(reranker, docids, cut)
+    cut = maxp_of(options)
+    return maxp(reranker, cut, corpus, docids) if cut else reranker
 
 
 def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentStore) -> Pool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from heed.measures.summary import aligned
-from heed.memory import peak_mib
+from heed.process import peak_mib
 from heed.progress import Timing, duration, log, plain_rate
 
 SHOWN = 0.01  # seconds; a stage that took less was reused

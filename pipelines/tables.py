@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-from pathlib import Path
 
-from heed.tables.text import FORMS
+from heed.datasets.followtable import FOLLOWTABLE
 from pipelines.command import main_of
 from pipelines.options.collection import collection_options
-from pipelines.options.data import lang_option
+from pipelines.options.data import data_of, data_options, layout_options, own_of
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -27,17 +26,10 @@ def parser() -> argparse.ArgumentParser:
     source.add_argument(
         "--subset", choices=SUBSETS, help="subset of FollowTable fetched before, or the embedded sample (default)"
     )
-    source.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder in FollowTable's layout: its BEIR form or raw release"
-    )
-    lang_option(data)
+    layout_options(source, FOLLOWTABLE, {"data": "--data"})
+    data_options(data, "lang")
     reading = collection_options(command, data)
-    reading.add_argument(
-        "--serialise",
-        choices=FORMS,
-        default="raw",
-        help="text of a table that systems read (default raw, as it came); the others have one row per line",
-    )
+    layout_options(reading, FOLLOWTABLE, {"form": "--serialise"})
     reading.add_argument(
         "--field-weights",
         nargs=3,
@@ -46,26 +38,19 @@ def parser() -> argparse.ArgumentParser:
         metavar=("CAPTION", "HEADER", "CELLS"),
         help="weights of the retriever bm25+fields (default 1 1 1)",
     )
-    reading.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, lines of query-id and corpus-ids")
+    layout_options(reading, FOLLOWTABLE, {"traps": "--traps"})
     return command
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
     from pipelines.launch import run_collections
-    from pipelines.options.settings import own_files
 
-    subsets = (options.subset,) if options.subset not in (None, SUBSETS[-1]) else ()
-    settings = Settings(
-        own_files(options),
-        lang=options.lang or "",
-        subsets=subsets,
-        data=options.data,
-        form=options.serialise,
-        traps=options.traps,
-    )
-    run_collections(options, find_collections("followtable" if subsets or options.data else "tables-sample", settings))
+    own = own_of(options, FOLLOWTABLE)
+    if own["subset"] == SUBSETS[-1]:
+        del own["subset"]
+    name = "followtable" if own.get("subset") or own["data"] else "tables-sample"
+    run_collections(options, find_collections(name, data_of(options), own))
 
 
 main = main_of(parser, _run)

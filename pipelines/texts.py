@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.addons.judging.exchange.exports import ExportedPool
-from heed.datasets.own_files import given_files
+from heed.datasets.own_files import own_texts
 from heed.files import locked
+from heed.formats.document_store import open_documents
 from heed.formats.documents import Source
-from heed.formats.origin import open_documents
 from heed.formats.pools import Pool
-from heed.languages import Language, language
+from heed.languages import Language
 from heed.types import Topic
+from pipelines.options.data import data_of
 
 
 def usual_condition(topics: Sequence[Topic]) -> str:
@@ -21,9 +22,8 @@ def usual_condition(topics: Sequence[Topic]) -> str:
 
 def named_texts(options: argparse.Namespace) -> tuple[Path, Language, Source, list[Topic]]:
     """Return the folder of indexes, the language, documents and topics that the options name."""
-    reading = {name: getattr(options, name) for name in ("lang", "fields", "topics_format", "encoding")}
-    name, code, source, topics = given_files(options.docs, options.topics, **reading)
-    return options.indexes / (options.name or name) / code, language(code), source, topics
+    texts = own_texts(data_of(options))
+    return options.indexes / texts.name / texts.subset, texts.language, texts.source, texts.topics
 
 
 def exported_pool(options: argparse.Namespace, pool: Pool) -> ExportedPool:

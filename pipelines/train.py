@@ -7,12 +7,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from heed.addons.training.trainer import TrainingSettings
+from heed.addons.training.lora import TrainingSettings
 from heed.errors import UsageError
-from heed.models.local.language_models import check_device
 from heed.models.registry.entries import Model, Registry
 from pipelines.command import main_of
-from pipelines.options.machine import device_option
+from pipelines.options.machine import compute_of, compute_options
 from pipelines.options.models import registry_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
@@ -62,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     )
     recipe.add_argument("--steps", type=positive, metavar="N", help="stop after N steps, for a trial")
     machine = command.add_argument_group("machine")
-    device_option(machine)
+    compute_options(machine, "device")
     registry_options(machine)
     log_options(machine)
     return command
@@ -83,10 +82,10 @@ def _seed(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.training.recipe import train
+    from heed.addons.training.lora import train
     from pipelines.options.settings import registry_of
 
-    check_device(options.device)
+    compute_of(options).check()
     registry = registry_of(options, described=())
     settings = TrainingSettings(**{name: getattr(options, name) for name in TrainingSettings._fields})
     base, template = registry.resolve(options.base, [BASE]), _template(options, registry)

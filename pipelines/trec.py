@@ -2,13 +2,15 @@
 
 import argparse
 import sys
-from pathlib import Path
+from dataclasses import replace
 
+from heed.data import FILES
+from heed.datasets.described import DESCRIBED
 from heed.errors import UsageError
 from heed.progress import log
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
-from pipelines.options.data import OWN_FILES, catalogue_option, fields_option, lang_option
+from pipelines.options.data import catalogue_option, data_of, data_options, layout_options, own_of, refuse_data
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -37,45 +39,34 @@ def parser() -> argparse.ArgumentParser:
         help="followir (all three), followir/robust04, followir/news21 or followir/core17; "
         "with --docs, the whole collection is searched",
     )
-    lang_option(data)
+    data_options(data, "lang")
     reading = collection_options(command, data)
-    fields_option(reading, default=None)
-    reading.add_argument("--data", type=Path, metavar="DIR", help="local copy of the data set, in place of the hub's")
+    data_options(reading, "fields")
+    layout_options(reading, DESCRIBED, {"data": "--data"})
     catalogue_option(reading)
     return command
 
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.catalogue import Catalogue
-    from heed.datasets.layout import Settings
     from heed.datasets.loading import find_collections
     from pipelines.launch import run_collections
-    from pipelines.options.settings import own_files
 
+    data = data_of(options, conditions=tuple(options.condition or ()))
+    name = options.benchmark or options.dataset
     if options.benchmark:
-        replaced = [name for name in OWN_FILES if name not in ("docs", "encoding")]
-        refuse(options, [*replaced, "lang", "fields", "catalogue"], "--benchmark has its own")
-        if options.benchmark.partition("/")[0] not in BENCHMARKS:
-            raise UsageError(f"--benchmark {options.benchmark}: not known; expected followir, or followir/robust04 …")
-    elif not options.dataset:
+        refuse_data(data, "--benchmark has its own", but=("docs", "encoding"), names=(*FILES, "lang", "fields"))
+        refuse(options, ["catalogue"], "--benchmark has its own")
+        if name.partition("/")[0] not in BENCHMARKS:
+            raise UsageError(f"--benchmark {name}: not known; expected followir, or followir/robust04 …")
+    elif not name:
         refuse(options, ["data"], "it is a copy of a --benchmark, or of an entry named with --dataset")
         refuse(options, ["catalogue"], "name one of its entries with --dataset")
-    if not (options.docs or options.dataset):
-        refuse(options, ["name"], "it names a collection of --docs or --dataset")
-    name, lang = options.benchmark or options.dataset, options.lang or ""
-    if not (name or options.docs):
-        refuse(options, [*OWN_FILES, "lang"], "name documents with --docs, --dataset or --benchmark too")
-        log.info("no collection named: this is the embedded sample, invented news in English for a first try")
-        name, lang = "neuclir-sample", "eng"
-    settings = Settings(
-        own_files(options),
-        lang=lang,
-        fields=options.fields or "title",
-        data=options.data,
-        conditions=tuple(options.condition or ()),
-    )
-    catalogue = Catalogue(options.catalogue)
-    run_collections(options, find_collections(name, settings, catalogue))
+        if not data.docs:
+            refuse_data(data, "name documents with --docs, --dataset or --benchmark too", names=(*FILES, "lang"))
+            log.info("no collection named: this is the embedded sample, invented news in English for a first try")
+            name, data = "neuclir-sample", replace(data, lang="eng")
+    run_collections(options, find_collections(name, data, own_of(options, DESCRIBED), Catalogue(options.catalogue)))
 
 
 main = main_of(parser, _run)

@@ -29,7 +29,6 @@ from hardening.models.folders import ADAPTER, DISTANCE, PRETRAINED, UNTOLD, Case
 from hardening.models.scores import document_text, heed_scores, library_scores
 from hardening.models.weights import MISSING, UNEXPECTED
 from heed.errors import HeedError
-from heed.models.local.runtime import Runtime
 
 Array = NDArray[np.float64]
 CLOSE, LEAST, ROUNDED, TAU = 1e-4, 1e-2, 1 / 32, 0.99
@@ -45,7 +44,7 @@ MAY_REFUSE = {
     UNTOLD: "Heed cannot tell from its other files what it is",
     DISTANCE: "Heed searches by inner product, so that it may refuse another similarity; its order decides",
 }
-DTYPES = ("float32", "bfloat16", "float16") if "dtype" in Runtime._fields else ("float32",)
+DTYPES = ("float32", "bfloat16", "float16")
 
 
 class Outcome(NamedTuple):

@@ -10,10 +10,10 @@ from copy import deepcopy
 from typing import Any
 
 from hardening.models.folders import Case
-from heed.models.local.runtime import Runtime
+from heed.compute import Compute
 from heed.models.registry.entries import Registry
-from heed.systems.alone import as_reranker, model_alone
-from heed.types import Document, Query
+from heed.systems.make import Place, make
+from heed.types import Document, Query, Reranker
 
 Score = Callable[[str, str], float]  # of a query and a text
 MOST = 2048  # tokens of a prompt without another limit
@@ -22,9 +22,8 @@ ONLY_DOCUMENT = {"text": {"padding": True, "truncation": "only_second"}}
 
 def heed_scores(case: Case) -> list[float]:
     """Return Heed's score of each document."""
-    precision = {"dtype": case.dtype} if "dtype" in Runtime._fields else {}
-    system = model_alone(str(case.folder), Registry(defaults=case.entry), Runtime(device="cpu", **precision))
-    reranker = as_reranker(system)
+    place = Place(Registry(defaults=case.entry), Compute("cpu", case.dtype))
+    reranker = make(str(case.folder), place, Reranker)
     documents = case.texts.documents
     try:
         parts = [[one] for one in documents] if case.alone else [documents]

@@ -4,43 +4,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from heed.data import Data
 from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection
-from heed.datasets.described import read_described
-from heed.datasets.fetchable import files_of
-from heed.datasets.hub import Repository, snapshot
-from heed.datasets.layout import Layout, Settings
-from heed.datasets.paired import PairedTopics, read_pairs
-from heed.formats.data_set_folders import config_files
+from heed.datasets.described import LocalCopy, read_described
+from heed.datasets.fetchable import Repository, files_of, snapshot
+from heed.datasets.loading import Layout
+from heed.formats.data_sets import PairedTopics, config_files, read_pairs
 from heed.types import ABLATIONS
 
 NAME, OLDER = "followir", "followir-older"  # entries of the catalogue
 CROSS_LINGUAL = "mfollowir-crosslingual"  # the entry of mFollowIR with English queries
 
 
-def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
+def _read(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
     """Return the collections; documents of the user's own are searched whole.
 
     The shorter instructions are in the older form alone, which is taken for them. FollowIR's tables average the main
     measure, MAP of two collections and nDCG@5 of the third.
     """
     name = members[0].group
-    if name == NAME and not settings.data and not set(ABLATIONS).isdisjoint(settings.conditions):
+    if name == NAME and not data and not set(ABLATIONS).isdisjoint(request.conditions):
         members = [older for member in members for older in Catalogue().find(f"{OLDER}/{member.subset}")]
-    collections = read_described(members, settings)
-    if settings.files.docs:
+    collections = read_described(members, request, data=data)
+    if request.docs:
         collections = [of_documents(collection) for collection in collections]
     return [
         replace(
             collection,
-            name=settings.files.name or name,
+            name=request.name or name,
             averaged=str(collection.judging.measures[0]) if name == NAME else "",
         )
         for collection in collections
     ]
 
 
-FOLLOWIR = Layout(_read, ("files", "fields", "data"))
+FOLLOWIR = Layout(_read, ("docs", "fields"))
 
 
 def of_documents(collection: Collection) -> Collection:

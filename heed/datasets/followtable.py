@@ -11,23 +11,34 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
+from heed.data import Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.irds import find_topics
-from heed.datasets.layout import Layout, Settings
+from heed.datasets.loading import Layout, Option
+from heed.datasets.own_files import given_topics, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text
-from heed.formats.data_set_folders import collection_name, config_files
-from heed.formats.data_set_rows import Columns, HubRow, parsed, rows, topics_of
-from heed.formats.topics import with_bases
+from heed.formats.data_sets import (
+    Columns,
+    HubRow,
+    collection_name,
+    config_files,
+    data_set_in,
+    given_judgements,
+    parsed,
+    read_listed,
+    rows,
+    topics_of,
+)
+from heed.formats.topics import read_topics, with_bases
 from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import OwnFiles, read_listed, read_own, read_topics
 from heed.languages import language
 from heed.measures import JUDGED
 from heed.measures.evaluate import Judging, Pair
 from heed.progress import log
 from heed.tables.documents import Tables
+from heed.tables.text import FORMS
 from heed.types import Qrels, Topic
 
 NAME, SAMPLE = "followtable", "tables-sample"
@@ -56,72 +67,86 @@ class Published(NamedTuple):
 
 
 @with_warnings
-def _read_tables(name: str, settings: Settings) -> Collection:
-    """Return the tables of the user's files, of the folder ``data``, of a subset fetched before, or of the sample.
+def read_tables(
+    name: str, request: Data, folder: Path | None = None, form: str = "raw", traps: Path | None = None
+) -> Collection:
+    """Return the tables of the user's files, of a subset's ``folder``, or of the sample.
 
     Topics and judgements of the files, and ``traps`` for NFR, replace the published ones.
     """
-    files, spoken, form = settings.files, language(settings.lang or "eng"), settings.form
-    if files.docs:
-        if files.data_set and is_followtable(files.data_set):
-            raise UsageError(f"{files.docs[0]}: a subset of FollowTable; give it as --data")
-        paths = [Path(path) for path in files.docs]
-        name, part = collection_name(paths[0]), spoken.code
-        published = Published(*read_own(files, spoken.code, read=find_topics), paths)
-    elif name == SAMPLE:
-        part, published = "eng", _sample()
+    spoken, titles = language(request.lang or "eng"), name != NAME
+    if request.docs:
+        own = data_set_in(request.docs)
+        if own and is_followtable(own):
+            raise UsageError(f"{own}: a subset of FollowTable; give it as data")
+        paths = [Path(path) for path in request.docs]
+        name, part, titles = request.name or collection_name(paths[0]), spoken.code, True
+        published = Published(*read_own(request, spoken.code), paths)
     else:
-        folder = settings.data or _clone(*settings.subsets)
-        part, published = folder.resolve().name, read_followtable(folder)
-    topics, listed = published.topics, published.traps
-    if files.topics and not files.docs:
-        topics, listed = find_topics(Path(files.topics), spoken.code, "title", files.topics_format, files.encoding), {}
+        part, published = (folder.resolve().name, read_followtable(folder)) if folder else ("eng", _sample())
+        published = _replaced(published, request)
     return Collection(
-        name=files.name or name,
+        name=name,
         subset=part if form == "raw" else f"{part}-{form}",
         language=spoken,
-        source=Tables(
-            published.tables, form, titles=name != NAME or bool(files.docs), encoding=files.encoding or spoken.code
-        ),
-        topics=topics,
+        source=Tables(published.tables, form, titles=titles, encoding=request.encoding or spoken.code),
+        topics=published.topics,
         judging=Judging(
-            qrels=published.qrels if files.docs else _qrels(files, published.qrels),
+            qrels=published.qrels,
             measures=MEASURES,
             pairs=PAIRS,
-            traps=read_listed(settings.traps) if settings.traps else listed,
+            traps=read_listed(traps) if traps else published.traps,
             types=KINDS,
         ),
         join=JOIN,
     )
 
 
-def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
-    name, has_docs = members[0].group, bool(settings.files.docs)
-    source = [setting for setting in ("subsets", "data") if getattr(settings, setting)]
+def _replaced(published: Published, request: Data) -> Published:
+    """Return the tables with topics and judgements of the user's own, who cannot keep the published ones of others.
+
+    Judgements for query and original replace those of both.
+    """
+    if request.topics:
+        published = published._replace(topics=given_topics(request, "eng"), qrels={}, traps={})
+    kept = {name: judged for name, judged in published.qrels.items() if not (request.qrels and name == "query")}
+    return published._replace(qrels={**kept, **given_judgements(request, "eng")})
+
+
+def _read(
+    members: Sequence[Named],
+    request: Data,
+    *,
+    subset: Annotated[str, Option("subset of FollowTable fetched before")] = "",
+    data: Annotated[
+        Path | None, Option("folder in FollowTable's layout: its BEIR form or raw release", metavar="DIR", type=Path)
+    ] = None,
+    form: Annotated[
+        str,
+        Option("text of a table that systems read (default raw, as it came); the others have one row per line", FORMS),
+    ] = "raw",
+    traps: Annotated[
+        Path | None, Option("traps for NFR, lines of query-id and corpus-ids", metavar="PATH", type=Path)
+    ] = None,
+) -> list[Collection]:
+    name, source = members[0].group, [name for name, value in (("subset", subset), ("data", data)) if value]
     problems = []
-    if has_docs and source:
-        problems.append("--data, --subset: not used here; --docs names other tables")
-    elif name == SAMPLE and source and not has_docs:
-        problems.append(f"data, subset: not used by {name}")
-    elif name == NAME and len(source) != 1 and not has_docs:
+    if request.docs and source:
+        problems.append(f"{', '.join(source)}: not used here; docs names other tables")
+    elif name == SAMPLE and source:
+        problems.append(f"{', '.join(source)}: not used by {name}")
+    elif name == NAME and len(source) != 1 and not request.docs:
         problems.append(f"{name}: needs either subset or data")
-    if settings.lang and not has_docs:
-        problems.append("--lang: not used here; it is the language of --docs; FollowTable and the sample are English")
-    if settings.files.name and not has_docs:
-        problems.append("--name: not used here; it names a collection of --docs")
+    if request.lang and not request.docs:
+        problems.append("lang: not used here; it is the language of docs; FollowTable and the sample are English")
+    if request.name and not request.docs:
+        problems.append("name: not used here; it names a collection of docs")
     fail(problems, UsageError)
-    return [_read_tables(name, settings)]
+    folder = Path(data) if data else _clone(subset) if subset else None
+    return [read_tables(name, request, folder, form, Path(traps) if traps else None)]
 
 
-FOLLOWTABLE = Layout(_read, ("files", "subsets", "data", "lang", "form", "traps"))
-
-
-def _qrels(files: OwnFiles, published: dict[str, Qrels]) -> dict[str, Qrels]:
-    """Return judgements by condition: ``--qrels`` replace those of query and original, own topics all of them."""
-    qrels = {} if files.topics else published
-    if files.qrels:
-        qrels = {name: judged for name, judged in qrels.items() if name != "query"}  # those of original are used for it
-    return {**qrels, **files.judgements("eng")}
+FOLLOWTABLE = Layout(_read, ("docs", "lang"))
 
 
 def local_subset(subset: str) -> Path | None:
@@ -136,7 +161,7 @@ def _clone(subset: str) -> Path:
     if folder is None:
         raise DataError(
             f"FollowTable {subset}: not in {CLONE / subset}; heed fetch followtable says how to get it, "
-            "or give its folder with --data"
+            "or give its folder as data"
         )
     return folder
 
@@ -160,7 +185,7 @@ def read_followtable(folder: Path) -> Published:
     if not is_followtable(folder):
         raise DataError(
             f"{folder}: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
-            "or name your own files with --docs, --topics and --qrels"
+            "or name files of your own: docs, topics and qrels"
         )
     subset = _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
     times = Counter(topic.qid for topic in subset.topics)

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from heed.data import Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection
-from heed.datasets.described import read_described
-from heed.datasets.hub import Repository
-from heed.datasets.layout import Layout, Settings, check_settings
-from heed.datasets.own_files import OWN_FILES, own_collection
-from heed.errors import DataError, UsageError
+from heed.datasets.described import LocalCopy, read_described
+from heed.datasets.fetchable import Repository
+from heed.datasets.loading import OWN, Layout, check_data
+from heed.datasets.own_files import own_collection
+from heed.errors import DataError, UsageError, fail
 from heed.formats.documents import Files
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
@@ -31,43 +32,38 @@ def dimensions() -> tuple[str, ...]:
     return tuple(Catalogue().entries[NAME].subsets)
 
 
-def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
+def _read(
+    members: Sequence[Named], request: Data, *, data: LocalCopy = None, or_sample: bool = False
+) -> list[Collection]:
     """Return the dimensions, or the documents of the user's own as one collection, measured as InfoSearch is.
 
-    Raises :class:`UsageError` for settings that belong to the other of the two.
+    The dimensions are of a local copy ``data``, fetched, or of the sample; with ``or_sample`` it is taken where none is
+    on this machine. Raises :class:`UsageError` for what belongs to the other of the two.
     """
-    is_one = len(members) == 1
-    if not settings.files.docs:
-        check_settings(members[0].name if is_one else members[0].group, DIMENSIONS, settings)
-        return DIMENSIONS.read(members, settings)
-    if is_one:
-        raise UsageError(f"{members[0].name}: not used with --docs, which names other documents; expected {NAME}")
-    check_settings("--docs", OWN_FILES, settings)
-    collection = own_collection(settings)
-    return [replace(collection, judging=_judging(collection.judging.qrels))]
-
-
-def _read_dimensions(members: Sequence[Named], settings: Settings) -> list[Collection]:
-    """Return the dimensions, of a local copy, or fetched, or of the sample."""
+    name = members[0].name if len(members) == 1 else members[0].group
+    if request.docs:
+        if len(members) == 1:
+            raise UsageError(f"{name}: not used with docs, which names other documents; expected {NAME}")
+        fail(["data: not used with docs, which names other documents"] if data else [], UsageError)
+        collection = own_collection(request)
+        return [replace(collection, judging=_judging(collection.judging.qrels))]
+    check_data(name, (), request, {}, INFOSEARCH.options)
     if members[0].group == SAMPLE:
         return [_sample(member.subset) for member in members]
-    if settings.data:
-        return read_described(members, settings)
     missing = [member.subset for member in members if not _snapshot(member).is_dir()]
-    if settings.or_sample and len(missing) == len(members):
+    if data or not (or_sample and missing):
+        return read_described(members, request, data=data)
+    if len(missing) == len(members):
         log.info("no InfoSearch on this machine: this is the embedded sample, invented texts for a first try")
         return [_sample(member.subset) for member in members]
-    if settings.or_sample and missing:
-        here = ", ".join(member.subset for member in members if member.subset not in missing)
-        raise DataError(
-            f"InfoSearch: {here} on this machine, but not {', '.join(missing)}; run "
-            "heed fetch infosearch, or name those to run with --dimension"
-        )
-    return read_described(members, settings)
+    here = ", ".join(member.subset for member in members if member.subset not in missing)
+    raise DataError(
+        f"InfoSearch: {here} on this machine, but not {', '.join(missing)}; run heed fetch infosearch, or name the "
+        "dimensions to run"
+    )
 
 
-DIMENSIONS = Layout(_read_dimensions, ("subsets", "data"))
-INFOSEARCH = Layout(_read, ("files", "lang", "subsets", "data"))
+INFOSEARCH = Layout(_read, OWN)
 
 
 def _snapshot(member: Named) -> Path:

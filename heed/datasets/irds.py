@@ -24,11 +24,9 @@ from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import DocumentLine, checked
-from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_ids import topics_with_ids
-from heed.formats.topics import FIELDS, query_and_description
+from heed.formats.topics import FIELDS, TopicTexts, query_and_description, read_neuclir_topics, read_topics
 from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
-from heed.formats.user_files import read_topics
 from heed.languages import LANGUAGES, language
 from heed.progress import log
 from heed.types import Document, Qrels, Subtopics, Topic, by_subtopic
@@ -121,27 +119,27 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
         raise UsageError(f"{dataset_id}: its topics come in several languages; use heed neuclir")
     dataset = load_dataset(dataset_id)
     if not dataset.has_queries():
-        raise DataError(f"{dataset_id}: has no topics; name them with --topics")
+        raise DataError(f"{dataset_id}: has no topics; name some")
     kind, short = dataset.queries_cls(), language(lang).short
     usable = [[name + end for name in names for end in ("", f"_{short}", f"_{short}1")] for names in NAMES]
     names = [next((name for name in names if name in kind._fields), "") for names in usable]
     has_query = query_and_description(names[0], names[1], fields)[0]
     if not has_query and not (fields == "title" and hasattr(kind, "default_text")):
         listed = ", ".join(kind._fields[1:])
-        raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or --topics")
+        raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or topics")
     if (spoken := dataset.queries_lang()) and spoken != short:
-        raise DataError(f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give other --topics or --lang")
+        raise DataError(
+            f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give other topics, or another lang"
+        )
     topics = [_topic(query, lang, fields, names) for query in _counted(dataset_id, "topic", dataset.queries_iter)]
     blank = [topic for topic in topics if not topic.query and fields != "title"]
     fail(f"{dataset_id}: topic {topic.qid} has no {FIELDS[fields]}" for topic in blank)
     return topics_with_ids(topics, dataset_id)
 
 
-def find_topics(
-    path: Path, lang: str, fields: str, form: str | None = None, encoding: str | None = None
-) -> list[Topic]:
-    """Return the topics of a file or folder, see :func:`heed.formats.user_files.read_topics`, else of an id."""
-    is_id = form is None and not path.exists() and find_spec("ir_datasets")
+def find_topics(path: Path, lang: str, fields: str, form: str = "", encoding: str | None = None) -> list[Topic]:
+    """Return the topics of a file or folder, see :func:`heed.formats.topics.read_topics`, else of an id."""
+    is_id = not form and not path.exists() and find_spec("ir_datasets")
     return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form, encoding)
 
 
@@ -149,7 +147,7 @@ def read_judgements(dataset_id: str) -> Qrels:
     """Return the judgements; raises :class:`DataError` for an id without any, and for missing or damaged files."""
     dataset = load_dataset(dataset_id)
     if not dataset.has_qrels():
-        raise DataError(f"{dataset_id}: has no judgements; name them with --qrels")
+        raise DataError(f"{dataset_id}: has no judgements; name some as qrels")
     topics: dict[str, Subtopics] = {}
     for judgement in _counted(_judgements_file(dataset, dataset_id), "judgement", dataset.qrels_iter):
         subtopics = topics.setdefault(judgement.query_id, {})

@@ -1,36 +1,146 @@
-"""The door to collections, by name or from files of one's own, for Python and for the commands."""
+"""The door to collections, by name or from files of one's own, for Python and for the commands.
 
-from collections.abc import Sequence
-from dataclasses import replace
+A *layout* is a function that reads collections of one published form: its own keyword parameters are what it takes
+beside :class:`heed.data.Data`. Entries of a catalogue name a :class:`Layout` as ``"layout": "package.module:NAME"``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
 
-from heed.datasets.catalogue import Catalogue, CatalogueEntry, Named
+from heed.data import FILES, Data
+from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection
 from heed.datasets.irds import has_documents
-from heed.datasets.layout import Layout, Settings, check_settings, layout_at
-from heed.datasets.own_files import IDS, OWN_FILES
-from heed.errors import UsageError, fail
+from heed.datasets.own_files import ir_dataset, own_collection
+from heed.errors import DataError, UsageError, fail
 from heed.formats.topic_ids import numbered
-from heed.formats.user_files import OwnFiles
+
+OWN = ("docs", "lang", "fields")  # of Data, what files of one's own and ids of ir_datasets take
+ALWAYS = ("topic_ids", "conditions")  # of Data, what asks for nothing that a layout has to have
 
 
-def find_collections(name: str | None, settings: Settings, catalogue: Catalogue | None = None) -> list[Collection]:
+class Option(NamedTuple):
+    """What is known of a layout's own parameter, as in ``docs_lang: Annotated[str, Option("…")] = "native"``."""
+
+    help: str
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    type: Callable[[Any], Any] = str  # what a text becomes
+    repeatable: bool = False
+
+
+class Layout(NamedTuple):
+    """How collections of one layout are read.
+
+    ``read(members, data, …)`` returns the collections of an entry, or of the entries of a group, and raises
+    :class:`UsageError` and :class:`DataError`. ``takes`` are the fields of :class:`heed.data.Data` that it uses, where
+    ``docs`` stands for all files of the user's own.
+    """
+
+    read: Callable[..., list[Collection]]
+    takes: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """Its own parameters by name; those without a help are set by commands alone."""
+        hints = get_type_hints(self.read, include_extras=True)
+        return {name: getattr(hints[name], "__metadata__", [Option("")])[0] for name in self.read.__kwdefaults__ or {}}
+
+
+def check_data(
+    name: str, takes: Sequence[str], data: Data, own: Mapping[str, Any], known: Mapping[str, Option]
+) -> None:
+    """Raise :class:`UsageError` for fields of ``data`` that the collection ``name`` does not take, or of other values.
+
+    ``own`` are a layout's own parameters, ``known`` those that it has.
+    """
+    used = {*takes, *ALWAYS, *(FILES if "docs" in takes else ())}
+    unused = [*(field for field in data.given() if field not in used), *(each for each in own if each not in known)]
+    taken = [*(field for field in takes if field != "docs"), *(each for each in known if known[each].help)]
+    fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
+    choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
+    choices |= {each: option.choices for each, option in known.items()}
+    values = {**{field: getattr(data, field) for field in data.given()}, **own}
+    others = (
+        f"{field}: found {found!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
+        for field, value in values.items()
+        for found in (value if isinstance(value, tuple | list) else (value,))
+        if choices.get(field) and str(found) not in choices[field]
+    )
+    fail(others, UsageError)
+
+
+def find_collections(
+    name: str | None,
+    data: Data,
+    own: Mapping[str, Any] | None = None,
+    catalogue: Catalogue | None = None,
+    *,
+    only_one: bool = False,
+) -> list[Collection]:
     """Return the collections called ``name``: one, or each of a group such as ``followir``.
 
-    ``name`` is an entry of the catalogue, ``hub:OWNER/NAME`` or an id of ir_datasets; None for the files of
-    ``settings`` alone. Raises :class:`UsageError` for an unknown name, with the nearest ones, and for settings
-    that it does not take; :class:`DataError` for missing data, saying how to get them, and for damaged files.
+    ``name`` is an entry of the catalogue, ``hub:OWNER/NAME`` or an id of ir_datasets; None for the files of ``data``
+    alone. ``own`` are parameters of the collection's layout, and ``subset``, one or several, of a group. Raises
+    :class:`UsageError` for an unknown name, with the nearest ones, for what it does not take, and with ``only_one`` for
+    a group; :class:`DataError` for missing data, saying how to get them, and for damaged files.
     """
-    members, layout, settings = _resolved(name, settings, catalogue or Catalogue())
-    collections, files = layout.read(members, settings), settings.files
+    given = {each: value for each, value in (own or {}).items() if value not in (None, (), "", False)}
+    with numbered(data.topic_ids):
+        collections = _read(name, data, given, catalogue or Catalogue(), only_one)
     carried = {condition for each in collections for topic in each.topics for condition in topic.instructions}
     fail(
-        f"--{condition}-qrels {path}: no topic has an instruction for {condition}; expected topics as JSON lines with "
+        f"qrels {condition} {path}: no topic has an instruction for {condition}; expected topics as JSON lines with "
         f'"instructions": {{"original": "…", "{condition}": "…"}}'
-        for condition, path in (("changed", files.changed_qrels), ("reversed", files.reversed_qrels))
-        if path and condition not in carried
+        for condition, path in data.judged.items()
+        if condition != "original" and condition not in carried
     )
     return collections
+
+
+def _read(name: str | None, data: Data, own: dict[str, Any], catalogue: Catalogue, only_one: bool) -> list[Collection]:
+    if name is None or (name not in catalogue and has_documents(name)):
+        check_data(name or "files of your own", OWN, data, own, {})
+        return [ir_dataset(name, data) if name else own_collection(data)]
+    if name not in catalogue:
+        import ir_datasets
+
+        # the name itself may be an id of ir_datasets that has no documents
+        raise catalogue.unknown(name, ir_datasets.registry)
+    members = catalogue.find(name)
+    layout = _layout_at(members[0].entry.layout, name)
+    if members[0].subset and "subset" in own:
+        members = _chosen(name, members, own.pop("subset"))
+    known = layout.options
+    check_data(name, layout.takes, data, own, known)
+    if only_one and len(members) > 1:
+        raise UsageError(f"{name}: several collections; expected one of {', '.join(each.name for each in members)}")
+    return layout.read(members, data, **own)
+
+
+def _layout_at(reference: str, name: str) -> Layout:
+    """Return the layout that the entry ``name`` refers to as ``package.module:NAME``.
+
+    Raises :class:`DataError` where there is no such module, or no :class:`Layout` of that name in it.
+    """
+    module, _, attribute = reference.partition(":")
+    try:
+        layout = getattr(import_module(module), attribute)
+    except (ImportError, ValueError, AttributeError) as error:
+        raise DataError(f"{name}: no layout {reference} ({error}); expected package.module:NAME") from error
+    if not isinstance(layout, Layout):
+        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.loading.Layout")
+    return layout
+
+
+def _chosen(name: str, members: Sequence[Named], subset: str | Sequence[str]) -> list[Named]:
+    by_subset, subsets = {member.subset: member for member in members}, [subset] if isinstance(subset, str) else subset
+    unknown = [subset for subset in subsets if subset not in by_subset]
+    fail((f"{each}: no subset of {name}; expected one of {', '.join(by_subset)}" for each in unknown), UsageError)
+    return [by_subset[each] for each in dict.fromkeys(subsets)]
 
 
 def load(
@@ -38,42 +148,27 @@ def load(
     *,
     lang: str | None = None,
     query_lang: str | None = None,
-    docs_lang: str | None = None,
-    translation: str | None = None,
-    years: Sequence[str | int] = (),
     fields: str | None = None,
     subset: str | None = None,
     dimension: str | None = None,
-    form: str | None = None,
-    data: str | Path | None = None,
     catalogue: str | Path | None = None,
+    **own: Any,  # of the collection's layout, which may be the user's: no list of all could be complete
 ) -> Collection:
     """Return the collection ``name``: an entry of the catalogue, or an id of ir_datasets.
 
-    The arguments are the options of the commands: ``lang`` is an ISO 639 code; ``query_lang`` and ``docs_lang``
-    are ``native`` or ``eng``; ``translation`` is ``human`` or ``machine``; ``fields`` takes the title, description or
-    both as the query; ``subset`` is one of FollowTable's, ``dimension`` one of InfoSearch's; ``form`` is how tables
-    are written for systems (``--serialise``); ``data`` is a local copy, ``catalogue`` a file of entries of one's own.
-    An entry may be a data set of the hub, as ``hub:OWNER/NAME``. Raises :class:`UsageError` for an unknown name, with
-    the nearest ones, and for arguments that ``name`` does not take; :class:`DataError` for missing data, saying how to
-    get them.
+    ``lang`` is an ISO 639 code; ``query_lang`` is ``native`` or ``eng``; ``fields`` takes the title, description or
+    both as the query; ``subset`` is one of a group such as FollowTable's, called ``dimension`` of InfoSearch;
+    ``catalogue`` is a file of entries of one's own. An entry may be a data set of the hub, as ``hub:OWNER/NAME``.
+
+    The other arguments are parameters of the collection's layout: of NeuCLIR and HC4 ``docs_lang`` (``native`` or
+    ``eng``), ``translation`` (``human`` or ``machine``) and ``years``; of tables ``form``, how they are written for
+    systems, and ``traps``; ``data`` is a local copy of what is on the hub. Raises :class:`UsageError` for an unknown
+    name, with the nearest ones, and for arguments that ``name`` does not take, naming those that it takes;
+    :class:`DataError` for missing data, saying how to get them.
     """
-    settings = Settings(
-        lang=lang or "",
-        query_lang=query_lang or "native",
-        docs_lang=docs_lang or "native",
-        translation=translation,
-        years=tuple(map(str, years)),
-        fields=fields or "title",
-        subsets=tuple(part for part in (subset, dimension) if part),
-        form=form or "raw",
-        data=Path(data) if data else None,
-    )
-    members, layout, settings = _resolved(name, settings, Catalogue(Path(catalogue) if catalogue else None))
-    if len(members) > 1:
-        names = ", ".join(member.name for member in members)
-        raise UsageError(f"{name}: several collections; expected one of {names}")
-    [collection] = layout.read(members, settings)
+    data = Data(lang=lang or "", query_lang=query_lang or "native", fields=fields or "title")
+    known = Catalogue(Path(catalogue) if catalogue else None)
+    [collection] = find_collections(name, data, {**own, "subset": subset or dimension}, known, only_one=True)
     if collection.parts:
         raise UsageError(f"{name}: documents in several languages, one collection each; load them by their languages")
     return collection
@@ -102,38 +197,19 @@ def load_files(
     default after the first of ``docs``. ``encoding`` is that of all files that are not UTF-8, by default one of the
     language's that fits clearly. Raises :class:`UsageError` without topics.
     """
-    paths = [docs] if isinstance(docs, str | Path) else docs
     original, changed, reverse = (Path(path) if path else None for path in (qrels, changed_qrels, reversed_qrels))
-    topics_path = str(topics) if topics else None
-    files = OwnFiles(tuple(map(str, paths)), topics_path, topics_format, original, changed, reverse, name, encoding)
-    with numbered(topic_ids):
-        [collection] = find_collections(None, Settings(files, lang=lang or "", fields=fields))
+    data = Data(
+        docs=tuple(map(str, [docs] if isinstance(docs, str | Path) else docs)),
+        topics=str(topics or ""),
+        topics_format=topics_format or "",
+        qrels=original,
+        changed_qrels=changed,
+        reversed_qrels=reverse,
+        lang=lang or "",
+        fields=fields,
+        topic_ids=topic_ids or "",
+        encoding=encoding or "",
+        name=name or "",
+    )
+    [collection] = find_collections(None, data)
     return collection
-
-
-def _resolved(name: str | None, settings: Settings, catalogue: Catalogue) -> tuple[list[Named], Layout, Settings]:
-    """Return the entries called ``name``, those of ``settings.subsets`` in a group, and their layout."""
-    if name is None:
-        members, layout = list[Named](), OWN_FILES
-    elif name in catalogue:
-        members = catalogue.find(name)
-        layout = layout_at(members[0].entry.layout, name)
-        if members[0].subset and settings.subsets:
-            members, settings = _chosen(name, members, settings.subsets), replace(settings, subsets=())
-    elif has_documents(name):
-        members, layout = [Named(name, "", "", CatalogueEntry(holds=name, id=name))], IDS
-    else:
-        import ir_datasets
-
-        # the name itself may be an id of ir_datasets that has no documents
-        raise catalogue.unknown(name, ir_datasets.registry)
-    check_settings(name or "--docs", layout, settings)
-    return members, layout, settings
-
-
-def _chosen(name: str, members: Sequence[Named], subsets: Sequence[str]) -> list[Named]:
-    by_subset = {member.subset: member for member in members}
-    expected = ", ".join(by_subset)
-    unknown = [subset for subset in subsets if subset not in by_subset]
-    fail([f"{subset}: no subset of {name}; expected one of {expected}" for subset in unknown], UsageError)
-    return [by_subset[subset] for subset in dict.fromkeys(subsets)]

@@ -1,50 +1,281 @@
-"""The layouts of news: NeuCLIR, HC4 and the embedded sample in one language or in all three, and mFollowIR."""
+"""News: NeuCLIR 1, HC4 and the embedded sample, in one language or in all three, and mFollowIR."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+from heed.data import FILES, Data
+from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection
-from heed.datasets.followir import CROSS_LINGUAL
-from heed.datasets.layout import Layout, Settings
-from heed.datasets.neuclir import LANGS, SAMPLE, english_sample, is_translated, read_news
-from heed.errors import UsageError
-from heed.formats.documents import DocumentLine, Documents, Source
-from heed.formats.user_files import OwnFiles
-from heed.languages import code_of, language
+from heed.datasets.collection import Collection, with_warnings
+from heed.datasets.described import LocalCopy
+from heed.datasets.followir import CROSS_LINGUAL, download, is_mfollowir, read_mfollowir
+from heed.datasets.loading import Layout, Option
+from heed.datasets.own_files import plain_collection, read_own
+from heed.errors import DataError, UsageError, fail
+from heed.files import unpacked_name
+from heed.formats.data_sets import collection_name, data_set_in, data_set_of, given_judgements
+from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
+from heed.formats.topics import TopicTexts, read_jsonl_topics, read_neuclir_topics, read_topics, recognised
+from heed.formats.trec_files import read_qrels
+from heed.languages import code_of, language, script_language, suggestion
 from heed.measures.evaluate import Judging
+from heed.progress import log
 from heed.types import Qrels, SubtopicGrades, Topic
 
-MLIR = "mlir"  # what the track calls the task, in place of a language
+LANGS = ("zho", "fas", "rus")
+MLIR = "mlir"  # what the track calls the task in all languages, in place of one
+SAMPLE = "neuclir-sample"
+SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # collection: what ir_datasets calls it
 
 
-def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
-    name = members[0].name
-    if not settings.lang:
+def _read(
+    members: Sequence[Named],
+    request: Data,
+    *,
+    docs_lang: Annotated[
+        str, Option("documents as they are (default) or machine-translated to English", ("native", "eng"))
+    ] = "native",
+    translation: Annotated[
+        str, Option("use only this translation of the topics (default: human if there is one)", ("human", "machine"))
+    ] = "",
+    years: Annotated[
+        Sequence[str | int], Option("NeuCLIR topics of this year; repeatable (default 2022)", ("2022", "2023"))
+    ] = (),
+    or_sample: bool = False,
+) -> list[Collection]:
+    """Return NeuCLIR 1, HC4 or the sample, with the documents, topics and judgements of the user's files.
+
+    With ``or_sample`` documents that are given name the collection, else what is on this machine is taken, or the
+    sample. Raises :class:`UsageError` for what contradicts each other and :class:`DataError` for missing data, saying
+    how to get them.
+    """
+    name, translated = members[0].name, docs_lang == "eng"
+    if not request.lang:
         raise UsageError(f"{name}: needs lang")
-    if settings.files.name and not settings.files.docs:
-        raise UsageError("--name: not used here; it names a collection of --docs")
-    if name == SAMPLE and settings.lang != MLIR and language(settings.lang).code == "eng":
-        return [english_sample(settings)]
-    of_name = None if settings.or_sample else name
-    if settings.lang == MLIR:
-        return [_multilingual(of_name, settings)]
-    return [read_news(of_name, settings)]
+    if request.name and not request.docs:
+        raise UsageError("name: not used here; it names a collection of docs")
+    if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
+        return [_english_sample(request, translated)]
+    read = _multilingual if request.lang == MLIR else news
+    return [read("" if or_sample else name, request, translated, translation, tuple(map(str, years)))]
 
 
-def _read_mfollowir(members: Sequence[Named], settings: Settings) -> list[Collection]:
+def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
     """Return mFollowIR in one language, from the hub or a local copy."""
     member = members[0]
-    if not settings.lang:
+    if not request.lang:
         raise UsageError(f"{member.name}: needs lang")
-    files = OwnFiles(topics=str(settings.data or member.entry.hub), topics_format="mfollowir")
-    query_lang = "eng" if member.name == CROSS_LINGUAL else "native"
-    return [read_news(None, replace(settings, files=files, query_lang=query_lang))]
+    request = replace(
+        request, lang=_language(request.lang), query_lang="eng" if member.name == CROSS_LINGUAL else "native"
+    )
+    folder = Path(data) if data else download(member.entry.hub, request.lang)
+    return [with_warnings(mfollowir)(folder, request)]
 
 
-NEWS = Layout(_read, ("files", "lang", "query_lang", "docs_lang", "fields", "translation", "years"))
-MFOLLOWIR = Layout(_read_mfollowir, ("lang", "data"))
+NEWS = Layout(_read, ("docs", "lang", "query_lang", "fields"))
+MFOLLOWIR = Layout(_read_mfollowir, ("lang",))
+
+
+@with_warnings
+def news(name: str, request: Data, translated: bool, translation: str, years: Sequence[str]) -> Collection:
+    """Return the news called ``name`` in one language; without it they are called after documents or what is here."""
+    request = replace(request, lang=_language(request.lang))
+    fail(_other_languages(request, translated), UsageError)
+    if folder := _mfollowir_folder(request):
+        used = {"collection": bool(name), "years": bool(years), "translation": bool(translation)}
+        used |= {"fields": request.fields != "title", "docs_lang": translated}
+        instead = "not used here; mFollowIR has its own topics and documents"
+        fail((f"{field}: {instead}" for field, value in used.items() if value), UsageError)
+        return mfollowir(folder, request)
+    documents, name = _documents(name, request, translated)
+    texts = TopicTexts(_query_lang(request), request.lang, translation or "any", request.fields)
+    return _collection(name, request, documents, *_judged(name, request, texts, years), translated=translated)
+
+
+def mfollowir(folder: Path, request: Data) -> Collection:
+    """Return mFollowIR, whose files are in ``folder``, perhaps over documents of the user's own."""
+    lang = _query_lang(request)
+    topics, published, candidates, documents = read_mfollowir(folder, request.lang, lang)
+    # the cross-lingual data set has the names of the monolingual one: only the queries differ
+    script = script_language(" ".join(topic.query for topic in topics))
+    if script != lang:
+        fix = "give query_lang eng" if script == "eng" else "leave query_lang eng out"
+        raise UsageError(f"{folder}: its queries are in {script}, expected {lang}; {fix}")
+    name = "mfollowir"
+    if request.docs:  # figures over other documents do not replace those over the published ones
+        documents, name = _given_documents(request), f"mfollowir-{_name(request.docs[0])}"
+    qrels = {**published, **given_judgements(request, request.lang, request.lang)}
+    return replace(_collection(name, request, documents, topics, qrels), candidates=candidates)
+
+
+def _collection(
+    name: str,
+    request: Data,
+    documents: Sequence[Path],
+    topics: list[Topic],
+    qrels: dict[str, Qrels],
+    *,
+    translated: bool = False,
+) -> Collection:
+    index, spoken = (f"{request.lang}-mt", "eng") if translated else (request.lang, request.lang)
+    return Collection(
+        name=request.name or name,
+        subset=index if request.query_lang == "native" else f"eng-{index}",
+        index=index,
+        language=language(spoken),
+        source=Files(documents, request.encoding or spoken),
+        topics=topics,
+        judging=Judging(qrels),
+    )
+
+
+def _language(lang: str) -> str:
+    code = code_of(lang)
+    if code not in LANGS:
+        english = "; English documents are searched by heed trec"
+        hint = english if code == "eng" else suggestion(lang, LANGS)
+        raise UsageError(f"lang: found {lang!r}, expected zho, fas or rus{hint}")
+    return code
+
+
+def _query_lang(request: Data) -> str:
+    return "eng" if request.query_lang == "eng" else request.lang
+
+
+def _other_languages(request: Data, translated: bool) -> Iterator[str]:
+    """Yield problems with ids of ir_datasets that are in another language than the one asked for."""
+    for text in [*request.docs, *([request.topics] if request.topics else [])]:
+        known = _known_id(text)
+        if known and known.lang != request.lang:
+            yield f"{text}: is in {known.lang}, lang is {request.lang}; name one language"
+        if known and translated and text != request.topics:
+            yield f"{text}: these documents are in {known.lang}; give translated files, or leave docs_lang out"
+
+
+def _known_id(text: str) -> irds.DatasetId | None:
+    """Return the parts of an ir_datasets id; None for a path that exists and for other texts."""
+    return None if Path(text).exists() else irds.parse_id(text)
+
+
+def _mfollowir_folder(request: Data) -> Path | None:
+    """Return the local copy of mFollowIR that is named as topics, fetched if it is a hub id; None for other topics."""
+    path, named = Path(request.topics), request.topics_format == "mfollowir"
+    if request.topics and path.exists():
+        return path if named or is_mfollowir(path, request.lang) else None
+    return download(request.topics, request.lang) if named or "mfollowir" in request.topics.lower() else None
+
+
+def _documents(name: str, request: Data, translated: bool) -> tuple[list[Path], str]:
+    """Return the document files and the collection's name."""
+    lang = request.lang
+    if own_paths := _given_documents(request):
+        return own_paths, name if name in SOURCES else _name(request.docs[0])
+    for source in (name,) if name else SOURCES:
+        if source in SOURCES and (path := _path(source, lang, translated)).exists():
+            return [path], source
+    if name in SOURCES:
+        raise DataError(_how_to_get(name, lang, translated))
+    if not name and (request.topics or request.qrels):
+        raise UsageError("topics and qrels need docs, or the sample: no NeuCLIR or HC4 is on this machine")
+    if not name:
+        log.info(
+            "no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try"
+        )
+    return [sample_root() / "documents" / SAMPLE / f"{'eng' if translated else lang}.jsonl"], SAMPLE
+
+
+def _given_documents(request: Data) -> list[Path]:
+    """Return the files of ``docs``; for an ir_datasets id the file that ir_datasets keeps."""
+    paths = []
+    for text in request.docs:
+        known = _known_id(text)
+        paths.append(irds.documents_file(known.source, known.lang) if known else Path(text))
+        if known and not paths[-1].exists():
+            raise DataError(_how_to_get(_name(text), request.lang, translated=False))
+    return corpus_files(paths) if paths else []
+
+
+def _name(text: str) -> str:
+    """Return the collection's name for a document file: the real one's for an id, else the file's stem."""
+    known = _known_id(text)
+    if known:
+        return next(name for name, source in SOURCES.items() if source == known.source)
+    if data_set_of(Path(text)):
+        return collection_name(Path(text))
+    name = unpacked_name(Path(text).resolve())
+    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name) or "documents"
+
+
+def _path(name: str, lang: str, translated: bool) -> Path:
+    """Return where a real collection's documents are expected; translated ones in ``eng`` beside the originals."""
+    native = irds.documents_file(SOURCES[name], lang)
+    return native.parent / "eng" if translated else native
+
+
+def _how_to_get(name: str, lang: str, translated: bool) -> str:
+    if translated:
+        how = "take NIST's neuCLIR-translations.tar.gz from ir.nist.gov/neuclir and put its .jsonl files there"
+    elif name == "hc4":
+        how = "make it with HC4's download_documents.py (github.com/hltcoe/HC4), over Common Crawl"
+    else:
+        how = f"on a machine with a network: ir_datasets export neuclir/1/{language(lang).short} docs > /dev/null"
+    return f"{_path(name, lang, translated)}: no documents of {name}; {how}; or name your own copy as docs"
+
+
+def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:
+    """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
+    path, is_file, used = Path(request.topics), name == SAMPLE or Path(request.topics).exists(), set[str]()
+    from_data_set = data_set_in(request.docs) and not request.topics
+    given = {} if from_data_set else given_judgements(request, texts.lang, request.lang)
+    published: dict[str, Qrels] = {}
+    if from_data_set:
+        topics, published = read_own(request, texts.lang, request.lang)
+    elif request.topics and is_file:
+        form = request.topics_format or recognised(path, request.encodings)
+        if form == "neuclir":
+            used, topics = {"translation"}, read_neuclir_topics(path, texts, request.encoding)
+        else:
+            topics = read_topics(path, texts.lang, texts.fields, form, request.encoding)
+    elif name == SAMPLE:
+        topics, published = _sample(texts.lang, request.fields)
+    else:
+        source, parts = _parts(name, request.topics, years)
+        used = {"translation"} if request.topics else {"translation", "years"}
+        topics, published["original"] = irds.judged(source, parts, texts)
+    problems = {"years": "it chooses NeuCLIR's own topics over its documents"} if years else {}
+    if texts.translation != "any":
+        problems["translation"] = "only topics in NeuCLIR's form have translations"
+    fail((f"{each}: not used here; {why}" for each, why in problems.items() if each not in used), UsageError)
+    return topics, {**published, **given}
+
+
+def _parts(name: str, topics: str, years: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the source in ir_datasets that topics or else the collection name: ``neuclir`` and years, ``hc4`` …."""
+    if topics:
+        known = irds.parse_id(topics)
+        if known is None or not known.part:
+            raise DataError(f"{topics}: no such file, and not an ir_datasets id such as neuclir/1/zh/trec-2022")
+        return known.source, [known.part]
+    if name not in SOURCES:
+        raise UsageError(f"topics: none are given for {name}; name a file or an ir_datasets id")
+    return SOURCES[name], ["test"] if name == "hc4" else years or ["2022"]
+
+
+def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
+    root = sample_root()
+    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, fields)
+    return topics, {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+
+
+def _english_sample(request: Data, translated: bool) -> Collection:
+    """Return the embedded sample in English; raises :class:`UsageError` for what is of the other languages alone."""
+    foreign = [*({"query_lang", *FILES} & {*request.given()}), *(["docs_lang"] if translated else [])]
+    if foreign:
+        raise UsageError(f"{', '.join(foreign)}: not used by {SAMPLE} in English; it takes lang, fields")
+    documents = Files([sample_root() / "documents" / SAMPLE / "eng.jsonl"])
+    return plain_collection(SAMPLE, "eng", documents, *_sample("eng", request.fields))
 
 
 class Joined:
@@ -68,33 +299,30 @@ class Joined:
         return (line for source in self._sources for line in source.lines())
 
 
-def _multilingual(name: str | None, settings: Settings) -> Collection:
-    """Return the collection of all languages that ``settings`` describe, whose own ``lang`` is not read.
+def _multilingual(name: str, request: Data, translated: bool, translation: str, years: Sequence[str]) -> Collection:
+    """Return the collection of all languages.
 
     Its ``parts`` are what is searched. It has all their documents, and their judgements with the language as the
     subtopic: merged lists are measured, and may be reranked, over it.
 
     Documents of the user's files are given as ``zho=PATH``. Of the embedded sample, which says the same in every
-    language, each document is there in one of them. Raises :class:`UsageError` and :class:`DataError` as
-    :func:`heed.datasets.neuclir.read_news` does.
+    language, each document is there in one of them.
     """
-    files = settings.files
-    documents = _by_language(files.docs)
+    documents = _by_language(request.docs)
     parts = {}
     for number, lang in enumerate(documents or LANGS):
-        files_of_language = replace(files, docs=documents[lang]) if documents else files
-        part = read_news(name, replace(settings, lang=lang, files=files_of_language))
+        of_language = replace(request, lang=lang, docs=documents.get(lang, ()))
+        part = news(name, of_language, translated, translation, years)
         parts[lang] = _third(part, number) if part.name == SAMPLE else part
     names = {lang: part.name for lang, part in parts.items()}
     if documents:
-        called = files.name or "multilingual"
-        parts = {lang: replace(part, name=called) for lang, part in parts.items()}
+        parts = {lang: replace(part, name=request.name or "multilingual") for lang, part in parts.items()}
     elif len(set(names.values())) > 1:
         listed = ", ".join(f"{lang}: {called}" for lang, called in names.items())
         raise UsageError(f"collections of different names ({listed}); name one that is here in every language")
     if any(part.candidates for part in parts.values()):
         raise UsageError("mFollowIR's topics differ from language to language; give topics of NeuCLIR's form")
-    return _joined(parts, settings)
+    return _joined(parts, translated, native=request.query_lang == "native")
 
 
 def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -108,7 +336,7 @@ def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
             raise UsageError(f"{text}: documents in several languages need each file's: expected {expected}")
         documents[lang] = (*documents.get(lang, ()), path)
     if len(documents) == 1:
-        raise UsageError(f"documents in {next(iter(documents))} alone; give those of another language, or --lang")
+        raise UsageError(f"documents in {next(iter(documents))} alone; give those of another language, or another lang")
     return documents
 
 
@@ -128,7 +356,7 @@ def _third(part: Collection, number: int) -> Collection:
     return replace(part, subset=subset, index=index, source=Documents(documents), judging=judging)
 
 
-def _joined(parts: dict[str, Collection], settings: Settings) -> Collection:
+def _joined(parts: dict[str, Collection], translated: bool, native: bool) -> Collection:
     topics: dict[str, Topic] = {}
     for part in parts.values():
         topics = {topic.qid: topic for topic in part.topics} | topics
@@ -138,13 +366,12 @@ def _joined(parts: dict[str, Collection], settings: Settings) -> Collection:
     if any(not isinstance(grades, SubtopicGrades) for each in qrels.values() for grades in each.values()):
         parts = {lang: replace(part, judging=Judging({})) for lang, part in parts.items()}
     first = next(iter(parts.values()))
-    index = f"{MLIR}-mt" if is_translated(settings) else MLIR
-    english = is_translated(settings) or settings.query_lang == "eng"
+    index = f"{MLIR}-mt" if translated else MLIR
     return Collection(
         name=first.name,
-        subset=index if settings.query_lang == "native" else f"eng-{index}",
+        subset=index if native else f"eng-{index}",
         index=index,
-        language=language("eng") if english else first.language,
+        language=language("eng") if translated or not native else first.language,
         source=Joined([part.source for part in parts.values()]),
         topics=list(topics.values()),
         judging=Judging(qrels),

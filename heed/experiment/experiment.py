@@ -9,33 +9,39 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from heed.addons.bridges.prebuilt import find_index
-from heed.addons.cluster.pool import WorkerPool, open_pool
+from heed.addon_table import brought
+from heed.compute import Compute
 from heed.datasets.collection import Collection, check_collection, missing_documents
-from heed.datasets.own_ids import own_documents, without_own
+from heed.datasets.own_files import own_documents, without_own
 from heed.errors import UsageError, fail
-from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.ledger import NEW, Ledger, settle
-from heed.experiment.manifest import manifest
-from heed.experiment.measuring import results_of, warnings_of
-from heed.experiment.pools import POOL, pool_of_runs, published_pool
-from heed.experiment.results import Results
-from heed.experiment.run_files import Destination, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
+from heed.experiment.measuring import manifest, results_of, warnings_of
+from heed.experiment.results import Hits, Results, hits_of, look
+from heed.experiment.run_files import (
+    POOL,
+    Destination,
+    RunFile,
+    SystemRuns,
+    pool_of_runs,
+    published_pool,
+    rescore_to_file,
+    run_to_file,
+    search_to_file,
+)
 from heed.files import digest_json, locked, write_json
-from heed.formats.document_store import DocumentStore
-from heed.formats.origin import open_documents
+from heed.formats.document_store import DocumentStore, open_documents
 from heed.formats.pools import write_pool
 from heed.instructions.clauses import warn_of_none_excluded
-from heed.measures.own_measures import AnyMeasure
+from heed.measures.registry import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
+from heed.reranking.maxp import maxp as over_passages
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.reuse import Recipe
-from heed.systems.by_name import Systems, manifest_entry, refuse_twins, split_name
-from heed.systems.settings import Machine, Search, machine_of
+from heed.systems.make import Place, Search, compute_of, make, refuse_twins, split_name
 from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic, closed, conditions_of
 
@@ -49,7 +55,7 @@ class Experiment:
     What a command writes an experiment writes too, in the same places under the same names: runs, ``pool.jsonl``,
     ``summary.json`` and so on to ``<out>/<collection>/<subset>/``. Runs that are finished there with the same inputs
     and settings are reused; those that others replace go to ``earlier/`` in it. As a context manager it locks its
-    folders, so that no other process writes there meanwhile, and stops its workers at the end.
+    folders, so that no other process writes there meanwhile.
     """
 
     def __init__(
@@ -63,7 +69,7 @@ class Experiment:
         device: str = "auto",
         threads: int | None = None,
         search: Search | None = None,
-        machine: Machine | None = None,
+        compute: Compute | None = None,
         registry: Registry | None = None,
         keep_own_id: bool = False,
         progress: bool = True,
@@ -71,15 +77,15 @@ class Experiment:
         """Check the settings; nothing is read or built before the first system runs.
 
         ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry); ``depth``
-        the number of documents per topic in a run; ``search`` how documents are searched; ``machine`` what models, Java
-        and workers get, of which ``device`` and ``threads`` are the short form; ``registry`` knows the models;
+        the number of documents per topic in a run; ``search`` how documents are searched; ``compute`` how models and
+        Java are run, of which ``device`` and ``threads`` are the short form; ``registry`` knows the models;
         ``keep_own_id`` keeps a query that is a document itself in its own list; ``progress`` is whether longer work
         shows bars, on a terminal or in a notebook. Raises :class:`UsageError` for invalid settings and a missing GPU,
         :class:`DataError` for topics that no result can be written of.
         """
         if isinstance(conditions, str):
             raise UsageError(f"conditions: found {conditions!r}, expected a list")
-        machine, search = machine_of(machine, device, threads), search or Search()
+        compute, search = compute_of(compute, device, threads), search or Search()
         search.check()
         _check_depth(depth)
         check_collection(collection)
@@ -89,7 +95,7 @@ class Experiment:
         self.command = "python"  # what the manifest says that made the runs; commands give theirs
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
-        self._machine, self._search, self._registry = machine, search, registry or Registry()
+        self._compute, self._search, self._registry = compute, search, registry or Registry()
         self._progress, self._keep_own_id = progress, keep_own_id
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
@@ -103,14 +109,13 @@ class Experiment:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop the workers and release the folders."""
+        """Release the folders."""
         self.close()
 
     def close(self) -> None:
-        """Stop the workers and release the folders."""
+        """Release the folders."""
         self._open.close()
-        self.__dict__.pop("_workers", None)
-        self.__dict__.pop("_systems", None)
+        self.__dict__.pop("_place", None)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -153,28 +158,24 @@ class Experiment:
         return Ledger(self.folder, self.documents.digest, topics)
 
     @cached_property
-    def _workers(self) -> WorkerPool:
-        return self._open.enter_context(open_pool(self._machine.workers, self._machine.device))
-
-    @cached_property
-    def _systems(self) -> Systems:
+    def _place(self) -> Place:
         corpus = Corpus(self._index, self.documents, self.collection.language)
-        answers = self._indexes / "api"
-        search = self._search
+        search, registry, compute = self._search, self._registry, self._compute
         if search.lucene_index:
-            search = search._replace(lucene_index=find_index(str(search.lucene_index), self._indexes / "prebuilt"))
+            found = brought("prebuilt index")(str(search.lucene_index), self._indexes / "prebuilt")
+            search = search._replace(lucene_index=found)
         instructed = self.conditions != ["query"]
-        return Systems(corpus, self._registry, search, self._machine, self._workers, answers, instructed)
+        return Place(registry, compute, corpus, search, self._indexes / "api", instructed)
 
     def retriever(self, system: object) -> Retriever:
-        """Return the retriever of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
+        """Return the retriever of a name (see :mod:`heed.systems.make`) or object, not loaded yet."""
         with self._working():
-            return self._spelled(self._systems.retriever(system), system)
+            return self._spelled(make(system, self._place, Retriever), system)
 
     def reranker(self, system: object) -> Reranker:
-        """Return the reranker of a name (see :mod:`heed.systems.by_name`) or object, not loaded yet."""
+        """Return the reranker of a name (see :mod:`heed.systems.make`) or object, not loaded yet."""
         with self._working():
-            return self._spelled(self._systems.reranker(system), system)
+            return self._spelled(make(system, self._place, Reranker), system)
 
     def _spelled(self, system: Made, spelling: object) -> Made:
         """Return a system, whose name is kept with the text that it was given as."""
@@ -204,11 +205,9 @@ class Experiment:
             query = topic.under("original" if instruction else "query", join)
         elif instruction:
             raise UsageError("instruction beside a heed.Query: give it as the query's instruction")
-        with self._working():
-            systems = self._systems
-            with gathering([]):  # what a system warns of here is none of the results' business
-                second = None if reranker is None else systems.reranker(reranker)
-                return look(query, k, self.documents, systems.retriever(retriever), second)
+        with self._working(), gathering([]):  # what a system warns of here is none of the results' business
+            second = None if reranker is None else make(reranker, self._place, Reranker)
+            return look(query, k, self.documents, make(retriever, self._place, Retriever), second)
 
     def hits(self, run: Mapping[str, Mapping[str, float]], qid: str, k: int = 5) -> Hits:
         """Return the best ``k`` documents of topic ``qid`` in a run, with their titles; KeyError for no such topic."""
@@ -280,7 +279,7 @@ class Experiment:
             fail([f"pool: {len(missing)} documents are not in the collection: {brief(missing)}"] if missing else [])
             write_pool(self.folder / POOL, pooled)
             if maxp:
-                reranker = self._systems.maxp(reranker, docids, maxp)
+                reranker = over_passages(reranker, maxp, self._place.documents(name), docids)
             documents = PoolDocuments(pooled, self.documents)
             if reranker.reads_cues:
                 warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
@@ -393,7 +392,7 @@ class Experiment:
                 self._ledger.enter(system.name, files, condition == self.conditions[-1], form)
                 if file.reused:
                     log.info(f"{file.path}: used again")
-        return SystemRuns(system.name, manifest_entry(system), files)
+        return SystemRuns(system.name, system.manifest_entry, files)
 
     def _queries(self, condition: str) -> list[Query]:
         join = self.collection.join

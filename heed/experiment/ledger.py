@@ -36,7 +36,10 @@ class Ledger(NamedTuple):
     topics: Mapping[str, str]
 
     def destination(self, name: str, condition: str, recipe: Recipe, facts: Recipe) -> Path:
-        """Return where the run of ``recipe`` is finished, else where it is to be made; its note gets the ``facts``."""
+        """Write the ``facts`` into the note of the finished run of ``recipe``; return its path, else where to make it.
+
+        Also removes what a killed process left of it.
+        """
         path = self.folder / f"{name}.{condition}.run"
         new = self.folder / NEW / digest_json(recipe)[:16] / path.name
         note, journal, older = finished_note(path), journal_of(new), journal_of(path)
@@ -89,9 +92,10 @@ class Ledger(NamedTuple):
                 file.path = _brought(file.path, self.folder)
 
     def systems(self, in_memory: Sequence[SystemRuns] = ()) -> list[SystemRuns]:
-        """Return first stages, rerankers and systems made elsewhere, each by name, with all their runs in the folder.
+        """Move runs of other documents and topics to ``earlier/``; return the other systems, with all their runs.
 
-        Those that are ``in_memory`` are not read again. Runs of other documents and topics are moved aside.
+        They are first stages, rerankers and systems made elsewhere, each by name. Those that are ``in_memory`` are not
+        read again.
         """
         of_folder = runs_in(self.folder)
         for name, files in [*of_folder.items()]:
@@ -104,7 +108,7 @@ class Ledger(NamedTuple):
         known = {file.path for files in of_folder.values() for file in files.values()}
         unknown = [path.name for path in _run_paths(self.folder) if path not in known]
         if unknown:
-            say = f"not measured, nobody knows what it was made of: {brief(unknown)}; give it with --run"
+            say = f"not measured, nobody knows what it was made of: {brief(unknown)}; give it as a run made elsewhere"
             log.warning(f"{self.folder}: {say}")
         return _in_order(systems.values())
 
@@ -198,7 +202,7 @@ def _set_aside(folder: Path, name: str, stale: Sequence[Path]) -> Path:
 
 
 def _brought(path: Path, folder: Path) -> Path:
-    """Return where a finished run is in ``folder``, after it was moved there with its note."""
+    """Move a finished run with its note into ``folder``; return its new path."""
     target = folder / path.name
     write_bytes(note_of(target), read_bytes(note_of(path)))
     path.replace(target)
@@ -242,7 +246,7 @@ def _settings(recipe: Recipe) -> Recipe:
 
 
 def _with_code(old: Any, new: Any) -> Any:
-    """Return a recipe of version 0.3.0 with the digests of code that it lacks."""
+    """Return an ``old`` recipe with those digests of code of ``new`` that it lacks, as notes of version 0.3.0 do."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         return old
     known = {key: _with_code(value, new.get(key)) for key, value in old.items()}
@@ -250,7 +254,7 @@ def _with_code(old: Any, new: Any) -> Any:
 
 
 def _difference(old: Note | None, new: Note) -> str:
-    """Return in words why a run is not the earlier one."""
+    """Return a sentence that says which settings and inputs of two runs differ."""
     if old is None:
         return "nobody knows what its earlier runs were made of"
     if not _is_known(new.recipe):

@@ -1,29 +1,94 @@
-"""The systems of a results folder measured: figures by topic, their means, and the report of both."""
+"""The systems of a results folder measured: figures by topic, their means, the report of both, and the manifest."""
 
 import json
+import os
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heed import __version__
+from heed.datasets.collection import Collection
 from heed.errors import BusyError
 from heed.experiment.ledger import Ledger, runs_in, settle, warn_of_mixtures
-from heed.experiment.manifest import of_systems, write_manifest
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
-from heed.files import digest_json, locked, read_bytes, write_json
+from heed.extras import installed_version
+from heed.files import digest_json, locked, read_bytes, write_bytes, write_json
 from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts
 from heed.measures.per_topic import PerTopic
 from heed.measures.summary import Detail, own_directions
 from heed.progress import brief, gathering, log, silent, timed, warn
-from heed.report.manifest_reader import read_manifest
+from heed.report.results import read_manifest
 from heed.report.topics_file import TopicsFile, read_topics_file, write_topics_file
+from heed.retrieval.lucene.jvm import anserini_version
 from heed.reuse import RESULTS, Note, Recipe, read_note, write_note
 from heed.types import subtopics_of
 
+SCHEMA = "0.1"  # irgroup/ir_metadata
+LIBRARIES = ("pyserini", "faiss-cpu", "torch", "transformers", "sentence-transformers", "scipy", "ir-measures")
 VALUES = RESULTS.with_name("values.json")  # by measures of the user's own
+
+
+def manifest(
+    command: str, collection: Collection, documents: str, systems: Sequence[SystemRuns], settings: Recipe
+) -> Recipe:
+    """Return how ``command`` made the runs of ``systems``; without times, so that it never differs by itself.
+
+    ``documents`` is the digest of the collection's documents; ``settings`` are those of the experiment.
+    """
+    data = {
+        "name": f"{collection.name}/{collection.subset}",
+        "documents": documents,
+        "query and instruction": collection.join,
+        "topics": digest_json(collection.topics),
+        "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
+    }
+    manifest = {
+        "schema-version": SCHEMA,
+        "run-version": __version__,
+        "platform": _platform(),
+        "implementation": {"executable": {"cmd": command}, "source": {"lang": "python"}},
+        "method": {
+            "automatic": True,
+            "score ties": "score descending, then docid descending (trec_eval)",
+        },
+        "data": {"test collection": data},
+        "settings": settings,
+    }
+    return of_systems(manifest, systems)
+
+
+def of_systems(manifest: Recipe, systems: Sequence[SystemRuns]) -> Recipe:
+    """Return a manifest with ``systems`` as those that made its runs."""
+    methods = [{"name": each.name, "parameters": each.config} for each in systems if each.config is not None]
+    elsewhere = {"made elsewhere": [each.name for each in systems if each.config is None]}
+    method, settings = manifest.get("method") or {}, manifest.get("settings") or {}
+    return {**manifest, "method": {**method, "retrieval": methods}, "settings": {**settings, **elsewhere}}
+
+
+def write_manifest(path: Path, manifest: Recipe) -> None:
+    """Write what :func:`manifest` returned."""
+    import yaml
+
+    plain = json.loads(json.dumps(manifest))  # as notes have it: without parts that are one object in memory
+    text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+    write_bytes(path, text.encode())
+
+
+def _platform() -> dict[str, Any]:
+    return {
+        "hardware": {"cpu": {"architecture": platform.machine(), "number of cores": os.cpu_count()}},
+        "operating system": {"kernel": platform.release()},
+        "software": {
+            "python": platform.python_version(),
+            "libraries": {name: installed_version(name) for name in LIBRARIES},
+            "retrieval toolkit": [f"Anserini {anserini_version()}"],
+        },
+    }
 
 
 def results_of(
@@ -34,9 +99,9 @@ def results_of(
     made_by: Recipe,
     earlier_rows: Sequence[Detail] = (),
 ) -> Results:
-    """Return the measures of ``systems``, written into ``folder`` with their ``inputs`` and the manifest ``made_by``.
+    """Write the measures of ``systems`` into ``folder``, with their ``inputs``, manifest and report; return them.
 
-    ``earlier_rows`` are figures by measures that cannot be computed here.
+    ``made_by`` is the manifest; ``earlier_rows`` are figures by measures that cannot be computed here.
     """
     from heed.report.page import write_page
     from heed.report.results import read_tree

@@ -1,12 +1,14 @@
-"""The measures of an experiment's systems."""
+"""What an experiment returns: the measures of its systems, and a look at the documents that one finds."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import UsageError
+from heed.formats.document_store import DocumentStore, StoredDocuments
 from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.pairwise import P_MRR
 from heed.measures.summary import (
@@ -16,6 +18,7 @@ from heed.measures.summary import (
     Row,
     Shift,
     SystemEntry,
+    aligned,
     cells,
     printed,
     rows_of,
@@ -23,13 +26,20 @@ from heed.measures.summary import (
     table,
 )
 from heed.notebook import data_frame, html_table
-from heed.progress import brief
+from heed.progress import brief, escaped
+from heed.ranking import ranked
+from heed.reranking.rescore import score_alone
+from heed.types import Document, Query, Reranker, Retriever, closed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heed.report.charts.rendering import Chart
-    from heed.report.results import Results as FolderResults
+    from heed.report.results import ResultsFolder
+    from heed.report.vega_lite import Chart
+
+POOL = 100  # documents of the retriever that a reranker gets
+FIRST_WORDS = 80  # characters, where there is no title
+MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,24 +129,85 @@ class Results:
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
-        A notebook shows it; :meth:`heed.report.charts.rendering.Chart.write` writes a file. Raises
+        A notebook shows it; :meth:`heed.report.vega_lite.Chart.write` writes a file. Raises
         :class:`UsageError` where no two conditions are compared.
         """
-        from heed.report.charts.plots import plane
+        from heed.report.plots import plane
 
         chart = plane(self.as_folder(Path(), []))
         if chart is None:
             raise UsageError(f"plane: no {P_MRR} here; give judgements of two conditions, such as original and changed")
         return chart
 
-    def as_folder(self, path: Path, shifts: Sequence[Shift]) -> "FolderResults":
+    def as_folder(self, path: Path, shifts: Sequence[Shift]) -> "ResultsFolder":
         """Return the same as the report reads it of the results folder ``path``."""
-        from heed.report.results import Results as FolderResults
+        from heed.report.results import ResultsFolder
 
         rows, details, warnings = self.rows, [*self.details], [*self.warnings]
         about = (".", self.collection, self.subset, rows, details, [*shifts], warnings, path)
-        return FolderResults(*about, lower_is_better=self.lower_is_better, systems=self.systems)
+        return ResultsFolder(*about, lower_is_better=self.lower_is_better, systems=self.systems)
 
 
 def _figure(cell: str) -> float:
     return math.nan if cell == ABSENT else float(cell)
+
+
+class Hit(NamedTuple):
+    """A document that was found: ``rank`` from 1; ``title`` is the beginning of the text where it has none."""
+
+    rank: int
+    docid: str
+    score: float
+    title: str
+
+
+class Hits(tuple[Hit, ...]):
+    """Documents that were found, best first."""
+
+    __slots__ = ()
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        lines = ((str(hit.rank), escaped(hit.docid), f"{hit.score:.4f}", escaped(hit.title)) for hit in self)
+        return [Hit._fields, *lines]
+
+    def __repr__(self) -> str:
+        """Return a line for each document."""
+        cells = self._cells()
+        width = max(len(title) for *_, title in cells)
+        return aligned([(*line, title.ljust(width)) for *line, title in cells], left=2)
+
+    def _repr_html_(self) -> str:
+        return html_table("", self._cells(), numbers=(0, 2))
+
+
+def title_of(document: Document) -> str:
+    """Return a document's title, a table's caption, or else the first words of the text."""
+    if title := document.title or document.caption:
+        return title
+    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
+    cut = beginning[:FIRST_WORDS]
+    return cut if cut == beginning else f"{cut}…"
+
+
+def look(query: Query, k: int, store: DocumentStore, retriever: Retriever, reranker: Reranker | None) -> Hits:
+    """Return the best ``k`` documents of a retriever, or of its first ones as the reranker orders them."""
+    with closed(retriever):
+        retriever.load()
+        scores = retriever.search([query], max(k, POOL) if reranker else k).get(query.qid, {})
+    if reranker:
+        docids = ranked(scores)
+        with closed(reranker):
+            reranker.load()
+            values = score_alone(reranker, query, StoredDocuments(store, docids))
+        scores = dict(zip(docids, values, strict=True))
+    return hits_of(scores, k, store)
+
+
+def hits_of(scores: Mapping[str, float], k: int, store: DocumentStore) -> Hits:
+    """Return the best ``k`` of documents with ``scores``, with their titles from ``store``."""
+    docids = ranked(scores)[:k]
+    documents = store.find(docids)
+    return Hits(
+        Hit(rank, docid, scores[docid], title_of(documents[docid]) if docid in documents else "")
+        for rank, docid in enumerate(docids, 1)
+    )

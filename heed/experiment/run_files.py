@@ -1,26 +1,28 @@
-"""Runs in files: made by a system, or reused where they were made with the same inputs and settings."""
+"""Runs in files: made by a system, or reused where they were made with the same inputs and settings; their pools."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Self
 
-from heed.datasets.own_ids import Scores, without_own
-from heed.errors import DataError
+from heed.datasets.collection import Collection
+from heed.datasets.own_files import Scores, without_own
+from heed.errors import DataError, fail
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
-from heed.formats.run_warnings import one_score
-from heed.formats.trec_files import as_tag, read_run, write_run
+from heed.formats.document_store import DocumentStore
+from heed.formats.trec_files import as_tag, one_score, read_run, write_run
 from heed.measures.summary import SystemEntry
 from heed.notebook import html_table
 from heed.progress import brief, replies, replying, timed, warn
+from heed.ranking import pooled as fused_pool
 from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
 from heed.reuse import Note, Recipe, ensure_file, note_of, recipe_version, write_note
-from heed.systems.by_name import manifest_entry
-from heed.types import CONDITIONS, Config, Query, Reranker, Retriever
+from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic
 
 Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
+POOL = "pool.jsonl"
 
 
 class RunFile:
@@ -137,7 +139,7 @@ def journal_of(path: Path) -> Path:
 
 
 def run_to_file(path: Path, scores: Scores, name: str, recipe: Recipe, facts: Recipe) -> RunFile:
-    """Return the run of a system that ran elsewhere, written to ``path`` with its note."""
+    """Write the run of a system that ran elsewhere to ``path``, with its note; return it."""
     file = RunFile(path)
     file.write(scores, as_tag(name))
     sha256 = digest(path)
@@ -154,7 +156,7 @@ def search_to_file(
     documents: str,
     left_out: AbstractSet[str],
 ) -> RunFile:
-    """Return the ``depth`` best documents of each query, written where ``destination`` says, or reused.
+    """Write the ``depth`` best documents of each query where ``destination`` says, or use them again; return the run.
 
     ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
     """
@@ -177,9 +179,10 @@ def rescore_to_file(
     facts: Recipe,
     tag: str = "",
 ) -> RunFile:
-    """Return the rescored pool of each query, written where ``destination`` says, or reused; ``facts`` are of the pool.
+    """Write the rescored pool of each query where ``destination`` says, or use it again; return the run.
 
-    What a killed process has scored lies in ``.made`` beside the file, and is used if the inputs are the same.
+    ``facts`` are of the pool. What a killed process has scored lies in ``.made`` beside the file, and is used if the
+    inputs are the same.
     """
     recipe: Config = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
 
@@ -197,7 +200,7 @@ def _ensure(
     facts: Recipe,
     make: Callable[[Path], Scores],
 ) -> RunFile:
-    """Return the run; warn where a topic has no documents, one score for all, or a reply that is no answer.
+    """Write the run of a system, or use it again; warn of topics without documents, equal scores and failed replies.
 
     ``make`` gets the path of a journal, which stays where such replies are asked for again: by the next call.
     """
@@ -210,7 +213,7 @@ def _ensure(
         "topics": digest_json(queries),
         **recipe,
     }
-    facts = facts if config else {**facts, "made_by": manifest_entry(system)}
+    facts = facts if config else {**facts, "made_by": system.manifest_entry}
     file = RunFile(destination(made_of, facts))
     path, journal = file.path, journal_of(file.path)
 
@@ -244,3 +247,31 @@ def _ensure(
 
 def _label(system: Retriever | Reranker, queries: Sequence[Query]) -> str:
     return f"{system.name}.{queries[0].condition}" if queries else system.name
+
+
+def pool_of_runs(systems: Sequence[SystemRuns], topics: Sequence[Topic], depth: int) -> dict[str, list[str]]:
+    """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
+
+    A query has one pool under all its instructions.
+    """
+    base = {topic.qid: topic.base or topic.qid for topic in topics}  # the topic that asks the same query alone
+    lists = (item for system in systems for run in system.contents().values() for item in run.items())
+    pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
+    return {qid: pooled.get(base[qid], []) for qid in base}
+
+
+def published_pool(collection: Collection, documents: DocumentStore) -> dict[str, list[str]]:
+    """Return the published candidates of the topics; raise :class:`DataError` if there are none.
+
+    Candidates that are not among ``documents`` are left out, with a warning.
+    """
+    fail([] if collection.candidates else ["pool: these topics come without published candidate lists"])
+    pooled = {}
+    for topic in collection.topics:
+        docids = collection.candidates.get(topic.qid, [])
+        missing = set(documents.missing(docids))
+        if missing:
+            counted = f"{len(missing)} of {len(docids)} candidates"
+            warn(f"topic {topic.qid}: {counted} are not in the collection, left out")
+        pooled[topic.qid] = [docid for docid in docids if docid not in missing]
+    return pooled

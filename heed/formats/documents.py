@@ -1,15 +1,16 @@
 """Documents in JSON, Parquet, TSV and TREC's SGML (NeuCLIR1, HC4, BEIR, Anserini, TREC disks), and from Python."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from heed.encodings import named
 from heed.errors import DataError, fail
-from heed.files import CONTROL, digest, digest_json, parse_json, read_lines, read_text, unpacked_name
-from heed.formats.data_set_folders import config_files, is_data_set
+from heed.files import CONTROL, digest, digest_json, named, parse_json, read_lines, read_text, unpacked_name
+from heed.formats.data_sets import config_files, is_data_set, read_parquet
 from heed.formats.trec_documents import article_text, head, is_trec_documents, read_trec_documents
 from heed.progress import brief, counted, log
 from heed.types import Document
@@ -20,17 +21,17 @@ OTHERS = (".json", ".jl")  # read in a folder that has none of the usual ones
 SUFFIXES = (".jsonl", ".parquet", *OTHERS)
 TSV = ".tsv"  # read where they are named: in a folder they may be topics or judgements
 WHOLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*\n)")  # an array or object of several lines, as Anserini's
-ROWS = 1000  # of a Parquet file, in memory at once
 MEMORY = Path("documents in memory")  # in place of a file, in messages
 
 
 class DocumentLine(NamedTuple):
-    """One line of a corpus file: the document, or without one the problem with the line."""
+    """One line of a corpus file: the document and the JSON that it was read from, if it was; or the line's problem."""
 
     path: Path
     line_no: int
     document: Document | None
     problem: str = ""
+    record: Mapping[str, Any] = MappingProxyType({})
 
 
 class Source(Protocol):
@@ -64,7 +65,7 @@ class Files:
 
     def lines(self) -> Iterator[DocumentLine]:
         """Yield every document, file after file, or the problem with its line."""
-        return (line for path in self.paths for line, _ in read_with_records(path, self._encoding))
+        return chain.from_iterable(read_documents(path, self._encoding) for path in self.paths)
 
 
 class Documents:
@@ -136,19 +137,19 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
     return files
 
 
-def read_with_records(path: Path, encoding: str | None = None) -> Iterator[tuple[DocumentLine, Any]]:
-    """Yield every document of a file, or the problem with its line, beside the record that it was read from.
+def read_documents(path: Path, encoding: str | None = None) -> Iterator[DocumentLine]:
+    """Yield every document of a file, or the problem with its line.
 
-    Of TREC's documents it is None. That an id or text is under no known key is one problem a file for the same keys.
+    That an id or text is under no known key is one problem a file for the same keys.
     """
     if is_trec_documents(path):
-        yield from ((DocumentLine(path, *document), None) for document in read_trec_documents(path, encoding))
+        yield from (DocumentLine(path, *document) for document in read_trec_documents(path, encoding))
         return
     reported = set()
     for number, record in _records(path, encoding):
         line = checked(path, number, record)
         if line.problem not in reported:
-            yield line, record
+            yield line
         if line.problem.startswith("no "):
             reported.add(line.problem)
 
@@ -181,18 +182,6 @@ def _json(text: str) -> Any:
         return error
 
 
-def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file, a batch at a time in memory; raises :class:`DataError` for another file."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=ROWS):
-            yield from batch.to_pylist()
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # ValueError: texts that are no UTF-8
-        raise DataError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
-
-
 def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     """Return the document of a record, or the problem with it, which a ValueError in its place is."""
     if isinstance(record, ValueError):
@@ -217,7 +206,7 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     title = record.get("title") or ""
     if not isinstance(title, str):
         return DocumentLine(path, line_no, None, f"title is {title!r}, expected a string")
-    return DocumentLine(path, line_no, Document(docid, title, body))
+    return DocumentLine(path, line_no, Document(docid, title, body), "", record)
 
 
 def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:

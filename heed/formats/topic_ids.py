@@ -16,8 +16,8 @@ _numbered: ContextVar[bool] = ContextVar("numbered", default=False)
 
 def numbered(topic_ids: str | None) -> AbstractContextManager[bool]:
     """Let readers inside the block give topics their numbers as ids, if ``topic_ids`` is ``number``."""
-    fail([] if topic_ids in (None, "number") else [f"topic_ids: found {topic_ids!r}, expected number"], UsageError)
-    return setting(_numbered, topic_ids is not None)
+    fail([] if topic_ids in (None, "", "number") else [f"topic_ids: found {topic_ids!r}, expected number"], UsageError)
+    return setting(_numbered, bool(topic_ids))
 
 
 def number(qid: str) -> str:
@@ -50,4 +50,4 @@ def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
     """Return advice on those of ``qids`` that are ``known`` by their numbers alone; empty without any."""
     ids = {number(qid): qid for qid in known}
     same = [f"{qid} and {ids[number(qid)]}" for qid in qids if qid not in known and number(qid) in ids]
-    return f"; {len(same)} differ by leading zeros or a prefix ({brief(same)}): give --topic-ids number" if same else ""
+    return f"; {len(same)} differ by leading zeros or a prefix ({brief(same)}): give topic_ids=number" if same else ""

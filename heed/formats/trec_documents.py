@@ -11,10 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.encodings import encoding_of
 from heed.errors import DataError
-from heed.files import CONTROL, LONGEST_LINE, read_pieces, read_raw_lines
-from heed.formats.trec_topics import ENTITY
+from heed.files import CONTROL, LONGEST_LINE, encoding_of, read_pieces, read_raw_lines
+from heed.formats.topics import ENTITY
 from heed.progress import log
 from heed.types import Document
 

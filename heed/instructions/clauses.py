@@ -21,8 +21,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from heed.instructions.cues import COMMA, Mark, Sentence, cue_file, sentences
-from heed.instructions.letters import LETTERS, units
+from heed.instructions.cues import COMMA, LETTERS, Mark, Sentence, cue_file, sentences, units
 from heed.languages import LANGUAGES
 from heed.progress import number_of, warn
 from heed.types import Query

@@ -6,25 +6,23 @@ published programs of IRS, WISE and SICR keep insertion order on ties instead; `
 them in everything else.
 """
 
-from heed.measures.contrast import (
+from heed.measures.definition import Measure
+from heed.measures.pairwise import instfol, irs, mean_rank, nfr, p_mrr, selectivity, sicr, wise
+from heed.measures.per_topic import Judged, PerTopic, mean, no_longer_relevant, not_judged, still_relevant
+from heed.measures.registry import JUDGED, STANDARD, measure, standard
+from heed.measures.significance import Power, power_of, smallest_difference, topics_needed
+from heed.measures.single_run import (
+    alpha_ndcg,
     delta_mrr,
     delta_recall,
     flip_rate,
     monotonic_order,
     pairwise_accuracy,
     right_rank,
+    robustness,
+    subtopic_recall,
     win_rate,
 )
-from heed.measures.definition import Measure
-from heed.measures.diversity import alpha_ndcg, subtopic_recall
-from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
-from heed.measures.own_measures import measure
-from heed.measures.pairwise import instfol, irs, nfr, p_mrr, selectivity
-from heed.measures.per_topic import Judged, PerTopic, mean
-from heed.measures.power import Power, power_of, smallest_difference, topics_needed
-from heed.measures.single_run import robustness
-from heed.measures.standard import JUDGED, STANDARD, standard
-from heed.measures.three_runs import mean_rank, sicr, wise
 
 __all__ = (
     "JUDGED",

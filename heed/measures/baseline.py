@@ -1,17 +1,30 @@
-"""Compare the systems of a collection with one of them, the baseline: differences, intervals, tests."""
+"""Compare the systems of a collection with one of them, the baseline, and say which of them follow the instruction."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, cast
 
 from heed.errors import UsageError
+from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic, difference
 from heed.measures.registry import find
-from heed.measures.significance import ALPHA, METHOD, NEAR, holm, intervals, least_p, p_values
+from heed.measures.significance import (
+    ALPHA,
+    METHOD,
+    NEAR,
+    Interval,
+    holm,
+    interval,
+    intervals,
+    is_compared_with_zero,
+    least_p,
+    p_values,
+)
 from heed.measures.summary import (
     ABSENT,
     ON_REQUEST,
+    AgainstQuery,
     Detail,
     Row,
     SystemEntry,
@@ -22,7 +35,6 @@ from heed.measures.summary import (
     lower_is_better,
     rows_of,
 )
-from heed.measures.verdicts import FOLLOWING
 from heed.notebook import data_frame, html_table
 from heed.progress import brief, number_of
 from heed.types import CONDITIONS
@@ -30,14 +42,63 @@ from heed.types import CONDITIONS
 if TYPE_CHECKING:
     import pandas as pd
 
+
+# Measures of following an instruction, each with those that stand beside it: the first that results have decides.
+FOLLOWING = {"IRS": (P_MRR, "NFR"), "WISE": (P_MRR, "SICR"), SELECTIVITY: (P_MRR,), P_MRR: ()}
+FEWEST = 5  # topics that decide anything
+Kind = Literal["follows", "against", "unclear", "ignores"]
 TESTS = {"fisher": "Fisher's randomization", "wilcoxon": "Wilcoxon's signed ranks", "t": "the paired t-test"}
 DECIDING = list(FOLLOWING)  # of a pair of conditions: the first that there is has a sentence
 LEAST = 0.001  # p-values below it are printed so
 LABELS = 3  # columns of text: system, condition, measure
 
 
+class Verdict(NamedTuple):
+    """A measure's mean over topics with its interval, and what they say of the system.
+
+    It follows the instruction where the interval is above 0, and goes against it where that is below 0; it ignores it
+    where nothing moved in any topic.
+    """
+
+    value: float
+    interval: Interval
+    kind: Kind
+
+
+def verdicts(details: Sequence[Detail], pair: str, measures: Collection[str]) -> dict[str, dict[str, Verdict]]:
+    """Return by system the verdict of each of ``measures`` on a ``pair`` of conditions, such as ``original>changed``.
+
+    Measures whose 0 is not "no effect" have none, nor has what is over fewer than five topics.
+    """
+    by_system: dict[str, dict[str, Verdict]] = {}
+    for measure in filter(is_compared_with_zero, measures):
+        for each in details:
+            if (each["condition"], each["measure"]) == (pair, measure) and len(each["per_topic"]) >= FEWEST:
+                between = interval([*each["per_topic"].values()])
+                by_system.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, _kind(between))
+    return by_system
+
+
+def _kind(between: Interval) -> Kind:
+    if between.low == between.high == 0:
+        return "ignores"
+    return "follows" if between.low > 0 else "against" if between.high < 0 else "unclear"
+
+
+def worse_than_query(against: Sequence[AgainstQuery], conditions: Collection[str]) -> dict[str, str]:
+    """Return by system the first of ``conditions`` whose instruction makes its ranking worse than the query alone."""
+    rows = [each for each in against if each["condition"] in conditions and each["p"] < ALPHA]
+    return {each["system"]: each["condition"] for each in reversed(rows)}
+
+
+def instruction(condition: str, pair: str) -> str:
+    """Return an instruction as a sentence names it: the only one where ``pair`` compares it with none."""
+    only = condition == "original" and not pair.startswith("original>")
+    return "the instruction" if only else f"the {condition} instruction"
+
+
 class BaselineRow(TypedDict):
-    """A system's figure beside the baseline's, as ``compare --json`` has it; None for what does not apply.
+    """A system's figure beside the baseline's, as a comparison's JSON has it; None for what does not apply.
 
     ``value``, ``low`` and ``high`` are of all its topics, the rest is over the ``n`` topics that both have.
     ``interval`` says how both intervals are made, ``test`` is ``fisher``, ``wilcoxon`` or ``t``. ``same_pool`` is
@@ -263,7 +324,7 @@ def _warnings(
     if untested:
         yield (
             f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
-            "known; --across-pools (across_pools=True) tests all the same"
+            "known; across_pools tests all the same"
         )
     had = {condition for condition, _ in base}
     if lacking := [*dict.fromkeys(row["condition"] for row, _ in pairs if row["condition"] not in had)]:

@@ -1,18 +1,66 @@
-"""What a measure is: the function that computes it, and what tables, files and pages must know of it."""
+"""What a measure is: its name, the function that computes it, and what tables, files and pages must know of it."""
 
+import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from heed.errors import ModelError
-from heed.measures.inputs import Inputs
-from heed.measures.measure_names import parse_name
-from heed.measures.per_topic import Judged, PerTopic
+from heed.errors import ModelError, UsageError
+from heed.measures.per_topic import Inputs, Judged, PerTopic
 from heed.types import Qrels, Run
 
+SUCH_AS = "expected such as nDCG@20, AP, R@1000, P@10, RR"
 LARGEST = 1e9  # the largest value that a results file holds
 SUBTOPICS = "qrels by subtopic"  # in ``needs``: refused where the judgements have none
+
+
+class Name(NamedTuple):
+    """``family(parameters)@cutoff``; the cutoff of ``IPrec`` is a recall, None where there is none."""
+
+    text: str
+    family: str
+    parameters: dict[str, Any]
+    cutoff: float | None
+
+    def depth(self) -> int:
+        """Return the cutoff, a whole number from 1; raises :class:`UsageError` where there is none."""
+        if self.cutoff is None:
+            raise UsageError(f"measure {self.text}: needs a cutoff, such as @10; {SUCH_AS}")
+        if self.cutoff != int(self.cutoff):
+            raise UsageError(f"measure {self.text}: its cutoff is no whole number; {SUCH_AS}")
+        return int(self.cutoff)
+
+    def only(self, *parameters: str, cutoff: bool = True) -> None:
+        """Raise :class:`UsageError` for other parameters, and for a cutoff where there can be none."""
+        unknown = [name for name in self.parameters if name not in parameters]
+        if unknown:
+            raise UsageError(f"measure {self.text}: unknown parameter {unknown[0]}")
+        if not cutoff and self.cutoff is not None:
+            raise UsageError(f"measure {self.text}: takes no cutoff; {SUCH_AS}")
+
+
+def parse_name(text: str) -> Name:
+    """Return the parts of a measure's name; raises :class:`UsageError` for a text of another form.
+
+    ir_measures' own parser fails on Python 3.14 and warns before; trec_eval ends the process at a cutoff of 0.
+    """
+    parts = re.fullmatch(r"([^\W\d]\w*)(?:\((.*)\))?(?:@(0?\.\d+|1\.0+|[1-9]\d*))?", text)
+    try:
+        if not parts:
+            raise ValueError
+        return Name(text, parts[1], _parameters(parts[2] or ""), float(parts[3]) if parts[3] else None)
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"measure {text!r}: unknown; {SUCH_AS}") from error
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Return ``rel=2, dcg='exp-log2'`` as a dictionary; ValueError for anything but plain values by name."""
+    call = ast.parse(f"f({text})", mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        raise ValueError
+    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,27 +8,32 @@ from heed.errors import DataError, UsageError
 from heed.formats.pairs import renamed
 from heed.formats.topic_ids import number_hint
 from heed.languages import LANGUAGES
-from heed.measures.absence import absent
-from heed.measures.comparison import compare_pair, warn_of_runs
-from heed.measures.comparison_warnings import (
+from heed.measures.comparison import (
+    absent,
+    compare_pair,
     warn_of_foreign_ids,
     warn_of_judgements,
     warn_of_no_values,
+    warn_of_runs,
     warn_of_same_runs,
     warn_of_single_precision,
 )
 from heed.measures.definition import Measure
-from heed.measures.inputs import Inputs, no_longer_relevant, still_relevant
-from heed.measures.judged_ranks import ranks_of
-from heed.measures.own_measures import AnyMeasure, as_measures
-from heed.measures.pairwise import P_MRR
-from heed.measures.per_topic import PerTopic, mean
-from heed.measures.registry import is_of_pair, needs_subtopics, with_companions
+from heed.measures.pairwise import GOLD_RANK, P_MRR, mean_rank
+from heed.measures.per_topic import Inputs, PerTopic, mean, no_longer_relevant, ranks_of, still_relevant
+from heed.measures.registry import (
+    STANDARD,
+    AnyMeasure,
+    as_measures,
+    check_measures,
+    is_of_pair,
+    needs_subtopics,
+    standard,
+    with_companions,
+)
 from heed.measures.significance import fisher_lower
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
-from heed.measures.standard import STANDARD, check_measures, standard
 from heed.measures.summary import ON_REQUEST, AgainstQuery, Detail, Group, Row, Shift
-from heed.measures.three_runs import GOLD_RANK, mean_rank
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, INSTRUCTED, Qrels, Run, Topic, subtopics_of, under
 
@@ -139,7 +144,7 @@ def measure_runs(runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[str |
     judged, and :class:`UsageError` for a measure of two runs.
     """
     for measure in filter(is_of_pair, measures):
-        raise UsageError(f"measure {measure}: compares two conditions; give BASE and NEW with --qrels and --new-qrels")
+        raise UsageError(f"measure {measure}: compares two conditions; give the runs and the judgements of both")
     details = list[Detail]()
     for system, run in runs.items():
         lacking = sorted(qrels.keys() - run.keys())

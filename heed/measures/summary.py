@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 from msgspec import Meta
 
 from heed.measures.definition import Measure
-from heed.measures.pairwise import KEPT, P_MRR, SELECTIVITY
+from heed.measures.pairwise import GOLD_RANK, KEPT, P_MRR, SELECTIVITY
 from heed.measures.registry import find
-from heed.measures.three_runs import GOLD_RANK
 
 ABSENT = "-"
 CUTOFF = re.compile(r"@(\d+)")
@@ -91,7 +90,7 @@ class SystemEntry(TypedDict):
     unanswered: NotRequired[Count]
 
 
-class Line(NamedTuple):
+class GridLine(NamedTuple):
     """One line of a table; ``rows`` maps a measure to the index of its row in the summary."""
 
     system: str
@@ -104,7 +103,7 @@ class Grid(NamedTuple):
     """A table: a line for each system, condition and number of topics, a column for each measure."""
 
     measures: list[str]
-    lines: list[Line]
+    lines: list[GridLine]
 
 
 def rows_of(details: Sequence[Detail]) -> list[Row]:
@@ -141,10 +140,10 @@ def layout(rows: Sequence[Row]) -> Grid:
     """Return ``rows`` as a table: systems as they come, measures by family, a line for each number of topics."""
     measures = sorted(dict.fromkeys(row["measure"] for row in rows), key=_column)
     systems = list(dict.fromkeys(row["system"] for row in rows))
-    lines: dict[tuple[str, str, int], Line] = {}
+    lines: dict[tuple[str, str, int], GridLine] = {}
     for index, row in enumerate(rows):
         key = row["system"], row["condition"], row["n"]
-        lines.setdefault(key, Line(*key, {})).rows[row["measure"]] = index
+        lines.setdefault(key, GridLine(*key, {})).rows[row["measure"]] = index
     return Grid(measures, sorted(lines.values(), key=lambda line: systems.index(line.system)))
 
 

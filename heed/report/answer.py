@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from heed.measures.baseline import FEWEST, FOLLOWING, Verdict, instruction, verdicts, worse_than_query
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic
-from heed.measures.power import POWER, power_of
-from heed.measures.significance import ALPHA
+from heed.measures.significance import ALPHA, POWER, power_of
 from heed.measures.summary import AgainstQuery, factor, format_value
-from heed.measures.verdicts import FEWEST, FOLLOWING, Verdict, instruction, verdicts, worse_than_query
-from heed.report.charts.part_charts import TYPES
-from heed.report.results import Results
+from heed.report.results import TYPES, ResultsFolder
 
 SCALES = {  # in printed units
     P_MRR: "−100 … 100; 0 = what is ruled out stays where it was",
@@ -46,9 +44,9 @@ class Answer(NamedTuple):
     shown: str
 
 
-def answer(results: Results) -> Answer:
+def answer(results: ResultsFolder) -> Answer:
     """Return the answer of a folder, an empty one where no measure compares two conditions."""
-    had = [(row["condition"], row["measure"]) for row in results.rows if row["condition"] not in TYPES]
+    had = [column for column in results.columns if column[0] not in TYPES]
     lines = [(name, *others) for name, others in FOLLOWING.items()]
     chosen = ((names, column) for names in lines for column in had if column[1] == names[0])
     names, (pair, deciding) = next(chosen, ((), ("", "")))

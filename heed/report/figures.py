@@ -3,19 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heed.addons.published.standings import by_column, times_100
 from heed.measures.baseline import AgainstBaseline, BaselineRow, against_baseline
-from heed.measures.summary import Detail, factor, is_merit, lower_is_better
-from heed.report.charts.part_charts import TYPES
-from heed.report.manifest_reader import Settings
-from heed.report.results import Results
+from heed.measures.summary import Detail, factor, is_merit
+from heed.report.results import TYPES, Column, ManifestSettings, ResultsFolder
 
 SCALE = 100_000  # values by topic are whole numbers of this
 MOST = 20  # systems, each of which can be the baseline of the page; of more, the one that is chosen for it
 DIFFERENCE = ("difference", "difference_low", "difference_high", "p", "p_holm", "better", "equal", "worse", "n")
 
 
-def comparisons(results: Results) -> dict[str, AgainstBaseline]:
+def comparisons(results: ResultsFolder) -> dict[str, AgainstBaseline]:
     """Return the comparison with each system as the baseline, that chosen for the page first; empty without topics.
 
     Parts of topics or judgements have none: so many tests would show something by chance.
@@ -32,7 +29,9 @@ def comparisons(results: Results) -> dict[str, AgainstBaseline]:
     }
 
 
-def figures(results: Results, settings: Settings, compared: Mapping[str, AgainstBaseline]) -> dict[str, Any]:
+def figures(
+    results: ResultsFolder, settings: ManifestSettings, compared: Mapping[str, AgainstBaseline]
+) -> dict[str, Any]:
     """Return the figures of a folder for JSON.
 
     Of each column, which is a condition and a measure: ``means`` by system as printed, ``topics`` (indices in the
@@ -41,35 +40,31 @@ def figures(results: Results, settings: Settings, compared: Mapping[str, Against
     ``compared`` what :data:`DIFFERENCE` names, by system. ``published`` are names and figures ×100 of other people's
     systems. ``part`` is whether the condition is a part of another one's topics or judgements.
     """
-    systems = list(dict.fromkeys(figure["system"] for figure in results.rows))
+    systems = results.names
     qids = sorted({qid for detail in results.details for qid in detail["per_topic"]})
     index_of = {qid: index for index, qid in enumerate(qids)}
-    details: dict[tuple[str, str], dict[str, Detail]] = {}
+    details: dict[Column, dict[str, Detail]] = {}
     for detail in results.details:
         details.setdefault((detail["condition"], detail["measure"]), {})[detail["system"]] = detail
-    means: dict[tuple[str, str], dict[str, float]] = {}
-    for figure in results.rows:
-        means.setdefault((figure["condition"], figure["measure"]), {})[figure["system"]] = figure["value"]
-    published = by_column(results.collection, results.subset)
-    rows: dict[tuple[str, str], dict[str, dict[str, BaselineRow]]] = {}  # by column, baseline and system
+    rows: dict[Column, dict[str, dict[str, BaselineRow]]] = {}  # by column, baseline and system
     for baseline, each in compared.items():
         for row in each.rows:
             rows.setdefault((row["condition"], row["measure"]), {}).setdefault(baseline, {})[row["system"]] = row
     columns = []
-    for (condition, measure), by_system in means.items():
-        column = {
+    for column in results.columns:
+        condition, measure = column
+        values = results.values(column)
+        about = {
             "condition": condition,
             "measure": measure,
-            "lower": lower_is_better(measure, results.lower_is_better),
+            "lower": results.is_lower_better(measure),
             "factor": factor(measure),
-            "means": [by_system.get(system) for system in systems],
+            "means": [values.get(system) for system in systems],
             "part": _is_part(condition),
-            "published": sorted(
-                (name, times_100(figure)) for name, figure in published.get((condition, measure.lower()), {}).items()
-            ),
+            "published": sorted((name, figure.value) for name, figure in results.published(column).items()),
         }
-        column |= _compared(rows.get((condition, measure), {}), systems)
-        columns.append(column | _by_topic(details.get((condition, measure), {}), systems, index_of))
+        about |= _compared(rows.get(column, {}), systems)
+        columns.append(about | _by_topic(details.get(column, {}), systems, index_of))
     return {
         "folder": results.folder,
         "title": results.title,

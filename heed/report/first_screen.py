@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from heed.addons.explorer.explored import Explored
-from heed.measures.baseline import AgainstBaseline, BaselineRow, disagreement, p_text
+from heed.measures.baseline import AgainstBaseline, BaselineRow, disagreement, instruction, p_text
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.power import is_compared_with_zero
-from heed.measures.significance import ALPHA, least_p
-from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit, lower_is_better
-from heed.measures.verdicts import instruction
+from heed.measures.significance import ALPHA, is_compared_with_zero, least_p
+from heed.measures.summary import ON_REQUEST, SystemEntry, format_value, is_merit
 from heed.progress import number_of
 from heed.report.answer import MINUS, Answer, named, signed
-from heed.report.manifest_reader import Settings
-from heed.report.results import Results
+from heed.report.results import Column, ManifestSettings, ResultsFolder
+from heed.report.topics_file import read_topics_file
 from heed.types import CONDITIONS
 
 TIED = "\u00a0"  # a space at which no line breaks
@@ -46,15 +43,13 @@ class Screen(NamedTuple):
 
 
 def first_screen(
-    results: Results, answered: Answer, settings: Settings, compared: Mapping[str, AgainstBaseline]
+    results: ResultsFolder, answered: Answer, settings: ManifestSettings, compared: Mapping[str, AgainstBaseline]
 ) -> Screen:
     """Return the first screen of ``results``, which were ``compared`` with each baseline, the first one by default.
 
     Its ``data`` numbers systems and columns as :func:`heed.report.figures.figures` does.
     """
-    columns = list(dict.fromkeys((row["condition"], row["measure"]) for row in results.rows))
-    systems = list(dict.fromkeys(row["system"] for row in results.rows))
-    pair = answered.pair
+    columns, systems, pair = results.columns, results.names, answered.pair
     choices = sorted(filter(_is_chosen, columns), key=_order) or columns[:1]
     headlines = [
         [_headline(results, column, pair, baseline, against) for baseline, against in compared.items()]
@@ -73,21 +68,19 @@ def first_screen(
     return Screen(_counts(results, choices[0]), headlines[0][0], list(ranked)[:2], data)
 
 
-def _is_chosen(column: tuple[str, str]) -> bool:
+def _is_chosen(column: Column) -> bool:
     condition, measure = column
     return (condition in CONDITIONS or ">" in condition) and is_merit(measure) and measure not in ON_REQUEST
 
 
-def _order(column: tuple[str, str]) -> tuple[bool, int, bool]:
+def _order(column: Column) -> tuple[bool, int, bool]:
     """Return the place of a column among those to choose from: first the nDCG of ``original``, last those of a pair."""
     condition, measure = column
     later = ORDER.index(condition) if condition in ORDER else len(ORDER)
     return ">" in condition, later, not measure.startswith("nDCG")
 
 
-def _choice(
-    column: tuple[str, str], first: tuple[str, str], columns: Sequence[tuple[str, str]], answered: Answer
-) -> dict[str, Any]:
+def _choice(column: Column, first: Column, columns: Sequence[Column], answered: Answer) -> dict[str, Any]:
     """Return a column to choose, with its label, and the columns whose values stand first in the rows with theirs."""
     (condition, measure), pair = column, answered.pair
     is_shown = condition == pair and measure in answered.measures and measure in FOLLOWED  # further to the right
@@ -106,15 +99,14 @@ def _label(condition: str, pair: str) -> str:
     return INSTRUCTIONS.get(condition, condition)
 
 
-def _ranked(results: Results, column: tuple[str, str]) -> dict[str, float]:
+def _ranked(results: ResultsFolder, column: Column) -> dict[str, float]:
     """Return the value of each system by a condition's measure, the best first."""
-    values = {row["system"]: row["value"] for row in results.rows if (row["condition"], row["measure"]) == column}
-    lower = lower_is_better(column[1], results.lower_is_better)
-    return dict(sorted(values.items(), key=lambda entry: entry[1], reverse=not lower))
+    lower = results.is_lower_better(column[1])
+    return dict(sorted(results.values(column).items(), key=lambda entry: entry[1], reverse=not lower))
 
 
 def _headline(
-    results: Results, column: tuple[str, str], pair: str, baseline: str = "", compared: AgainstBaseline | None = None
+    results: ResultsFolder, column: Column, pair: str, baseline: str = "", compared: AgainstBaseline | None = None
 ) -> str:
     """Return which system is best by a column, how far it is from the baseline, and whether that is sure."""
     condition, measure = column
@@ -130,7 +122,7 @@ def _headline(
         return f"{named(best)}{under}: {measure}{TIED}{first}."
     names = f"{named(best)}, the baseline," if best == [baseline] else named(best)
     if ">" in condition:
-        extreme = "lowest" if lower_is_better(measure, results.lower_is_better) else "highest"
+        extreme = "lowest" if results.is_lower_better(measure) else "highest"
         claim = f"{names} {'has' if len(best) == 1 else 'have'} the {extreme} {measure}: {first}"
     else:
         claim = f"{names} {'ranks' if len(best) == 1 else 'rank'} best{under}: {measure}{TIED}{first}"
@@ -156,7 +148,7 @@ def _sure(row: BaselineRow) -> str:
     return f"{words}, although {interval}" if (interval := disagreement(row)) else words
 
 
-def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> str:
+def _words(system: str, settings: ManifestSettings, entries: Sequence[SystemEntry]) -> str:
     """Return a few words for the kind of a system; where rerankers rescored several pools, also for its own."""
     known = dict(settings.systems.get(system, ()))
     parts = {part for name in known for part in name.replace("[", ".").split(".")}
@@ -176,10 +168,10 @@ def _words(system: str, settings: Settings, entries: Sequence[SystemEntry]) -> s
     return "; ".join(words)
 
 
-def _counts(results: Results, column: tuple[str, str]) -> str:
+def _counts(results: ResultsFolder, column: Column) -> str:
     """Return the number of topics, of documents where their store is here, and of systems."""
     topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == column)
-    store = Explored(results).store
+    inputs = read_topics_file(results.path)
+    store = inputs.open_store(results.path) if inputs else None
     documents = [f"{store.count:,} documents"] if store else []
-    systems = len({row["system"] for row in results.rows})
-    return " · ".join([number_of(topics, "topic"), *documents, number_of(systems, "system")])
+    return " · ".join([number_of(topics, "topic"), *documents, number_of(len(results.names), "system")])

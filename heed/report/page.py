@@ -12,25 +12,20 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from msgspec.json import encode
 
-from heed.addons.explorer.explorer import embedded
-from heed.addons.explorer.packing import pack
-from heed.addons.published.standings import grids
+from heed.addon_table import brought_if_here
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, layout
 from heed.report.answer import SCALES, Answer, answer
-from heed.report.bundle import page_file, script
-from heed.report.charts.plots import HEADINGS, MOST, Best, best, plots
-from heed.report.charts.vega_lite import CONFIG
 from heed.report.figures import comparisons, figures
 from heed.report.first_screen import Screen, first_screen
-from heed.report.html import Part, compose, template
-from heed.report.manifest_reader import Settings, read_settings
-from heed.report.page_links import page_link
-from heed.report.results import Results
+from heed.report.html import Part, compose, explorer_link, pack, page_file, page_link, script, template
+from heed.report.plots import HEADINGS, MOST, Best, best, plots
+from heed.report.results import ManifestSettings, ResultsFolder, read_settings
+from heed.report.vega_lite import CONFIG
 
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 PAGE = PurePosixPath("report/page")
-STYLES = ("shared/colours.css", "report.css", "first.css")
+STYLES = (PAGE / "shared/colours.css", PAGE / "report.css", PAGE / "first.css")
 MAIN = PAGE / "places.js"
 VEGA = "vega.js"  # in a site
 
@@ -38,9 +33,9 @@ VEGA = "vega.js"  # in a site
 class Section(NamedTuple):
     """A folder in the page: ``charted`` are the systems that have charts, ``figures`` are for the page's scripts."""
 
-    results: Results
+    results: ResultsFolder
     answer: Answer
-    settings: Settings
+    settings: ManifestSettings
     charted: Best
     screen: Screen
     figures: dict[str, Any]
@@ -48,22 +43,23 @@ class Section(NamedTuple):
     topics: str  # the link to its worst topic, empty where there is none
 
 
-def write_page(results: Sequence[Results], runs: Path, path: Path) -> int:
+def write_page(results: Sequence[ResultsFolder], runs: Path, path: Path) -> int:
     """Write the page of ``results``, at and below the folder ``runs``, to ``path``; return its size in bytes."""
     content = page(results, runs).encode()
     write_bytes(path, content)
     return len(content)
 
 
-def page(results: Sequence[Results], runs: Path, site: str = "") -> str:
+def page(results: Sequence[ResultsFolder], runs: Path, site: str = "") -> str:
     """Return the whole page of ``results``, which are at and below the folder ``runs``.
 
     In a ``site`` of that title it is named after its collection, and leads back to the first page.
     """
     title = results[0].title if site else page_title(runs)
     tables = overview(results, title, site)
-    topics = embedded(results, len(compose(title, [tables]).encode()))
-    return compose(title, [topics, tables])
+    embedded = brought_if_here("explorer of a report")
+    topics = [embedded(results, len(compose(title, [tables]).encode()))] if embedded else []
+    return compose(title, [*topics, tables])
 
 
 def page_title(runs: Path) -> str:
@@ -71,7 +67,7 @@ def page_title(runs: Path) -> str:
     return runs.resolve().name
 
 
-def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
+def overview(results: Sequence[ResultsFolder], title: str, site: str = "") -> Part:
     """Return the part with the tables and charts of ``results``, and the figures by topic."""
     sections = [_section(each, read_settings(each.path)) for each in results]
     # escaped
@@ -80,7 +76,7 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
     specs = {plot.name: plot.spec() | {"config": {}, "description": plot.title} for plot in drawn}
     for name in (plot.name for plot in drawn if plot.kind == "plane"):
         del specs[name]["title"]  # the page's heading says it
-    html = template("overview.html.jinja").render(
+    html = template("report/page/overview.html.jinja").render(
         title=title,
         site=site,
         sections=sections,
@@ -92,7 +88,7 @@ def overview(results: Sequence[Results], title: str, site: str = "") -> Part:
         layout=layout,
         format_value=format_value,
         absent=ABSENT,
-        grids=grids,
+        grids=brought_if_here("published tables") or (lambda *_: {}),
         scales=SCALES,
         place=page_link,
     )
@@ -107,18 +103,18 @@ def vega_file() -> str:
     return page_file(PAGE / "vendor" / VEGA)
 
 
-def look(styles: Sequence[str] = STYLES, main: PurePosixPath = MAIN) -> Part:
-    """Return style and script of a page from files of ``page/``: those of the overview are the same for all results."""
-    return Part(Markup(), "\n".join(page_file(PAGE / name) for name in styles), script(main))
+def look(styles: Sequence[PurePosixPath] = STYLES, main: PurePosixPath = MAIN) -> Part:
+    """Return style and script of a page from files of ``heed``: those of the overview are the same for all results."""
+    return Part(Markup(), "\n".join(map(page_file, styles)), script(main))
 
 
-def _section(results: Results, settings: Settings) -> Section:
+def _section(results: ResultsFolder, settings: ManifestSettings) -> Section:
     charted, compared, answered = best(results, MOST), comparisons(results), answer(results)
     screen = first_screen(results, answered, settings, compared)
     pair = page_link(results.folder, "systems", *screen.compared) if len(screen.compared) > 1 else ""
     data = figures(results, settings, compared) | {"first": screen.data}
     has_topics = any(detail["per_topic"] for detail in results.details)
-    topics = page_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
+    topics = explorer_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
     return Section(results, answered, settings, charted, screen, data, pair, topics)
 
 

@@ -1,24 +1,35 @@
-"""Results folders read and checked: ``summary.json``, ``per_topic.json``, and whether the runs beside them changed."""
+"""Results folders read and checked: summary, values by topic, manifest, and whether the runs beside them changed."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
+from heed.addon_table import brought_if_here
 from heed.errors import DataError, HeedError, fail
 from heed.files import digest, read_bytes
-from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry
+from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry, lower_is_better
 from heed.progress import brief, log
 from heed.reuse import RESULTS, read_note
 
 Form = TypeVar("Form", bound=Struct)
 AGAIN = "run the command that made them once more (what is complete is used again)"
+TYPES = ("C1", "C2", "S1", "S2", "S3")  # conditions that are kinds of FollowTable's constraints: content, schema
+Column = tuple[str, str]  # condition and measure
 
 
-class Results(NamedTuple):
+class PublishedFigure(NamedTuple):
+    """A figure that a paper prints: ×100, as text, and why it is doubtful."""
+
+    value: float
+    text: str
+    why: str
+
+
+class ResultsFolder(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
     ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
@@ -45,6 +56,30 @@ class Results(NamedTuple):
         """Collection and subset, as the report names them."""
         return " ".join(filter(None, (self.collection, self.subset)))
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all systems, in the order of the rows."""
+        return list(dict.fromkeys(row["system"] for row in self.rows))
+
+    @property
+    def columns(self) -> list[Column]:
+        """Conditions with their measures, in the order of the rows."""
+        return list(dict.fromkeys((row["condition"], row["measure"]) for row in self.rows))
+
+    def values(self, column: Column) -> dict[str, float]:
+        """Return the value of each system by a condition's measure."""
+        return {row["system"]: row["value"] for row in self.rows if (row["condition"], row["measure"]) == column}
+
+    def is_lower_better(self, measure: str) -> bool:
+        """Return whether the lowest value of ``measure`` is the best."""
+        return lower_is_better(measure, self.lower_is_better)
+
+    def published(self, column: Column) -> Mapping[str, PublishedFigure]:
+        """Return the figures of a condition's measure that a paper prints, by system; empty without that add-on."""
+        by_column = brought_if_here("published figures")
+        condition, measure = column
+        return by_column(self.collection, self.subset).get((condition, measure.lower()), {}) if by_column else {}
+
     def source(self, index: int) -> str:
         """Return where the figure of row ``index`` was read."""
         return f"{self.folder}/summary.json#rows[{index}]"
@@ -65,7 +100,7 @@ class _PerTopic(Struct):
     against_query: list[AgainstQuery] = []
 
 
-def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
+def read_tree(runs: Path, measured: ResultsFolder | None = None) -> list[ResultsFolder]:
     """Return all results at and below ``runs``, by path; raise :class:`DataError` with all problems of their files.
 
     Those of ``runs`` itself may be given as this process has ``measured`` them; of others it is checked that they are
@@ -76,19 +111,16 @@ def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
     below = (path.relative_to(runs) for path in runs.rglob("summary.json"))
     paths = sorted(path for path in below if not any(part.startswith(".") for part in path.parts))
     if not paths:
-        raise DataError(f"{runs}: no summary.json in it or below it; give the --out folder of a collection command")
+        raise DataError(f"{runs}: no summary.json in it or below it; give a folder that a collection command wrote")
     problems: list[str] = []
     folders = [
-        measured
-        if measured and path.parent == Path()
-        else _read_folder(runs / path.parent, path.parent.as_posix(), problems)
-        for path in paths
+        measured if measured and path.parent == Path() else _read_folder(runs, path.parent, problems) for path in paths
     ]
     having = [results for results in folders if results.rows]
     empty = [
         f"{runs / path}: no rows, nothing was measured"
-        for path, results in zip(paths, folders, strict=True)
-        if not results.rows
+        for path, each in zip(paths, folders, strict=True)
+        if not each.rows
     ]
     fail(problems or ([] if having else [f"{problem}; give judgements and run again" for problem in empty]))
     for problem in empty:
@@ -96,7 +128,7 @@ def read_tree(runs: Path, measured: Results | None = None) -> list[Results]:
     return [results if results is measured else _checked(results) for results in having]
 
 
-def read_folders(folders: Sequence[Path]) -> list[Results]:
+def read_folders(folders: Sequence[Path]) -> list[ResultsFolder]:
     """Return all results at and below ``folders``, each once; of several, named by the path from the common parent."""
     if len(folders) == 1:
         return read_tree(folders[0])
@@ -105,7 +137,30 @@ def read_folders(folders: Sequence[Path]) -> list[Results]:
     return [each._replace(folder=path.relative_to(parent).as_posix()) for path, each in by_path.items()]
 
 
-def _checked(results: Results) -> Results:
+def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
+    """Return the results of a folder ``below`` the folder ``runs``; add what is wrong to ``problems``."""
+    folder = runs / below
+    summary = _read_json(folder / "summary.json", _Summary, problems) or _Summary("", "", [])
+    path = folder / "per_topic.json"
+    topics = (path.exists() and _read_json(path, _PerTopic, problems)) or _PerTopic([], [])
+    about = below.as_posix(), summary.collection, summary.subset
+    results = ResultsFolder(*about, summary.rows, topics.rows, topics.shifts, summary.warnings, folder)
+    directions, systems, against = summary.lower_is_better, summary.systems, topics.against_query
+    return results._replace(lower_is_better=directions, systems=systems, against_query=against)
+
+
+def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:
+    """Return the content of ``path``; None, and a line more in ``problems``, where it is not of the ``form``."""
+    try:
+        return decode(read_bytes(path), type=form)
+    except HeedError as error:
+        problems.append(str(error))
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        problems.append(f"{path}: {error}; run the collection again")
+    return None
+
+
+def _checked(results: ResultsFolder) -> ResultsFolder:
     """Return results without the systems whose runs are gone, and with a warning where others are not those measured.
 
     The note has the digests of the runs that were measured. Without a note, and without any run, all stays.
@@ -137,52 +192,48 @@ def _checked(results: Results) -> Results:
     )
 
 
-def _read_folder(folder: Path, name: str, problems: list[str]) -> Results:
-    """Return the results of ``folder``; add to ``problems`` what is wrong with its files."""
-    path, topics_path = folder / "summary.json", folder / "per_topic.json"
-    summary = _read_json(path, _Summary, problems) or _Summary("", "", [])
-    topics = (topics_path.exists() and _read_json(topics_path, _PerTopic, problems)) or _PerTopic([], [])
-    problems += _duplicates(path, summary.rows)
-    problems += _contradictions(topics_path, summary.rows, topics.rows)
-    return Results(
-        name,
-        summary.collection,
-        summary.subset,
-        summary.rows,
-        topics.rows,
-        topics.shifts,
-        summary.warnings,
-        folder,
-        lower_is_better=summary.lower_is_better,
-        systems=summary.systems,
-        against_query=topics.against_query,
-    )
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the content of ``manifest.yml`` in ``folder``, empty without it; :class:`DataError` for another form."""
+    import yaml
 
-
-def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:
-    """Return the content of ``path``; None, and a line more in ``problems``, where it is not of the ``form``."""
+    path = folder / "manifest.yml"
+    if not path.exists():
+        return {}
     try:
-        return decode(read_bytes(path), type=form)
-    except HeedError as error:
-        problems.append(str(error))
-    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problems.append(f"{path}: {error}; run the collection again")
-    return None
+        manifest = yaml.load(read_bytes(path), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not YAML ({' '.join(str(error).split())[:200]}); run the collection again") from error
+    if not isinstance(manifest, dict):
+        raise DataError(f"{path}: {type(manifest).__name__}, expected names and values; run the collection again")
+    return manifest
 
 
-def _duplicates(path: Path, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield figures that come twice: one would be in the tables, another in the charts."""
-    first: dict[tuple[str, str, str], int] = {}
-    for index, row in enumerate(rows):
-        key = row["system"], row["condition"], row["measure"]
-        if first.setdefault(key, index) != index:
-            yield f"{path}: rows[{first[key]}] and rows[{index}] are both {' '.join(key)}; run the collection again"
+class ManifestSettings(NamedTuple):
+    """Names and values that hold for a folder, and those of each system; the names of nested ones have dots."""
+
+    folder: list[tuple[str, str]]
+    systems: dict[str, list[tuple[str, str]]]
 
 
-def _contradictions(path: Path, rows: Sequence[Row], details: Sequence[Detail]) -> Iterator[str]:
-    """Yield values by topic that belong to another summary than the one beside them."""
-    values = {(row["system"], row["condition"], row["measure"], row["n"]): row["value"] for row in rows}
-    for index, detail in enumerate(details):
-        value = values.get((detail["system"], detail["condition"], detail["measure"], detail["n"]))
-        if values and (value is None or abs(value - detail["value"]) > 1e-9):
-            yield f"{path}: rows[{index}] is not a row of summary.json, the two differ; run the collection again"
+def read_settings(folder: Path) -> ManifestSettings:
+    """Return the settings of the results in ``folder``; :class:`DataError` as :func:`read_manifest`."""
+    manifest = read_manifest(folder)
+    method = manifest.get("method")
+    entries = method.pop("retrieval", None) if isinstance(method, dict) else None
+    entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    systems = {str(entry.get("name")): list(_pairs(entry.get("parameters"), "")) for entry in entries}
+    return ManifestSettings(list(_pairs(manifest, "")), systems)
+
+
+def _pairs(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the values inside ``value`` by their names, those of inner ones after a dot."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _pairs(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for number, item in enumerate(value):
+            yield from _pairs(item, f"{name}[{number}]")
+    elif isinstance(value, list):
+        yield name, ", ".join(map(str, value))
+    else:
+        yield name, "" if value is None else str(value)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from heed.measures.summary import LABELS, aligned, cells
-from heed.report.results import Results
+from heed.report.results import ResultsFolder
 
 MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
 LATEX = str.maketrans(
@@ -23,7 +23,7 @@ LATEX = str.maketrans(
 )
 
 
-def tables(folders: Sequence[Results], form: str) -> str:
+def tables(folders: Sequence[ResultsFolder], form: str) -> str:
     """Return the tables of all folders as ``text``, ``markdown``, ``latex`` or ``csv``.
 
     CSV is a single table with the values in full. KeyError for another ``form``.
@@ -42,7 +42,7 @@ def formatted(form: str, heading: str, rows: Sequence[Sequence[str]], labels: in
     return write(heading, rows, labels)
 
 
-def _heading(results: Results) -> str:
+def _heading(results: ResultsFolder) -> str:
     # a folder named as collection and subset says nothing new
     named_alike = f"./{results.collection}/{results.subset}".endswith(f"/{results.folder}")
     folder = "" if named_alike or results.folder == "." else f" ({results.folder})"
@@ -88,7 +88,7 @@ def latex(text: str, column: int = 0) -> str:
     return re.sub("-(?=-)", "-{}", escaped)  # no dash out of two hyphens
 
 
-def _csv(folders: Sequence[Results]) -> str:
+def _csv(folders: Sequence[ResultsFolder]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["collection", "subset", "system", "condition", "measure", "value", "n", "source"])

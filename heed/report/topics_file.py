@@ -1,6 +1,7 @@
 """``topics.json`` beside the runs: topics and judgements they were measured with, and the folder of the documents."""
 
 import json
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,9 +13,10 @@ from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError
 from heed.extras import OBJECT
 from heed.files import read_bytes, write_bytes
+from heed.formats.document_store import DocumentStore, existing_store
 from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, Pair
-from heed.measures.own_measures import as_measure
+from heed.measures.registry import as_measure
 from heed.types import Qrels, SubtopicGrades, Subtopics, Topic, subtopics_of
 
 FILE = "topics.json"
@@ -72,6 +74,14 @@ class TopicsFile(msgspec.Struct):
     types: list[str] = []
     excluded: dict[str, set[str]] = {}
     subtopics: dict[str, dict[str, Subtopics]] = {}
+
+    def store_from(self, folder: Path) -> Path:
+        """Return the folder of the document store; ``folder`` is that of the results."""
+        return Path(os.path.normpath(folder / self.store))
+
+    def open_store(self, folder: Path) -> DocumentStore | None:
+        """Return the document store; None where it is no longer there, or is of other documents."""
+        return existing_store(self.store_from(folder), self.documents) if self.store else None
 
     def judging(self) -> tuple[Judging, list[str]]:
         """Return judgements and measures, and the names of those measures that cannot be imported."""

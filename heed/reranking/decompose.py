@@ -54,7 +54,7 @@ class Decompose(VectorReranker):
         if query.instruction:
             warn_without_cues(query.lang)
         parts = parts_of(query, self._weights)
-        vectors = self._encoder.encode_queries([part for _, part in parts]).astype(np.float64)
+        vectors = self.encoder.encode_queries([part for _, part in parts]).astype(np.float64)
         weights = np.array([weight for weight, _ in parts])
         similarities = self._documents.of(documents) @ vectors.T
         scores: list[float] = (similarities @ weights).tolist()

@@ -1,9 +1,9 @@
 """``polarity+NAME``: the lexical reranker that reads instructions and another reranker, their scores added."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
 
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import Pair, Wrapper
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
@@ -31,9 +31,9 @@ class Fusion(Wrapper):
         if config is not None:
             self.config: Config = {"fusion": [recipe_version("fusion"), weight], "of": [polarity.config, config]}
 
-    def over(self, corpus: Corpus) -> "Fusion":
+    def over(self, corpus: Callable[[], Corpus]) -> "Fusion":
         """Return the same reranker with polarity's statistics of other documents."""
-        return Fusion(self._polarity.over(corpus), self._inner, self._weight)
+        return Fusion(self._polarity.over(corpus), self._inner.over(corpus), self._weight)
 
     def load(self) -> None:
         """Load both."""
@@ -48,7 +48,6 @@ class Fusion(Wrapper):
     def score_all(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         lexical, other = tee(pairs)
-        # polarity in this process: workers hold one system at a time, and that is the other
         scored = (self._polarity.score(query, documents) for query, documents in lexical)
         for ps, os in zip(scored, self._inner.score_all(other), strict=True):
             yield [p + self._weight * o for p, o in zip(scaled(ps), scaled(os), strict=True)]

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.files import digest_json
-from heed.formats.document_store import DocumentStore
+from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import DocumentLine
 from heed.languages import counted, words_in
+from heed.progress import timed
 from heed.reranking.rescore import Pair, Wrapper
+from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 
@@ -33,7 +35,7 @@ def parse_cut(text: str) -> Cut:
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
     cut = Cut(int(match[1]), int(match[2])) if match else Cut(0, 0)
     if cut.overlap >= cut.words:
-        raise UsageError(f"--maxp: found {text!r}, expected words/overlap such as 400/200, the overlap being smaller")
+        raise UsageError(f"maxp: found {text!r}, expected words/overlap such as 400/200, the overlap being smaller")
     return cut
 
 
@@ -117,3 +119,20 @@ class MaxP(Wrapper):
         for passage_scores in self._inner.score_all(cut()):
             scores = iter(passage_scores)
             yield [max(islice(scores, count)) for count in counts.popleft()]
+
+
+def maxp(reranker: Reranker, cut: Cut, corpus: Corpus, docids: Iterable[str]) -> MaxP:
+    """Return ``reranker`` over the passages of ``docids``, documents of ``corpus``.
+
+    One that reads an index gets one of these passages, in the folder ``passages`` of the corpus.
+    """
+
+    def of_passages() -> Corpus:
+        folder = corpus.folder / "passages"
+        with timed("passages"):
+            passages = open_store(folder / "documents", Passages(corpus.documents, docids, cut))
+        return Corpus(folder, passages, corpus.language)
+
+    over_passages = reranker.over(of_passages)
+    over_passages.name = reranker.name
+    return MaxP(over_passages, cut)

@@ -3,8 +3,9 @@
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
+from typing import Any
 
 from msgspec.json import encode  # a twentieth of json's time
 
@@ -108,6 +109,10 @@ class Wrapper(Reranker):
         """Let it log what it had to repair."""
         self._inner.finish()
 
+    def score_all(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order."""
+        return self._inner.score_all(pairs)
+
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document."""
         return next(self.score_all([(query, documents)]))
@@ -163,18 +168,29 @@ def _read_journal(journal: Path, key: str) -> Run:
     return run
 
 
-def checked(name: str, qid: str, docids: Sequence[str], unchecked: Sequence[float]) -> list[float]:
-    """Return scores as numbers; :class:`ModelError` unless there is one finite score for each document."""
-    if len(unchecked) != len(docids):
-        raise ModelError(f"{name}: topic {qid}: {len(unchecked)} scores for {len(docids)} documents")
+def checked(name: str, qid: str, docids: Sequence[str], returned: Any) -> list[float]:
+    """Return what system ``name`` returned as scores: one finite number for each document, else :class:`ModelError`."""
     try:
-        scores = [float(score) for score in unchecked]
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{name}: topic {qid}: a score is no number ({error})") from error
+        unchecked = None if isinstance(returned, str) else list(returned)
+    except TypeError:
+        unchecked = None
+    if unchecked is None or len(unchecked) != len(docids):
+        count = type(returned).__name__ if unchecked is None else f"{len(unchecked)} scores"
+        raise ModelError(f"{name}: topic {qid}: {count} for {len(docids)} documents; return one score for each")
+    scores = [finite(score) for score in unchecked]
     problems = [
-        f"{name}: topic {qid}, document {docid}: score {score}, expected a finite number (half precision overflow?)"
-        for docid, score in zip(docids, scores, strict=True)
-        if not math.isfinite(score)
+        f"{name}: topic {qid}, document {docid}: score {score!r:.60}, expected a finite number"
+        for docid, score, number in zip(docids, unchecked, scores, strict=True)
+        if number is None
     ]
     fail(problems, ModelError)
-    return scores
+    return [number for number in scores if number is not None]
+
+
+def finite(score: Any) -> float | None:
+    """Return ``score`` as a float, None for what is no finite number; a text is none."""
+    try:
+        number = math.nan if isinstance(score, str | bytes) else float(score)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

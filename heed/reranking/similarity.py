@@ -1,16 +1,154 @@
 """Any bi-encoder as a reranker: a document's score is its vector's inner product with that of query and instruction.
 
-FollowIR and mFollowIR ran their bi-encoders so, over the same candidates as rerankers.
+FollowIR and mFollowIR ran their bi-encoders so, over the same candidates as rerankers. A vector is computed once,
+whatever pools its document comes in, also where the process is killed.
 """
 
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from heed.reranking.document_vectors import DocumentVectors
+from heed.files import digest_json, write_bytes
+from heed.formats.document_store import StoredDocuments, chosen, docids_of
+from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense.vectors import Vectors, embedded, folder_of, recipe_of, write_matrix
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Encoder, Query, Reranker
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
+
+PART = 1_000  # documents that are encoded together: so many are encoded again after a kill
+PREFIX = "pool-"  # of the folder with the vectors of documents of pools
+
+Vector = NDArray[np.float32]
+
+
+class PoolVectors:
+    """Vectors by key, of one encoder and collection, written to a folder as they come, or held in memory alone.
+
+    The folder holds parts of vectors, and then a file of their keys: a part that a kill left without it is as if it had
+    never been added.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        """Open the vectors that earlier processes wrote to ``folder``, None for memory alone."""
+        self._folder = folder
+        self._rows: dict[str, Vector] = {}
+        if folder is None:
+            return
+        for path in sorted(folder.glob("part-*.txt")):
+            keys = path.read_text(encoding="utf-8").split("\n")
+            rows = np.load(path.with_suffix(".npy"), mmap_mode="r", allow_pickle=False).view(np.ndarray)
+            self._rows.update(zip(keys, rows, strict=True))
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a vector of this key."""
+        return key in self._rows
+
+    def of(self, keys: Sequence[str]) -> Matrix:
+        """Return the vectors of ``keys``, in that order; raises :class:`KeyError` for one that is not there."""
+        return np.stack([self._rows[key] for key in keys])
+
+    def add(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Keep ``vectors``, one a row; they are on disk, all or none, when this returns."""
+        self._rows.update(zip(keys, vectors, strict=True))
+        if self._folder is None:
+            return
+        if not self._folder.exists():
+            for earlier in self._folder.parent.glob(f"{PREFIX}*"):  # of other documents or settings
+                if earlier != self._folder:  # it may have come since, by another system or process
+                    shutil.rmtree(earlier)
+        # named by its keys: whoever writes the same file at the same time writes the same vectors
+        path = self._folder / f"part-{digest_json([*keys])[:16]}.npy"
+        write_matrix(path, vectors)
+        write_bytes(path.with_suffix(".txt"), "\n".join(keys).encode())
+
+
+class DocumentVectors:
+    """The vectors of documents, for all topics and conditions: each is embedded once.
+
+    Where the encoder's dense index of ``corpus`` is there, made with the same settings, they are read from it.
+    Without a corpus, or of an encoder without ``config``, they are kept in memory alone.
+    """
+
+    def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
+        """Embed by ``encoder``."""
+        self._encoder = encoder
+        self._corpus = corpus if encoder.config is not None else None
+        self._new = 0
+
+    @cached_property
+    def _index(self) -> Vectors | None:
+        if self._corpus is None:
+            return None
+        folder = folder_of(self._corpus.folder, self._encoder, self._encoder.name) / "vectors"
+        vectors = embedded(folder, self._corpus.documents, self._encoder)
+        if vectors:
+            log.info(f"{folder}: vectors of documents are read from here")
+        return vectors
+
+    @cached_property
+    def _pooled(self) -> PoolVectors:
+        if self._corpus is None:
+            return PoolVectors(None)
+        recipe = digest_json(recipe_of(self._corpus.documents, self._encoder))
+        return PoolVectors(self._corpus.folder / self._encoder.name / f"{PREFIX}{recipe[:16]}")
+
+    def embed(self, pools: Iterable[Sequence[Document]]) -> None:
+        """Embed the documents of ``pools`` that have no vector yet, from the collection; passages wait for their use.
+
+        Raises as the encoder does.
+        """
+        if self._corpus is None or self._index:
+            return
+        docids = (docid for pool in takewhile(self._are_stored, pools) for docid in docids_of(pool))
+        self._embed(list(dict.fromkeys(docids)), self._corpus.documents.get)
+
+    def of(self, documents: Sequence[Document]) -> NDArray[np.float64]:
+        """Return the vectors of ``documents``, shape ``(len(documents), d)``."""
+        if self._index and self._are_stored(documents):
+            return self._index.of(docids_of(documents)).astype(np.float64)
+        keys = self._keys(documents)
+        position = {key: number for number, key in enumerate(keys)}
+        self._embed(list(position), lambda part: chosen(documents, [position[key] for key in part]))
+        return self._pooled.of(keys).astype(np.float64)
+
+    def log(self) -> None:
+        """Log how many documents were embedded since the last time."""
+        if self._new:
+            log.info(f"{self._encoder.name}: {self._new} documents embedded for reranking")
+        self._new = 0
+
+    def close(self) -> None:
+        """Forget the vectors, and close the encoder's model."""
+        for name in ("_index", "_pooled"):
+            self.__dict__.pop(name, None)
+        self._encoder.close()
+
+    def _are_stored(self, documents: Sequence[Document]) -> bool:
+        digest = self._corpus and self._corpus.documents.digest
+        return isinstance(documents, StoredDocuments) and documents.digest == digest
+
+    def _keys(self, documents: Sequence[Document]) -> Sequence[str]:
+        """Return docids; of documents that are not the collection's, such as passages, the digests of their texts."""
+        return docids_of(documents) if self._are_stored(documents) else [digest_json(passage) for passage in documents]
+
+    def _embed(self, keys: Sequence[str], documents: Callable[[Sequence[str]], Sequence[Document]]) -> None:
+        """Embed those of ``keys`` that have no vector yet; ``documents`` returns theirs."""
+        new = [key for key in keys if key not in self._pooled]
+        if not new:
+            return
+        parts = [new[start : start + PART] for start in range(0, len(new), PART)]
+        shown = bar(parts, len(parts), f"{self._encoder.name} vectors", f"parts of {PART} documents")
+        with timed("embed", self._encoder.name) as work:
+            for part, vectors in zip(parts, self._encoder.encode_batches(map(documents, shown)), strict=True):
+                self._pooled.add(part, vectors)
+                self._new += len(part)
+                work.did(len(part), "documents")
 
 
 class VectorReranker(Reranker):
@@ -18,7 +156,7 @@ class VectorReranker(Reranker):
 
     def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
         """Compare by ``encoder``, which is loaded when it is first needed; vectors are kept beside ``corpus``."""
-        self._encoder, self._documents = encoder, DocumentVectors(encoder, corpus)
+        self.encoder, self._documents = encoder, DocumentVectors(encoder, corpus)
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Embed the documents of all pools."""
@@ -48,6 +186,6 @@ class Similarity(VectorReranker):
         """Return the inner product for each document, in double precision, so that near ones do not tie."""
         if not documents:
             return []
-        [vector] = self._encoder.encode_queries([query]).astype(np.float64)
+        [vector] = self.encoder.encode_queries([query]).astype(np.float64)
         scores: list[float] = (self._documents.of(documents) @ vector).tolist()
         return scores

@@ -1,78 +1,23 @@
 """Models alone, without an experiment: rerankers that score texts, and encoders that make vectors of them."""
 
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.addons.bridges.mteb_models import PREFIX as MTEB
-from heed.addons.bridges.mteb_models import mteb_model
-from heed.addons.bridges.programs import COMMAND, Program
+from heed.compute import Compute
 from heed.errors import UsageError
-from heed.extras import OBJECT
 from heed.files import digest_json
 from heed.languages import language
-from heed.models.files.guessing import with_family
-from heed.models.local.runtime import DEFAULT, Runtime
 from heed.models.registry.entries import Registry
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
-from heed.reranking.rescore import score_alone
-from heed.reranking.similarity import Similarity
-from heed.systems.by_name import DECOMPOSE, FUSED, RERANKERS, RETRIEVERS, renamed, split_name
-from heed.systems.registry_models import installed_model, model_without_documents
-from heed.systems.settings import Machine, machine_of
-from heed.systems.user_objects import OwnReranker, class_name, is_built_in, is_encoder, load_object, own_system
-from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
+from heed.reranking.rescore import Wrapper, score_alone
+from heed.systems.make import Place, compute_of, make
+from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
 
-def model_alone(
-    system: object, registry: Registry, runtime: Runtime, otherwise: str = CROSS_ENCODER
-) -> Reranker | Encoder:
-    """Return the model of a name, or an object as it is, for use outside an experiment: it has no documents.
-
-    ``otherwise`` is the family of a model whose files do not tell it. Raises :class:`UsageError` for names that need an
-    index, and as :meth:`heed.systems.by_name.Systems.reranker` does.
-    """
-    if isinstance(system, Program):
-        return OwnReranker(system, system.label)
-    if not isinstance(system, str):
-        return cast(Reranker | Encoder, system) if is_built_in(system) else own_system(system, class_name(system))
-    name, source = split_name(system)
-    if source.startswith(COMMAND):
-        return model_alone(Program(source.removeprefix(COMMAND), name=name), registry, runtime)
-    return renamed(_model_named(source, registry, runtime, otherwise), name)
-
-
-def _model_named(system: str, registry: Registry, runtime: Runtime, otherwise: str) -> Reranker | Encoder:
-    if system in (*RETRIEVERS, *RERANKERS) or system.startswith((FUSED, DECOMPOSE)):
-        raise UsageError(f"{system}: no model; give the object that an experiment makes of it")
-    if system.startswith(MTEB):
-        return own_system(mteb_model(system, runtime.device, registry.trusted), system)
-    if OBJECT.fullmatch(system):
-        return own_system(load_object(system), system)
-    model = installed_model(system, registry, ()).limited(runtime.max_length)
-    return model_without_documents(with_family(model, otherwise), runtime)
-
-
-def as_reranker(model: Reranker | Encoder) -> Reranker:
-    """Return a model as a reranker; an encoder compares by its vectors."""
-    return Similarity(model) if is_encoder(model) else cast(Reranker, model)
-
-
-class _Alone:
+class _Alone(System):
     """A model that is loaded at its first use; it closes at the end of a ``with`` block."""
-
-    def __init__(self, system: Reranker | Encoder) -> None:
-        self._system: Any = system
-        self.name = system.name
-        self.made_by: Config = getattr(system, "made_by", {})
-
-    @property
-    def config(self) -> Config | None:
-        """What decides its scores, as JSON data; None where that is not known."""
-        config: Config | None = self._system.config
-        return config
 
     def __enter__(self) -> Self:
         """Return the model."""
@@ -86,13 +31,14 @@ class _Alone:
         """Return its kind and name."""
         return f"<{type(self).__name__} {self.name}>"
 
-    def close(self) -> None:
-        """Free the model's memory; a later use loads it again."""
-        self._system.close()
 
-
-class TextReranker(_Alone):
+class TextReranker(Wrapper, _Alone):
     """A reranker that scores texts; an experiment takes it too."""
+
+    def __init__(self, reranker: Reranker) -> None:
+        """Score by ``reranker``."""
+        super().__init__(reranker)
+        self.name, self.config, self.made_by = reranker.name, reranker.config, reranker.made_by
 
     def score(
         self, query: str | Query, texts: Sequence[str | Document], instruction: str = "", lang: str = "eng"
@@ -104,29 +50,32 @@ class TextReranker(_Alone):
         that cannot be loaded, and for a score that is not finite.
         """
         [question] = _queries([query], instruction, lang)
-        return score_alone(self._system, question, _documents(texts))
+        return score_alone(self._inner, question, _documents(texts))
 
 
-class TextEncoder(_Alone):
+class TextEncoder(_Alone, Encoder):
     """A bi-encoder that makes vectors of texts; an experiment takes it too."""
 
-    @property
-    def cosine(self) -> bool:
-        """Whether vectors have length 1, since the model compares by cosine."""
-        return bool(getattr(self._system, "cosine", False))
+    def __init__(self, encoder: Encoder) -> None:
+        """Make vectors by ``encoder``."""
+        self._encoder = encoder
+        self.name, self.config, self.made_by = encoder.name, encoder.config, encoder.made_by
+        self.cosine = encoder.cosine
+
+    def close(self) -> None:
+        """Free the model's memory; a later use loads it again."""
+        self._encoder.close()
 
     def encode_queries(self, queries: Sequence[str | Query], instruction: str = "", lang: str = "eng") -> Matrix:
         """Return the vectors of ``queries`` with ``instruction``, shape ``(len(queries), d)``, in float32.
 
         Instruction and language are those of :meth:`TextReranker.score`.
         """
-        vectors: Matrix = self._system.encode_queries(_queries(queries, instruction, lang))
-        return vectors
+        return self._encoder.encode_queries(_queries(queries, instruction, lang))
 
     def encode_documents(self, texts: Sequence[str | Document]) -> Matrix:
         """Return the vectors of ``texts``, shape ``(len(texts), d)``, in float32."""
-        vectors: Matrix = self._system.encode_documents(_documents(texts))
-        return vectors
+        return self._encoder.encode_documents(_documents(texts))
 
     def similarity(self, queries: Matrix, documents: Matrix) -> NDArray[np.float64]:
         """Return the model's similarity of each query's vector with each document's, shape ``(queries, documents)``.
@@ -139,35 +88,28 @@ class TextEncoder(_Alone):
 
 
 def reranker(
-    system: object,
-    *,
-    device: str = "auto",
-    machine: Machine | None = None,
-    registry: Registry | None = None,
+    system: object, *, device: str = "auto", compute: Compute | None = None, registry: Registry | None = None
 ) -> TextReranker:
     """Return a reranker alone, which scores texts: a name of the registry, a hub id, a folder, or an object.
 
-    A bi-encoder scores by its vectors. ``device`` and ``machine`` are those of :class:`heed.Experiment`; no workers are
-    used. ``polarity`` and others that need an index of the documents are given as the object that
-    ``experiment.reranker("polarity")`` returns. Raises :class:`UsageError` for an unknown name and invalid settings,
-    :class:`heed.ModelError` for files that are missing or damaged.
+    A bi-encoder scores by its vectors. ``device`` and ``compute`` are those of :class:`heed.Experiment`. ``polarity``
+    and others that need an index of the documents are given as the object that ``experiment.reranker("polarity")``
+    returns. Raises :class:`UsageError` for an unknown name and invalid settings, :class:`heed.ModelError` for files
+    that are missing or damaged.
     """
-    runtime = machine_of(machine, device).runtime(DEFAULT.answers)
-    return TextReranker(as_reranker(model_alone(system, registry or Registry(), runtime)))
+    place = Place(registry or Registry(), compute_of(compute, device))
+    return TextReranker(make(system, place, Reranker))
 
 
 def encoder(
-    system: object, *, device: str = "auto", machine: Machine | None = None, registry: Registry | None = None
+    system: object, *, device: str = "auto", compute: Compute | None = None, registry: Registry | None = None
 ) -> TextEncoder:
     """Return a bi-encoder alone, which makes vectors of texts: a name, a hub id, a folder, or an object.
 
     Arguments and errors are those of :func:`reranker`; :class:`UsageError` for a model that is no bi-encoder.
     """
-    runtime = machine_of(machine, device).runtime(DEFAULT.answers)
-    model = model_alone(system, registry or Registry(), runtime, BI_ENCODER)
-    if not is_encoder(model):
-        raise UsageError(f"{model.name}: no bi-encoder, it has no vectors of single texts; use heed.reranker")
-    return TextEncoder(model)
+    place = Place(registry or Registry(), compute_of(compute, device))
+    return TextEncoder(make(system, place, Encoder))
 
 
 def _queries(queries: Sequence[str | Query], instruction: str, lang: str) -> list[Query]:

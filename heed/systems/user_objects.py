@@ -1,32 +1,33 @@
 """Systems of the user's own: objects, or classes named as ``package.module:Class``.
 
-Each is wrapped in what checks its results, so that an error says whose it is.
+Each is wrapped once, by :func:`wrapped`, in what checks its results, so that an error says whose it is.
 """
 
 import inspect
 import json
-import math
 import re
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from heed.errors import HeedError, ModelError, UsageError, fail, in_one_line
 from heed.extras import named_object, source_digest
-from heed.formats.document_store import DocumentStore
-from heed.memory import free_memory
+from heed.formats.document_store import DocumentStore, docids_of
+from heed.process import free_memory
 from heed.progress import log
 from heed.ranking import top
+from heed.reranking.rescore import checked, finite
+from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 METHODS = ("score", "search", "encode_documents", "encode_queries")
 CODE = "module's code"  # the key of its digest in a config
-RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|documents|passages")  # Heed's own runs and folders
+RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|rank_bm25|documents|passages")  # Heed's own runs and folders
 
 
 def check_name(name: str) -> None:
@@ -45,16 +46,14 @@ class OwnSystem(System):
             raise UsageError(f"{name}: is a class; give an object, such as {system.__name__}()")
         if not isinstance(label, str) or not FILE_NAME.fullmatch(label) or RESERVED.fullmatch(label):
             raise UsageError(
-                f"{name}: its name is {label!r}; give it an attribute name (a program: NAME=command:…) of letters, "
-                "digits and . + @ : _ -, for its run files, that is none of Heed's own systems"
+                f"{name}: its name is {label!r}; give it an attribute name of letters, digits and . + @ : _ -, for its "
+                "run files, that is none of Heed's own systems"
             )
         self.name, self._system, self._loaded = label, system, False
-        # for a manifest, where there is no config
-        self.made_by = getattr(system, "made_by", None) or {"class": class_name(system)}
+        self.made_by = {"class": class_name(system)}
         if getattr(system, "config", None) is not None:
-            config = _json(system.config, label)
-            is_heeds = type(system).__module__.startswith("heed.")
-            self.config = config if is_heeds else self._with_code(config)
+            config = plain_json(system.config, label)
+            self.config = config if _versioned(system) else self._with_code(config)
 
     def _with_code(self, config: Config) -> Config | None:
         """Return ``config`` with the digest of the system's source; None without one, as a change cannot be seen."""
@@ -67,14 +66,18 @@ class OwnSystem(System):
     def load(self) -> None:
         """Call ``load()`` of the system, if it has one, before the first use and after :meth:`close`."""
         if not self._loaded:
-            _call_if_there(self._system, "load")
+            self._call_if_there("load")
             self._loaded = True
 
     def close(self) -> None:
         """Call ``close()`` of the system, if it has one, and give the memory of what it dropped back."""
-        _call_if_there(self._system, "close")
+        self._call_if_there("close")
         self._loaded = False
         free_memory()
+
+    def _call_if_there(self, method: str) -> None:
+        if callable(call := getattr(self._system, method, None)):
+            call()
 
     def _error(self, problem: str) -> ModelError:
         return ModelError(f"{self.name}: {problem}")
@@ -100,28 +103,14 @@ class OwnReranker(OwnSystem, Reranker):
         """Take ``system``; :class:`UsageError` if it has no ``score``."""
         super().__init__(system, name)
         if not callable(getattr(system, "score", None)):
-            hint = "it searches, so use it as --retriever" if hasattr(system, "search") else "expected a reranker"
+            hint = "it searches, so use it as a retriever" if hasattr(system, "search") else "expected a reranker"
             raise UsageError(f"{name}: has no score(query, documents); {hint}")
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one score for each document; :class:`ModelError` for another number, and for what is no number."""
         with self._calling(f"topic {query.qid}: score"):
-            returned = self._system.score(query, documents)
-        try:
-            scores = None if isinstance(returned, str) else list(returned)
-        except TypeError:
-            scores = None
-        if scores is None or len(scores) != len(documents):
-            count = type(returned).__name__ if scores is None else f"{len(scores)} scores"
-            raise self._error(f"topic {query.qid}: {count} for {len(documents)} documents; return one score for each")
-        numbers = []
-        for score, document in zip(scores, documents, strict=True):
-            if (number := _finite(score)) is None:
-                raise self._error(
-                    f"topic {query.qid}, document {document.docid}: a score is no number, or not finite: {score!r:.60}"
-                )
-            numbers.append(number)
-        return numbers
+            scores = self._system.score(query, documents)
+        return checked(self.name, query.qid, docids_of(documents), scores)
 
 
 class OwnRetriever(OwnSystem, Retriever):
@@ -131,7 +120,7 @@ class OwnRetriever(OwnSystem, Retriever):
         """Let ``system`` search ``documents``; :class:`UsageError` if it has no ``search``."""
         super().__init__(system, name)
         if not callable(getattr(system, "search", None)):
-            hint = "it scores, so use it as --reranker" if hasattr(system, "score") else "expected a retriever"
+            hint = "it scores, so use it as a reranker" if hasattr(system, "score") else "expected a retriever"
             raise UsageError(
                 f"{name}: has neither search(queries, depth) nor encode_documents and encode_queries; {hint}"
             )
@@ -160,7 +149,7 @@ class OwnRetriever(OwnSystem, Retriever):
             docids = [docid if isinstance(docid, str) else repr(docid) for docid in scores]
             missing = self._documents.missing(docids)
             problems += [f"{self.name}: topic {qid}, document {docid}: not in the collection" for docid in missing]
-            numbers = {docid: _finite(score) for docid, score in scores.items()}
+            numbers = {docid: finite(score) for docid, score in scores.items()}
             problems += [
                 f"{self.name}: topic {qid}, document {docid}: score {scores[docid]!r:.60}, expected a finite number"
                 for docid, number in numbers.items()
@@ -177,7 +166,7 @@ class OwnEncoder(OwnSystem, Encoder):
     def __init__(self, system: Any, name: str) -> None:
         """Take ``system``; :class:`UsageError` if it lacks one of an encoder's two methods."""
         super().__init__(system, name)
-        if not is_encoder(system):
+        if not _encodes(system):
             raise UsageError(f"{name}: has no encode_documents and encode_queries; expected an encoder")
         if self.config is not None:
             self.config = {"own": self.config}  # whole: its keys have meanings of their own
@@ -212,22 +201,7 @@ class OwnEncoder(OwnSystem, Encoder):
         return vectors
 
 
-def _call_if_there(system: Any, method: str) -> None:
-    """Call a method that objects of the user's may lack."""
-    if callable(call := getattr(system, method, None)):
-        call()
-
-
-def _finite(score: Any) -> float | None:
-    """Return ``score`` as a float, None for what is no finite number; a text is none."""
-    try:
-        number = math.nan if isinstance(score, str | bytes) else float(score)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _json(config: Any, name: str) -> Config:
+def plain_json(config: Any, name: str) -> Config:
     """Return ``config`` as plain JSON data, in a dictionary; :class:`UsageError` for what is none."""
     try:
         data = json.loads(json.dumps(config))
@@ -236,20 +210,28 @@ def _json(config: Any, name: str) -> Config:
     return data if isinstance(data, dict) else {"config": data}
 
 
-def own_system(system: Any, name: str) -> OwnEncoder | OwnReranker:
-    """Return an object that the user calls ``name`` as what checks its results."""
-    return OwnEncoder(system, name) if is_encoder(system) else OwnReranker(system, name)
+def wrapped(system: Any, name: str, role: type[System], corpus: Corpus | None) -> System:
+    """Return an object as a system whose results are checked, of the kind that ``role`` asks for.
+
+    Heed's own systems are returned as they are. The user calls the object ``name``; a retriever searches ``corpus``.
+    Raises :class:`UsageError` for an object that lacks a name or a method.
+    """
+    if isinstance(system, System) and _versioned(system):
+        return system
+    if role is Reranker and (hasattr(system, "score") or not _encodes(system)):
+        return OwnReranker(system, name)
+    if role is Retriever and corpus and not _encodes(system):
+        return OwnRetriever(system, name, corpus.documents)
+    return OwnEncoder(system, name)
 
 
-def is_encoder(system: Any) -> TypeGuard[Encoder]:
-    """Whether ``system`` has the two methods of an encoder."""
+def _versioned(system: Any) -> bool:
+    """Whether the versions in Heed's recipes cover the code of ``system``: its class is Heed's, not the user's."""
+    return type(system).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _encodes(system: Any) -> bool:
     return all(callable(getattr(system, name, None)) for name in ("encode_documents", "encode_queries"))
-
-
-def is_built_in(system: object) -> bool:
-    """Whether ``system`` is one of Heed's own, not an object of the user's."""
-    module = type(system).__module__
-    return module.startswith("heed.") and not module.startswith("heed.addons.bridges.")
 
 
 def class_name(system: object) -> str:

@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from heed.encodings import encoding_of, named
 from heed.errors import DataError, UsageError
-from heed.files import digest, read_bytes, unpacked_name
+from heed.files import digest, encoding_of, named, read_bytes, unpacked_name
 from heed.formats.documents import SUFFIXES, DocumentLine, Files, corpus_files, shown_paths
 from heed.progress import brief, counted, log, number_of
 from heed.reuse import recipe_version

@@ -84,7 +84,7 @@ class Guard:
         host, origin, site = (request.headers.get(name, "") for name in ("host", "origin", "sec-fetch-site"))
         path: bytes = request.scope["raw_path"]
         if host not in self._hosts:
-            return _refused(403, _host_problem(host))
+            return _refused(403, _host_problem(host, self._command))
         from_elsewhere = path.startswith(b"/api/") and site not in ("", "same-origin")
         if from_elsewhere or (origin and origin != f"http://{host}"):
             return _refused(403, "requests from other pages are refused")
@@ -108,15 +108,15 @@ def check_host(text: str) -> str:
     """Return ``text``, a host and a port, in lower case; :class:`UsageError` if it is anything else."""
     match = HOST.fullmatch(text)
     if not match or not 0 < int(match[1]) <= 65535:
-        raise UsageError(f"--allow-host {text!r}: expected HOST:PORT as the browser's address has them, localhost:9000")
+        raise UsageError(f"allow_host: found {text!r}, expected HOST:PORT as in the browser's address, localhost:9000")
     return text.lower()
 
 
-def _host_problem(host: str) -> str:
+def _host_problem(host: str, command: str) -> str:
     name = host if HOST.fullmatch(host) else "HOST:PORT"
     return (
-        "this host is not served here; if you have come through a port forward, start the command with "
-        f"--allow-host {name} and open the link that it prints"
+        f"this host is not served here; if you have come through a port forward, start {command} with {name} as an "
+        "allowed host, and open the link that it prints"
     )
 
 

@@ -21,14 +21,16 @@ def listen(port: int, previous: int) -> socket.socket:
         return _bind(port or previous)
     except OSError as error:
         if port or not previous:
-            raise UsageError(f"--port {port}: {error.strerror}; choose another, or 0 for any") from error
+            raise UsageError(f"port: {port} cannot be used ({error.strerror}); choose another, or 0 for any") from error
         return _bind(0)
 
 
 def check_port(port: int) -> None:
     """Raise :class:`UsageError` for a port that is none, and for one of the system's."""
     if port and not LOWEST_PORT <= port <= 65535:
-        raise UsageError(f"--port {port}: expected {LOWEST_PORT} to 65535, or 0 for any; lower ones are the system's")
+        raise UsageError(
+            f"port: found {port}, expected {LOWEST_PORT} to 65535 (lower ones are the system's), or 0 for any"
+        )
 
 
 def _bind(port: int) -> socket.socket:

@@ -6,34 +6,15 @@ from pathlib import Path
 from heed.measures.registry import help_text
 from heed.retrieval.bm25.index import K1, B
 from heed.retrieval.dense.search import KINDS
-from heed.types import CONDITIONS
-from pipelines.options.data import docs_option, judgement_options, name_option, topics_format_option, topics_option
+from heed.systems.make import forms
+from heed.types import CONDITIONS, Reranker, Retriever
+from pipelines.options.data import (
+    data_options,
+)
 from pipelines.options.machine import engine_options, machine_options
 from pipelines.options.models import model_options
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import Group, listed, positive
-
-RETRIEVERS = {
-    "bm25, bm25+rm3, bm25+rocchio": "BM25 of Lucene, also with feedback",
-    "bm25+fields": "BM25 of tables by caption, header and cells",
-    "lsa": "a dense baseline that needs no model",
-    "NAME": "an encoder by name, path or hub id",
-    "mteb:NAME": "a model by MTEB's code",
-    "package.module:Class": "a class of your own",
-    "NAME=SYSTEM": "any of these, its runs called NAME",
-    "none": "only runs of --run, or --pool published",
-}
-RERANKERS = {
-    "polarity": "reads the instruction and needs no model",
-    "NAME": "a model by name, path or hub id; an encoder compares by similarity",
-    "rank_bm25": "BM25 over each topic's candidates alone",
-    "decompose:ENCODER": "an encoder that reads instructions without training",
-    "polarity+NAME": "both, their scores added",
-    "mteb:NAME": "a model by MTEB's code",
-    "package.module:Class": "a class of your own",
-    "command:PROGRAM": "a program in any language",
-    "NAME=SYSTEM": "any of these, its runs called NAME",
-}
 
 
 def collection_options(
@@ -44,14 +25,13 @@ def collection_options(
     ``rerank_depth`` is the depth of the pool where the user names none, by default that of runs.
     """
     parser.set_defaults(field_weights=(1.0, 1.0, 1.0), usual_rerank_depth=rerank_depth)
-    docs_option(data, "; a folder in BEIR's or MTEB's layout has topics and judgements too")
-    topics_option(data, ", or an id of ir_datasets")
-    judgement_options(data)
+    more = {"docs": "; a folder in BEIR's or MTEB's layout has topics and judgements too"}
+    more["topics"] = ", or an id of ir_datasets"
+    data_options(data, "encoding", "docs", "topics", "qrels", "changed_qrels", "reversed_qrels", "topic_ids", more=more)
     _system_options(parser.add_argument_group("systems"), rerank_depth)
     _output_options(parser.add_argument_group("output"))
     reading = parser.add_argument_group("how topics and documents are read")
-    topics_format_option(reading)
-    name_option(reading)
+    data_options(reading, "topics_format", "name")
     _search_options(parser.add_argument_group("search"))
     model_options(parser.add_argument_group("models"))
     machine_options(parser)
@@ -64,13 +44,14 @@ def _system_options(systems: Group, rerank_depth: int | None) -> None:
         "--retriever",
         action="append",
         metavar="NAME",
-        help="retriever; repeatable (default: bm25, and on the embedded samples lsa too):" + listed(RETRIEVERS),
+        help="retriever; repeatable (default: bm25, and on the embedded samples lsa too):"
+        + listed({**forms(Retriever), "none": "only runs of --run, or --pool published"}),
     )
     systems.add_argument(
         "--reranker",
         action="append",
         metavar="NAME",
-        help=f"reranker, or none; repeatable (default: polarity):{listed(RERANKERS)}",
+        help=f"reranker, or none; repeatable (default: polarity):{listed(forms(Reranker))}",
     )
     program_option(systems)
     systems.add_argument(

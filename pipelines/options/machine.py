@@ -1,37 +1,38 @@
-"""Options of the machine: threads, device, Java's heap, and the processes that run models."""
+"""Options that say how systems are run, made from the fields of Compute, and the processes that run models."""
 
 import argparse
-import os
+from dataclasses import fields
 
 from heed.addons.cluster import ENGINES
+from heed.compute import Compute
 from pipelines.options.parser import Group, positive
 
+MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
 
-def device_option(group: Group) -> None:
-    """Add where models run."""
-    group.add_argument(
-        "--device",
-        default="auto",
-        metavar="NAME",
-        help="where models run: auto, cpu, cuda, cuda:1 for the second GPU, or mps for a Mac's (default auto)",
-    )
+
+def compute_options(group: Group, *names: str) -> None:
+    """Add an option for each of the fields ``names``, with the field's default and help."""
+    for field in (field for field in fields(Compute) if field.name in names):
+        group.add_argument(
+            f"--{field.name.replace('_', '-')}",
+            type=str if isinstance(field.default, str) else positive,
+            default=field.default,
+            choices=field.metadata.get("choices"),
+            metavar=field.metadata.get("metavar"),
+            help=field.metadata["help"] + (f" (default {field.default})" if field.default else ""),
+        )
+
+
+def compute_of(options: argparse.Namespace) -> Compute:
+    """Return how systems are run, by those options of :class:`Compute` that the command has."""
+    given = vars(options)
+    return Compute(**{field.name: given[field.name] for field in fields(Compute) if field.name in given})
 
 
 def machine_options(parser: argparse.ArgumentParser) -> None:
     """Add threads, device and Java's heap; models run in this process unless :func:`engine_options` are added too."""
     parser.set_defaults(engine=ENGINES[0], workers=None, ray_address=None)
-    machine = parser.add_argument_group("machine")
-    machine.add_argument(
-        "--threads",
-        type=positive,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="threads for Java and search (default: all cores)",
-    )
-    device_option(machine)
-    machine.add_argument(
-        "--heap", default="4g", metavar="SIZE", help="largest heap of Java, such as 512m or 8g (default 4g)"
-    )
+    compute_options(parser.add_argument_group("machine"), "device", "threads", "heap")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:

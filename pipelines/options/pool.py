@@ -7,12 +7,11 @@ from typing import Any
 
 from heed.addons.judging.exchange.exports import FORMATS
 from heed.addons.judging.pools.build import DEPTH, PoolSettings
-from heed.addons.judging.pools.orders import GUIDED, ORDERS
-from heed.addons.judging.pools.samples import Stratum, parse_strata
+from heed.addons.judging.pools.selection import GUIDED, ORDERS, Stratum, parse_strata
 from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import UsageError, fail
 from heed.formats.trec_files import parse_score
-from pipelines.options.data import condition_option, docs_option, lang_option, run_reading_options, topics_option
+from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
 from pipelines.options.output import indexes_option, json_option, log_options
 from pipelines.options.parser import Group, command_parser, listed, positive
 
@@ -46,7 +45,6 @@ EXAMPLES = (
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed pool``."""
     command = command_parser("pool", "RUN… --out POOL", DESCRIPTION, EXAMPLES, RULES)
-    command.set_defaults(fields="title", topics_format=None, name=None)
     command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions")
     command.add_argument("--out", required=True, type=Path, metavar="POOL", help='pool, lines of {"qid", "docids"}')
     json_option(command)
@@ -75,9 +73,7 @@ def _export_options(exports: Group) -> None:
         metavar="FORM=PATH",
         help=f"also write the pool in a form; repeatable; text needs --topics and --docs:{listed(FORMATS)}",
     )
-    topics_option(exports, "; for exports")
-    docs_option(exports, "; for exports")
-    lang_option(exports)
+    data_options(exports, *TEXTS, more=dict.fromkeys(("topics", "docs"), "; for exports"))
     condition_option(exports)
     indexes_option(exports)
 

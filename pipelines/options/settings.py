@@ -2,27 +2,21 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
-from heed.addons.bridges.programs import COMMAND
-from heed.addons.cluster import Workers
+from heed.addon_table import brought
+from heed.addons.bridges.programs import COMMAND, Program
+from heed.addons.cluster import ENGINES, Workers
+from heed.compute import Compute
 from heed.errors import UsageError
-from heed.formats.user_files import OwnFiles
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.systems.settings import Machine, Search
+from heed.systems.make import Place, Search, split_name
+from heed.types import System
+from pipelines.options.machine import compute_of
 
 DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
-
-
-def own_files(options: argparse.Namespace) -> OwnFiles:
-    """Return the documents, topics and judgements that the options name."""
-    paths = (options.qrels, options.changed_qrels, options.reversed_qrels)
-    docs = tuple(options.docs or ())
-    return OwnFiles(docs, options.topics, options.topics_format, *paths, options.name, options.encoding)
 
 
 def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBED) -> Registry:
@@ -31,30 +25,35 @@ def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBE
     return Registry(options.models, fields, options.trust_remote_code)
 
 
-def runtime_of(options: argparse.Namespace, indexes: Path = Path("indexes")) -> Runtime:
-    """Return how models are run; paid answers are kept in ``indexes``."""
-    return Runtime(answers=indexes / "api", **_inference(options))
+def compute_here(options: argparse.Namespace) -> Compute:
+    """Return how this process runs systems; a device that the user names is that of a cluster's machines, if any."""
+    compute = compute_of(options)
+    if options.engine == ENGINES[0]:
+        return compute
+    compute.check(here=False)
+    return replace(compute, device="auto")
 
 
-def machine_of(options: argparse.Namespace) -> Machine:
-    """Return the settings of threads, Java's heap, workers and models."""
+def system_of(options: argparse.Namespace, system: str, role: type[System]) -> object:
+    """Return a system's name as the library gets it: an object where workers do its work or its program has a version.
+
+    Raises :class:`UsageError` and :class:`heed.errors.ModelError` where it cannot be made.
+    """
     workers = Workers(options.engine, options.workers, options.ray_address)
-    version = _program_version(options)
-    return Machine(
-        threads=options.threads, heap=options.heap, workers=workers, program_version=version, **_inference(options)
-    )
+    workers.check()
+    version = getattr(options, "config", None)  # explore has none: it writes no runs
+    place = Place(registry_of(options), compute_of(options))
+    shared: object = brought("workers")(system, place, role, workers, version)
+    name, source = split_name(system)
+    if shared is None and version is not None and source.startswith(COMMAND):
+        return Program(source.removeprefix(COMMAND), name=name, config=version)
+    return system if shared is None else shared
 
 
-def _program_version(options: argparse.Namespace) -> str | None:
-    version: str | None = getattr(options, "config", None)  # explore has none: it writes no runs
-    if version is not None and COMMAND not in str(options.reranker):
+def check_version(options: argparse.Namespace, rerankers: Sequence[str]) -> None:
+    """Raise :class:`UsageError` for the version of a program where none of ``rerankers`` is one."""
+    if options.config is not None and not any(split_name(name)[1].startswith(COMMAND) for name in rerankers):
         raise UsageError(f"--config: is the version of a program, and --reranker names none as {COMMAND}PROGRAM")
-    return version
-
-
-def _inference(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("device", "inference", "dtype", "max_length", "batch_size")
-    return {name: getattr(options, name) for name in names}
 
 
 def maxp_of(options: argparse.Namespace) -> Cut | None:

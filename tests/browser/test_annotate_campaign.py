@@ -136,7 +136,7 @@ def test_a_second_round_of_which_half_is_not_judged(chromium: "Browser", tmp_pat
         server.kill()
     export = ("pipelines.annotate", "deeper.jsonl", "--database", "pool.db", "--export")
     result = heed(*export, "out")
-    assert "2 of 10 pooled documents are not judged (topic 301: 2), left out; --unjudged -1 or 0" in result.stdout
+    assert "2 of 10 pooled documents are not judged (topic 301: 2), left out; -1 or 0" in result.stdout
     truth = {"original": {**ORIGINAL, "D6": 1, "D7": 0}, "changed": {**CHANGED, "D6": 1, "D7": 0}}
     assert exported(tmp_path / "out") == truth
     assert heed(*export, "zero", "--unjudged", "0").returncode == 0

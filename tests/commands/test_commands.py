@@ -1,5 +1,6 @@
 """What a user meets before and beside the work: lists, help, errors."""
 
+import argparse
 import json
 import shutil
 import signal
@@ -12,6 +13,7 @@ from conftest import ROOT, Heed, hear_interrupts, write_jsonl
 
 from pipelines import COMMANDS
 from pipelines.__main__ import main as list_or_run
+from pipelines.command import with_options
 
 COMMAND = "pipelines.neuclir"
 
@@ -132,14 +134,14 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--lang", "chinese"), "--lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
-        (("--lang", "deu"), "--lang: found 'deu', expected zho, fas or rus"),
+        (("--lang", "chinese"), "lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
+        (("--lang", "deu"), "lang: found 'deu', expected zho, fas or rus"),
         (("--lang", "zho", "--collection", "neuclir1"), "no documents of neuclir1; on a machine with a network"),
         (("--lang", "rus", "--collection", "hc4"), "no documents of hc4; make it with HC4's download_documents.py"),
         (("--lang", "zho", "--condition", "reversed"), "--condition reversed: none of the 12 topics carries"),
         (("--lang", "zho", "--docs", "absent.jsonl"), "absent.jsonl: no such file or folder"),
-        (("--lang", "zho", "--docs", "docs.jsonl"), "--docs without --topics"),
-        (("--lang", "zho", "--topics", "t.jsonl"), "--topics and --qrels need --docs"),
+        (("--lang", "zho", "--docs", "docs.jsonl"), "topics: none are given for docs"),
+        (("--lang", "zho", "--topics", "t.jsonl"), "topics and qrels need docs, or the sample"),
         (("--lang", "zho", "--retriever", "bm52"), "bm52: no system, no folder and no hub id"),
         (("--lang", "zho", "--retriever", "bm25", "--retriever", "bm25"), "system bm25: named twice"),
         (("--lang", "zho", "--measure", "nDGC@20"), "measure 'nDGC@20': unknown; expected such as nDCG@20"),
@@ -171,6 +173,27 @@ def test_a_problem_is_told_in_one_line_with_status_1(
     [line] = result.stderr.splitlines()
     assert line.startswith("error: ") and said in line
     assert result.stdout == ""
+
+
+def test_a_command_names_its_option_where_the_library_names_a_field() -> None:
+    parser = argparse.ArgumentParser()
+    for option in ("--rerank-depth", "--data", "--subset", "--condition"):
+        parser.add_argument(option)
+    parser.add_argument("--as", dest="names")
+    parser.add_argument("pool")
+    message = (
+        "rerank_depth: found 0, expected at least 1\ndata, subset: not used here\nnames: two of one name\n"
+        "conditions: none has topics\npool: no such file\ndata, depth: the second is no option\ndepth: found 0"
+    )
+    assert with_options(message, parser).splitlines() == [
+        "--rerank-depth: found 0, expected at least 1",
+        "--data, --subset: not used here",
+        "--as: two of one name",
+        "--condition: none has topics",
+        "pool: no such file",
+        "data, depth: the second is no option",
+        "depth: found 0",
+    ]
 
 
 def test_judgements_of_unknown_topics_and_documents_are_warnings_also_when_quiet(tmp_path: Path, heed: Heed) -> None:
@@ -335,7 +358,7 @@ def test_a_stop_after_the_end_changes_nothing(
 def test_peak_memory_is_the_commands_own(heed_process: Heed, tmp_path: Path) -> None:
     (tmp_path / "large.py").write_text(
         "import subprocess, sys\nheld = b'x' * (300 << 20)\n"
-        "own = 'from heed.memory import peak_mib; print(peak_mib())'\n"
+        "own = 'from heed.process import peak_mib; print(peak_mib())'\n"
         "subprocess.run([sys.executable, '-c', own], check=True)\n"
     )
     assert 5 < float(heed_process("large").stdout) < 100

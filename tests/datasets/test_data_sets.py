@@ -8,7 +8,7 @@ from hub_copies import published
 
 import heed as library
 from heed.errors import HeedError, UsageError
-from heed.formats.data_set_folders import collection_name, qrels_files
+from heed.formats.data_sets import collection_name, qrels_files
 from heed.formats.documents import Files
 from heed.types import Topic
 
@@ -108,7 +108,7 @@ def test_judgements_in_csv_are_read_and_what_is_not_read_is_named(
     folder = beir(tmp_path / "sea", test="1")
     (folder / "qrels" / "test.csv").write_text("query-id,corpus-id,score\n2,d2,1\n")
     assert library.load_files(folder).judging.qrels == {"original": {"1": {"d1": 2}}}
-    assert "found and not read: qrels/test.csv; name judgements with --qrels\n" in capsys.readouterr().err
+    assert "found and not read: qrels/test.csv; name judgements as qrels\n" in capsys.readouterr().err
     (folder / "qrels" / "test.tsv").unlink()
     assert library.load_files(folder).judging.qrels == {"original": {"2": {"d2": 1}}}
     assert "not read" not in capsys.readouterr().err
@@ -179,7 +179,7 @@ def test_what_a_data_set_has_no_use_for_is_refused(
 def test_a_subset_of_followtable_is_no_plain_data_set(tmp_path: Path, heed: Heed) -> None:
     write_jsonl(beir(tmp_path / "wtr") / "only_queries.jsonl", QUERIES)
     result = heed("pipelines.tables", "--docs", "wtr")
-    assert result.stderr.splitlines()[-1] == "error: wtr: a subset of FollowTable; give it as --data"
+    assert result.stderr.splitlines()[-1] == "error: wtr: a subset of FollowTable; give it as data"
 
 
 def test_columns_are_refused_in_one_line(tmp_path: Path, heed: Heed) -> None:

@@ -298,4 +298,4 @@ def test_the_usual_depth_of_pools_is_in_the_help_and_no_option_of_the_user(heed:
     assert "documents per topic in the pool (default: 100)" in " ".join(heed(COMMAND, "--help").stdout.split())
     published_pool = heed(COMMAND, "--collection", "sample", "--dimension", "keyword", "--pool", "published", "--quiet")
     assert published_pool.returncode == 1
-    assert published_pool.stderr == "error: --pool published: these topics come without candidate lists\n"
+    assert published_pool.stderr == "error: --pool: these topics come without published candidate lists\n"

@@ -12,8 +12,7 @@ from hub_copies import packed
 
 from heed.datasets import irds
 from heed.errors import HeedError
-from heed.formats.neuclir_topics import TopicTexts
-from heed.formats.topics import FIELDS
+from heed.formats.topics import FIELDS, TopicTexts
 from heed.types import Topic
 
 
@@ -102,12 +101,12 @@ def test_auto_takes_the_real_collection_where_it_is(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--docs", "neuclir/1/fa", "--topics", "neuclir/1/zh/trec-2023"), "neuclir/1/fa: is in fas, --lang is zho"),
-        (("--topics", "neuclir/1/fa/trec-2023"), "neuclir/1/fa/trec-2023: is in fas, --lang is zho"),
+        (("--docs", "neuclir/1/fa", "--topics", "neuclir/1/zh/trec-2023"), "neuclir/1/fa: is in fas, lang is zho"),
+        (("--topics", "neuclir/1/fa/trec-2023"), "neuclir/1/fa/trec-2023: is in fas, lang is zho"),
         (("--docs", "neuclir/1/zh", "--docs-lang", "eng"), "neuclir/1/zh: these documents are in zho"),
-        (("--topics", "neuclir/1/zh/trec-2023", "--year", "2022"), "--year: not used here; it chooses NeuCLIR's own"),
-        (("--collection", "sample", "--year", "2022"), "--year: not used here"),
-        (("--collection", "sample", "--translation", "human"), "--translation: not used here"),
+        (("--topics", "neuclir/1/zh/trec-2023", "--year", "2022"), ": not used here; it chooses NeuCLIR's own"),
+        (("--collection", "sample", "--year", "2022"), ": not used here; it chooses"),
+        (("--collection", "sample", "--translation", "human"), "translation: not used here"),
     ],
 )
 def test_what_would_be_ignored_or_mislabelled_is_refused(

@@ -122,7 +122,7 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
         load("riddles", catalogue=mine, lang="deu")
     with pytest.raises(DataError, match="lost: no layout riddles_layout:PUNS .*; expected package.module:NAME"):
         load("lost", catalogue=mine)
-    with pytest.raises(DataError, match=r"not: os:sep is a str, expected a heed.datasets.layout.Layout"):
+    with pytest.raises(DataError, match=r"not: os:sep is a str, expected a heed.datasets.loading.Layout"):
         load("not", catalogue=mine)
     with pytest.raises(UsageError, match="riddles: no collection of this name"):  # nothing is left behind
         load("riddles")
@@ -136,16 +136,16 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
         ("followir", {}, "several collections; expected one of followir/"),
         (SAMPLE, {}, "neuclir-sample: needs lang"),
         (SAMPLE, {"lang": "cn"}, "language: found 'cn', expected one of eng, zho, fas, rus, ara, "),
-        ("hc4", {"lang": "chinese"}, "--lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
+        ("hc4", {"lang": "chinese"}, "lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
         (SAMPLE, {"lang": "mlir"}, "documents in several languages, one collection each; load them by their languages"),
-        (SAMPLE, {"lang": "zho", "years": [2022]}, "--year: not used here; it chooses NeuCLIR's own topics"),
+        (SAMPLE, {"lang": "zho", "years": [2022]}, "years: not used here; it chooses NeuCLIR's own topics"),
         ("hc4", {"lang": "en"}, "found 'en', expected zho, fas or rus; English documents are searched by heed trec"),
-        (SAMPLE, {"lang": "zho", "query_lang": "english"}, "query_lang: found 'english', expected native or eng"),
+        (SAMPLE, {"lang": "zho", "query_lang": "english"}, "query_lang: found 'english', expected one of native, eng"),
         (SAMPLE, {"lang": "eng", "query_lang": "eng"}, "query_lang: not used by neuclir-sample in English; it takes"),
         (SAMPLE, {"lang": "zho", "fields": "body"}, "fields: found 'body', expected one of title, description, both"),
-        (SAMPLE, {"lang": "zho", "subset": "x", "data": "x"}, "subset, data: not used by neuclir-sample"),
+        (SAMPLE, {"lang": "zho", "subset": "x", "data": "x"}, "data, subset: not used by neuclir-sample"),
         ("followtable", {}, "needs either subset or data"),
-        ("tables-sample", {"form": "xml"}, "table form is 'xml', expected one of raw, markdown"),
+        ("tables-sample", {"form": "xml"}, "form: found 'xml', expected one of raw, markdown"),
         ("infosearch-sample", {"dimension": "audience", "lang": "zho"}, "lang: not used by infosearch-sample/audience"),
         ("infosearch-sample", {"dimension": "tone"}, "tone: no subset of infosearch-sample; expected one of audience"),
         ("mfollowir", {"lang": "zho", "query_lang": "eng"}, "query_lang: not used by mfollowir; it takes lang, data"),

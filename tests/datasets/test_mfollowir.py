@@ -24,7 +24,7 @@ def test_the_hub_layout_is_read_from_a_local_copy(tmp_path: Path, form: str) -> 
 def test_options_that_mfollowir_does_not_know_are_refused(tmp_path: Path, heed: Heed, given: str) -> None:
     folder = hub_copy(tmp_path / "hub", "jsonl")
     result = heed("pipelines.neuclir", "--lang", "zho", "--topics", folder, *given.split())
-    assert result.returncode == 1 and given.split(maxsplit=1)[0] in result.stderr and "mFollowIR" in result.stderr
+    assert result.returncode == 1 and "not used here; mFollowIR has its own" in result.stderr
 
 
 def test_queries_in_another_language_than_asked_for_are_refused(tmp_path: Path, heed: Heed) -> None:
@@ -33,7 +33,7 @@ def test_queries_in_another_language_than_asked_for_are_refused(tmp_path: Path, 
     folder = hub_copy(tmp_path / "hub", "jsonl", **{"queries_zho": english})
     told = ("--lang", "zho", "--topics", folder, "--retriever", "bm25", "--reranker", "none")
     wrong = heed("pipelines.neuclir", *told)
-    assert wrong.returncode == 1 and "its queries are in eng, expected zho; name it with --query-lang" in wrong.stderr
+    assert wrong.returncode == 1 and "its queries are in eng, expected zho; give query_lang eng" in wrong.stderr
     assert heed("pipelines.neuclir", *told, "--query-lang", "eng").returncode == 0
     assert (tmp_path / "runs/mfollowir/eng-zho/summary.json").exists()
 

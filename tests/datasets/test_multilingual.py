@@ -10,13 +10,12 @@ from conftest import Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heed.data import Data
 from heed.datasets.collection import Collection
-from heed.datasets.layout import Settings
 from heed.datasets.loading import find_collections
 from heed.errors import UsageError
 from heed.experiment.merged_runs import merge
 from heed.formats.trec_files import read_run
-from heed.formats.user_files import OwnFiles
 from heed.ranking import ranked
 from heed.types import subtopics_of
 
@@ -81,13 +80,13 @@ def news(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def files(news: Path, qrels: str = "q") -> OwnFiles:
+def files(news: Path, qrels: str = "q") -> Data:
     docs = tuple(f"{lang}={news / lang}.jsonl" for lang in TEXTS)
-    return OwnFiles(docs, str(news / "topics.jsonl"), qrels=news / qrels, name="mine")
+    return Data(docs, str(news / "topics.jsonl"), qrels=news / qrels, lang="mlir", name="mine")
 
 
-def whole_of(files: OwnFiles) -> Collection:
-    [whole] = find_collections("neuclir1", Settings(files, lang="mlir", or_sample=True))
+def whole_of(files: Data) -> Collection:
+    [whole] = find_collections("neuclir1", files, {"or_sample": True})
     return whole
 
 
@@ -185,7 +184,7 @@ def test_the_samples_documents_are_each_in_one_language_and_reranked_together(tm
     english = ("--query-lang", "eng", "--docs-lang", "eng", "--merge", "reranker")
     result = heed("pipelines.neuclir", "--lang", "mlir", *english, "--retriever", "lsa", "--condition", "original")
     assert result.returncode == 0, result.stderr
-    whole = whole_of(OwnFiles())
+    whole = whole_of(Data(lang="mlir"))
     language_of = {
         line.document.docid: lang for lang, part in whole.parts.items() for line in part.source.lines() if line.document
     }

@@ -17,9 +17,9 @@ from followtable_copies import beir, raw
 
 import heed as library
 from heed.experiment.experiment import Experiment
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.data_sets import read_listed
+from heed.formats.topics import read_jsonl_topics, read_topics
 from heed.formats.trec_files import read_run
-from heed.formats.user_files import read_listed, read_topics
 from heed.retrieval.lucene import jvm
 
 COMMAND = "pipelines.tables"
@@ -253,12 +253,12 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
         (
             ("--subset", "WTR"),
             "FollowTable WTR: not in FollowTable/data/WTR; python -m pipelines.fetch followtable says how to get it, "
-            "or give its folder with --data",
+            "or give its folder as data",
         ),
         (
             ("--data", "strange"),
             "strange: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
-            "or name your own files with --docs, --topics and --qrels",
+            "or name files of your own: docs, topics and qrels",
         ),
         (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: no field query-id (found id, text)"),
     ],

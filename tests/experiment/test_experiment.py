@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import yaml
 from conftest import ROOT, Heed
+from heed.systems.settings import Machine
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +34,6 @@ from heed import (
     UsageError,
     load,
 )
-from heed.systems.settings import Machine
 
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
 
@@ -158,9 +158,9 @@ def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: 
 
 def test_java_has_one_heap_a_process(small: Experiment) -> None:
     small.retrieve("bm25")
-    with pytest.raises(UsageError, match="--heap: Java runs already, with 4g"):
+    with pytest.raises(UsageError, match="heap: Java runs already, with 4g"):
         Experiment(small.collection, machine=Machine(heap="1g"))
-    with pytest.raises(UsageError, match="--heap: found 'lots'"):
+    with pytest.raises(UsageError, match="heap: found 'lots'"):
         Experiment(small.collection, machine=Machine(heap="lots"))
 
 

@@ -27,13 +27,10 @@ from heed import (
     measure,
 )
 from heed.addons.apis.listwise import api_listwise
-from heed.addons.apis.reranker import ApiReranker
-from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.views import folder_view
+from heed.addons.apis.rerank import ApiReranker
 from heed.experiment.merged_runs import add_merged
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise import ListwiseReranker
-from heed.models.rerankers.listwise_prompt import Message
+from heed.models.rerankers.listwise import ListwiseReranker, Message
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.reranking.decompose import Decompose
@@ -154,7 +151,6 @@ def test_figures_of_earlier_runs_are_not_shown_in_silence(tmp_path: Path) -> Non
     [results] = read_tree(tmp_path / DRINKS)
     assert results.doubt.startswith("These figures are not those of the runs: words.changed.run, words.original.run")
     assert results.doubt in page([results], tmp_path / DRINKS)
-    assert results.doubt in folder_view(Explored(results))["notes"]
     measured(tmp_path, None, Words(-1.0))
     assert read_tree(tmp_path / DRINKS)[0].warnings == list(measured(tmp_path, None, Words(-1.0)).warnings)
     report = (tmp_path / DRINKS / "report.html").read_text()

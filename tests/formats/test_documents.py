@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import write_jsonl
 
-from heed.addons.judging.annotate.pooled_documents import read_pooled
 from heed.errors import DataError, HeedError
-from heed.formats.docids import read_docids
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import DocumentStore, open_store, read_docids
 from heed.formats.documents import DocumentLine, Documents, Files, corpus_files
 from heed.tables.documents import Tables
 from heed.types import Document
@@ -64,7 +62,6 @@ def test_arrays_and_columns_are_read(tmp_path: Path, name: str, content: str, gz
     expected = [Document("1", "", "x"), Document("2", "T", "y")]
     assert [line.document for line in Files([path]).lines()] == expected
     assert list(read_docids(path)) == ["1", "2"]
-    assert [document[:2] for document in read_pooled([str(path)], ["1", "2"])] == [("1", ""), ("2", "T")]
 
 
 def test_one_object_a_file_and_lines_without_a_title_are_read(tmp_path: Path) -> None:

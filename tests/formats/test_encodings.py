@@ -14,13 +14,15 @@ from conftest import write_jsonl
 from heed import load_files
 from heed.addons.judging.exchange.judgements import read_judgements as read_exports
 from heed.addons.judging.pools.pool_inputs import read_judged
+from heed.data import Data
+from heed.datasets.own_files import read_own
 from heed.errors import DataError, UsageError
 from heed.files import read_lines, read_objects, read_text
-from heed.formats.data_set_folders import config_files
+from heed.formats.data_sets import config_files, read_judgements
 from heed.formats.documents import Files
 from heed.formats.run_formats import read_any_run
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_given_run, read_qrels
-from heed.formats.user_files import OwnFiles, read_judgements, read_own, read_topics
 from heed.languages import LANGUAGES
 from heed.tables.documents import Tables
 
@@ -79,7 +81,7 @@ def test_damaged_utf_8_is_an_error_and_never_read_in_another_encoding(tmp_path: 
     if text.isascii():
         return
     (tmp_path / "a.txt").write_bytes(text.encode() + b"\n\xe9 x")
-    with pytest.raises(DataError, match=rf"a.txt, line {text.count(chr(10)) + 2}: not UTF-8 .*--encoding NAME"):
+    with pytest.raises(DataError, match=rf"a.txt, line {text.count(chr(10)) + 2}: not UTF-8 .*give its encoding"):
         read_text(tmp_path / "a.txt", lang)
 
 
@@ -87,7 +89,7 @@ def test_a_near_tie_is_an_error_and_a_named_encoding_decides(tmp_path: Path) -> 
     """All letters of KOI8-R are letters in cp1251 too, and few of them say nothing."""
     path = tmp_path / "topics.tsv"
     path.write_bytes("1\tщи\n".encode("koi8_r"))
-    said = r"topics.tsv, line 1: not UTF-8 \(invalid .*none of cp1251, koi8_r fits clearly\).* --encoding NAME"
+    said = r"topics.tsv, line 1: not UTF-8 \(invalid .*none of cp1251, koi8_r fits clearly\).* give its encoding"
     with pytest.raises(DataError, match=said):
         read_topics(path, "rus", "title")
     assert read_topics(path, "rus", "title", encoding="koi8_r")[0].query == "щи"
@@ -127,7 +129,7 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     named = encoding if encoding == "gb18030" else ""
     assert read_qrels(file("q.txt", "1 0 文档 2"), None, named) == {"1": {"文档": 2}}
     assert read_judgements(file("q.jsonl", '{"query-id": "1", "corpus-id": "文档", "score": 2}'), None, named)
-    assert read_judged("--judged", [tmp_path / "q.txt"], named) == {"1": {"文档": 2}}
+    assert read_judged("judged", [tmp_path / "q.txt"], named) == {"1": {"文档": 2}}
     assert read_given_run(file("r.run", "1 Q0 文档 1 2.0 t"), named) == {"1": {"文档": 2.0}}
     results = [{"query": {"qid": "1"}, "candidates": [{"docid": "文档", "score": 2.0}]}]
     assert read_any_run(file("r.json", json.dumps(results, ensure_ascii=False)), None, named) == {"1": {"文档": 2.0}}
@@ -137,7 +139,7 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     ]
     exports.append(file("e.qrels", "1 0 文档 2"))
     assert {label.docid for label in read_exports(exports, encoding=named)} == {"文档"}
-    own = OwnFiles((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named or None)
+    own = Data((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named)
     read, qrels = read_own(own, "zho")
     assert (read[0].instructions["original"], qrels) == (CHINESE, {"original": {"1": {"文档": 2}}})
 
@@ -159,7 +161,7 @@ def test_files_of_a_data_set_are_read_as_others(tmp_path: Path) -> None:
 
 def test_a_language_without_encodings_of_its_own_says_so_in_no_empty_list(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_bytes(b"1\t\xff\n")
-    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(invalid start byte\); .* --encoding NAME"):
+    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(invalid start byte\); .* give its encoding"):
         read_topics(tmp_path / "t.tsv", "hin", "title")
 
 

@@ -8,7 +8,7 @@ from conftest import Heed, write_jsonl
 
 import heed as library
 from heed.errors import DataError, UsageError
-from heed.formats.data_set_rows import Columns, HubRow, listed_of, read_queries
+from heed.formats.data_sets import Columns, HubRow, listed_of, read_queries
 from heed.formats.pools import read_pool
 from heed.formats.topic_ids import number, number_hint, numbered
 from heed.formats.trec_files import read_run
@@ -48,7 +48,7 @@ def own_files(**more: str) -> tuple[str, ...]:
 def test_the_number_of_a_topic_is_its_id_without_prefix_and_leading_zeros(qid: str, expected: str) -> None:
     assert number(qid) == number(expected) == expected
     assert number_hint([qid], [expected] if qid != expected else []) == (
-        f"; 1 differ by leading zeros or a prefix ({qid} and {expected}): give --topic-ids number"
+        f"; 1 differ by leading zeros or a prefix ({qid} and {expected}): give topic_ids=number"
         if qid != expected
         else ""
     )
@@ -59,7 +59,7 @@ def test_ids_of_one_number_are_named_and_matched_on_request(tmp_path: Path, heed
     material(tmp_path, form)
     said = f"3 differ by leading zeros or a prefix (51 and {form.format(51)}, 52 and {form.format(52)}, "
     apart = heed(TREC, *own_files(), *BM25)
-    assert apart.returncode == 1 and said in apart.stderr and "give --topic-ids number" in apart.stderr
+    assert apart.returncode == 1 and said in apart.stderr and "give topic_ids=number" in apart.stderr
     done = heed(TREC, *own_files(), *BM25, "--topic-ids", "number")
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "runs/docs/eng/summary.json").read_text())["rows"]
@@ -116,7 +116,7 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     base, new = runs_of(material(tmp_path))
     judged = ("--qrels", "qrels", "--new-qrels", "qrels")
     apart = heed(COMPARE, base, new, *judged)
-    assert apart.returncode == 1 and "(0051 and 051, 0052 and 052, 0053 and 053): give --topic-ids" in apart.stderr
+    assert apart.returncode == 1 and "(0051 and 051, 0052 and 052, 0053 and 053): give topic_ids" in apart.stderr
     (tmp_path / "again.run").write_bytes((tmp_path / base).read_bytes())
     apart = heed(COMPARE, base, "again.run", *judged)
     assert "3 judged topics are not in the new run and count 0 in its means: 51, 52, 53; 3 differ" in apart.stderr
@@ -158,7 +158,7 @@ def test_pool_rerank_annotate_and_check_name_ids_of_one_number(
     store.close()
     assert task.topics.keys() == ANSWERS.keys()
     checked = heed("pipelines.check", new, "--topics", "topics.jsonl")
-    assert "found topic '0051', which is none of the 3 topics of --topics; 051 has the same number" in checked.stderr
+    assert "found topic '0051', which is none of the 3 given topics; 051 has the same number" in checked.stderr
 
 
 def test_a_run_made_elsewhere_meets_its_topics_by_number(tmp_path: Path, heed: Heed) -> None:
@@ -183,7 +183,7 @@ def test_judgements_of_a_condition_without_its_instructions_are_an_error(
     done = heed(TREC, *own_files(**{f"{condition}_qrels": "qrels"}), *BM25)
     assert done.returncode == 1 and not (tmp_path / "runs").exists()
     assert done.stderr.splitlines()[-1] == (
-        f"error: --{condition}-qrels qrels: no topic has an instruction for {condition}; expected topics as JSON lines "
+        f"error: qrels {condition} qrels: no topic has an instruction for {condition}; expected topics as JSON lines "
         f'with "instructions": {{"original": "…", "{condition}": "…"}}'
     )
     files = [tmp_path / name for name in ("docs.jsonl", "topics.jsonl", "qrels")]

@@ -12,9 +12,15 @@ from ir_datasets.formats.trec import TrecColonQueries
 from heed.addons.submission.expected import expected_topics
 from heed.datasets.irds import _topic
 from heed.errors import HeedError
-from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
-from heed.formats.topics import read_jsonl_topics, read_tsv_topics
-from heed.formats.user_files import read_topics, recognised
+from heed.formats.topics import (
+    TopicTexts,
+    instruction_of_levels,
+    read_jsonl_topics,
+    read_neuclir_topics,
+    read_topics,
+    read_tsv_topics,
+    recognised,
+)
 from heed.templates import paragraphs
 from heed.types import Query, Topic, conditions_of, under
 
@@ -225,7 +231,7 @@ def test_the_form_is_known_by_beginning_and_name(tmp_path: Path, name: str) -> N
 def test_an_unknown_form_is_an_error_that_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 d1 1\n")
     with pytest.raises(
-        HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*--topics-form"
+        HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*topics_form"
     ):
         read_topics(tmp_path / "qrels", "eng", "title")
     with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another --topics-format"):

@@ -9,7 +9,6 @@ import pytest
 from conftest import Heed, write_jsonl
 from ir_datasets.util import sax_html_parser
 
-from heed.addons.judging.annotate.pooled_documents import read_pooled
 from heed.errors import DataError
 from heed.formats.document_store import FILE, DocumentStore, open_store
 from heed.formats.documents import DocumentLine, Files
@@ -139,7 +138,6 @@ def test_a_folder_is_read_whatever_its_files_are_called(tmp_path: Path, capsys: 
     (folder / "ft" / "empty").write_text("")
     assert [line.document.docid for line in read(folder) if line.document] == ["1", "2"]
     assert f"{folder}: 2 files are not read as documents: ft/empty, readme" in capsys.readouterr().err
-    assert [document.docid for document in read_pooled([str(folder)], ["2"])] == ["2"]
     (folder / "ft" / "ft911_1").unlink()
     (folder / "ft" / "ft911_2.gz").unlink()
     with pytest.raises(DataError, match=r"disk4: no \.jsonl, .* and none that begins with TREC's <DOC>"):

@@ -20,25 +20,22 @@ from hardening.hostile_files import ODD, PACKERS, greedy, odd_archive
 from hardening.tiny import tiny_models
 from heed import files
 from heed.addons.apis import client as api
-from heed.addons.apis.client import Client
-from heed.addons.apis.endpoints import endpoint
-from heed.addons.judging.exchange import table_files
+from heed.addons.apis.client import Client, endpoint
+from heed.addons.judging.exchange import judgements
 from heed.addons.judging.exchange.judgements import read_judgements
-from heed.addons.submission.form import read_form
+from heed.addons.submission.package import read_form
 from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.irds import _member
 from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
-from heed.formats.data_set_rows import grades_of, rows
+from heed.formats.data_sets import grades_of, read_listed, rows
 from heed.formats.documents import Files
-from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import TopicTexts, read_jsonl_topics, read_neuclir_topics, recognised
 from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import read_listed, recognised
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.files.model_files import local_copy
+from heed.models.encoders import SentenceEncoder
+from heed.models.files import local_copy
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import listwise_local
 from heed.models.rerankers.listwise_local import LocalChat
@@ -211,7 +208,7 @@ def test_label_studio_values_of_another_form_are_told(tmp_path: Path) -> None:
 
 def test_a_cell_and_a_line_of_csv_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LONGEST_LINE", 100)
-    monkeypatch.setattr(table_files, "LONGEST_LINE", 100)
+    monkeypatch.setattr(judgements, "LONGEST_LINE", 100)
     path = tmp_path / "a.csv"
     path.write_text("qid,docid,grade\n1,d,2\n1,e," + "x" * 100 + "\n")
     with pytest.raises(HeedError, match="a.csv, line 3: longer than 100 bytes"):
@@ -241,7 +238,7 @@ def test_a_damaged_workbook_is_told(tmp_path: Path, name: str) -> None:
 
 
 def test_a_workbook_that_unpacks_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_files, "LARGEST", 1 << 20)
+    monkeypatch.setattr(judgements, "LARGEST", 1 << 20)
     path = _workbook(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", bytes(2 << 20))
     with pytest.raises(HeedError, match="a.xlsx: unpacks to .* split the workbook"):
         read_judgements([path])

@@ -9,7 +9,7 @@ import pytrec_eval
 from conftest import Heed, write_jsonl
 
 from heed.formats.run_formats import read_any_run, read_external_runs
-from heed.measures.comparison_warnings import warn_of_depths, warn_of_single_precision
+from heed.measures.comparison import warn_of_depths, warn_of_single_precision
 from heed.progress import gathering
 from heed.types import Topic
 

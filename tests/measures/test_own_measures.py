@@ -15,8 +15,7 @@ from heed import Experiment, Judging, ModelError, Topic, UsageError, load
 from heed.measures import Measure
 from heed.measures.baseline import against_baseline
 from heed.measures.evaluate import evaluate
-from heed.measures.own_measures import as_measure
-from heed.measures.registry import BUILT_IN, help_text
+from heed.measures.registry import BUILT_IN, as_measure, help_text
 from heed.measures.summary import own_directions
 from heed.report.page import page
 from heed.report.results import read_tree

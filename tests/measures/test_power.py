@@ -12,7 +12,7 @@ from conftest import Heed
 from heed.errors import UsageError
 from heed.formats.trec_files import write_run
 from heed.measures import Power, power_of, smallest_difference, topics_needed
-from heed.measures.power import is_compared_with_zero
+from heed.measures.significance import is_compared_with_zero
 
 # three systems, five topics
 VALUES = [

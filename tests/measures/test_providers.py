@@ -8,8 +8,8 @@ import pytest
 from conftest import ROOT
 
 from heed.measures import standard
-from heed.measures.ir_measures_programs import computed
-from heed.measures.measure_names import parse_name
+from heed.measures.definition import parse_name
+from heed.measures.registry import computed
 from heed.types import Qrels, Run, Subtopics, by_subtopic
 
 GOLDEN = json.loads((ROOT / "tests" / "data" / "golden" / "providers.json").read_text())

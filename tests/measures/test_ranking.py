@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.measures.judged_ranks import RankedRun, ranks_of
+from heed.measures.per_topic import RankedRun, ranks_of
 from heed.ranking import ranked, ranks, top
 
 SCORES = st.dictionaries(

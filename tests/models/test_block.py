@@ -11,8 +11,8 @@ from model_inputs import CPU
 from tiny_language_models import block_model, causal
 
 from heed.errors import HeedError
-from heed.models.files.guessing import guess
-from heed.models.local.language_models import load_tokenizer
+from heed.models.files import guess
+from heed.models.language_models import load_tokenizer
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.block import BlockReader, BlockReranker, block_text
 from heed.types import Document, Query

@@ -8,8 +8,8 @@ from model_inputs import CPU
 from tiny_language_models import LLAMA, causal
 from transformers import PreTrainedModel
 
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
+from heed.compute import Compute
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.listwise_local import LocalChat
@@ -59,5 +59,5 @@ def test_configs_distinguish_the_precision_of_a_gpu_from_that_of_a_cpu(
         (SentenceEncoder, Model(str(tiny_encoder), dtype=dtype)),
         (LocalChat, chat),
     ):
-        cpu, cuda = (make(model, Runtime(device)).config for device in ("cpu", "cuda"))
+        cpu, cuda = (make(model, Compute(device)).config for device in ("cpu", "cuda"))
         assert cpu["precision"] == "float32" and cuda == cpu | {"precision": dtype or "auto"}

@@ -16,8 +16,8 @@ from safetensors.torch import save_file
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
 
 from heed.errors import HeedError
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.files import model_files
+from heed.models import files as model_files
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model, Registry
 from heed.types import Document
 

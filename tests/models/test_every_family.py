@@ -16,11 +16,11 @@ from safetensors.numpy import load_file, save_file
 from tiny_published_models import enc_t5, nv_embed, tapas
 
 from heed.errors import HeedError
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.listing import EXAMPLE, EXAMPLE_DOCUMENT, EXAMPLE_QUERY
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import ENCODER, FAMILIES, ROWS, SERVICE
-from heed.models.rerankers import reasoning
+from heed.models.rerankers import yes_no as reasoning
 from heed.types import Document, Query
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft's

@@ -9,8 +9,9 @@ import yaml
 from conftest import Heed, write_jsonl
 from tiny_language_models import causal
 
+from heed.addon_table import BROUGHT
 from heed.files import write_json
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, ROWS
 from heed.progress import gathering
@@ -102,8 +103,9 @@ def test_a_causal_folder_asks_for_what_its_files_cannot_tell(tmp_path: Path, sma
 
 
 def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
-    made = [row.made_by.partition(":") for row in ROWS if row.system]
-    assert all(callable(getattr(import_module(f"heed.{module}"), name)) for module, _, name in made)
+    made = [row.made_by.partition(":") for row in ROWS if row.made_by]
+    assert all(callable(getattr(import_module(f"heed.models.{module}"), name)) for module, _, name in made)
+    assert all(f"family {row.name}" in BROUGHT for row in ROWS if row.system and not row.made_by)
     assert {model.family for model in Registry().entries.values() if model.status != "named"} <= FAMILIES.keys()
 
 

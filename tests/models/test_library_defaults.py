@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,9 @@ import heed
 from heed.addons.architectures.late_interaction import LateEncoder, split
 from heed.errors import HeedError, ModelError
 from heed.files import write_json
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.facts import scoring_facts
-from heed.models.files.guessing import guess, with_family
-from heed.models.files.model_files import source_folder
-from heed.models.listing import EXAMPLE, EXAMPLE_DOCUMENT, EXAMPLE_QUERY, as_data, find_entry
+from heed.models.encoders import SentenceEncoder
+from heed.models.files import guess, source_folder, with_family
+from heed.models.listing import EXAMPLE, EXAMPLE_DOCUMENT, EXAMPLE_QUERY, as_data, find_entry, scoring_facts
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.progress import gathering
@@ -222,7 +221,7 @@ def test_scores_that_depend_on_the_batch_are_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    from heed.models.text.batches import Batches
+    from heed.models.local import Batches
 
     sizes: list[int] = []
 
@@ -243,7 +242,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys
 @pytest.mark.parametrize("size", [1, 2, None])
 def test_the_size_of_a_batch_changes_no_score_and_no_recipe(tmp_path: Path, size: int | None) -> None:
     folder = pairs(tmp_path / "m")
-    reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(batch_size=size))
+    reranker = CrossEncoderReranker(Model(str(folder)), replace(CPU, batch_size=size))
     assert reranker.score(QUERY, DOCUMENTS) == pytest.approx(predicted(folder), abs=1e-5)
     assert reranker.config == CrossEncoderReranker(Model(str(folder)), CPU).config
 
@@ -253,7 +252,7 @@ def test_half_precision_is_the_librarys_on_a_cpu_too(tmp_path: Path, dtype: str)
     from sentence_transformers import CrossEncoder
 
     folder = pairs(tmp_path / "m")
-    reranker = CrossEncoderReranker(Model(str(folder)), CPU._replace(dtype=dtype, batch_size=1))
+    reranker = CrossEncoderReranker(Model(str(folder)), replace(CPU, dtype=dtype, batch_size=1))
     theirs = CrossEncoder(str(folder), device="cpu", model_kwargs={"dtype": dtype})
     expected = theirs.predict(
         [(QUERY.text, "a storm"), (QUERY.text, "b")], batch_size=1, activation_fn=torch.nn.Identity()

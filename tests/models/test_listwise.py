@@ -23,9 +23,19 @@ from heed.addons.apis.listwise import api_listwise
 from heed.errors import HeedError
 from heed.formats.trec_files import read_run
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise import ListwiseReranker, parse_ranking, read_answer
+from heed.models.registry.families import ANSWERS
+from heed.models.rerankers.listwise import (
+    PROMPTS,
+    WORDS,
+    ListwiseReranker,
+    Style,
+    messages,
+    parse_ranking,
+    passage,
+    pieces,
+    read_answer,
+)
 from heed.models.rerankers.listwise_local import LocalChat, local_listwise
-from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, Style, messages, passage, pieces
 from heed.types import Document, Topic
 
 KEY = "sk-very-secret-0123456789"
@@ -142,7 +152,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def chat(server: Server, monkeypatch: pytest.MonkeyPatch) -> ListwiseReranker:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    return api_listwise(CHAT, CPU)
+    return api_listwise(CHAT)
 
 
 def order_of(scores: list[float]) -> list[int]:
@@ -227,7 +237,7 @@ def test_an_empty_answer_that_an_earlier_version_kept_is_asked_again(
 ) -> None:
     query = TOPIC.under("original")
     chat.score(query, DOCUMENTS[:3])
-    with sqlite3.connect(CPU.answers / "answers.sqlite") as db:
+    with sqlite3.connect(ANSWERS / "answers.sqlite") as db:
         db.execute("UPDATE answers SET answer = ?", [b""])
     chat.begin([query], lambda _: DOCUMENTS[:3])
     assert "gpt-tiny.original: 1 calls" in capsys.readouterr().err
@@ -334,20 +344,20 @@ def test_passages_shrink_until_the_question_fits(
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     texts = documents([f"weight {at} " + "word " * 1000 for at in range(20)])
     long = Topic("7", "eng", "q", {"original": "instruction " * 100 + "end"})
-    api_listwise(CHAT._replace(max_length=2000), CPU).score(long.under("original"), texts)
+    api_listwise(CHAT._replace(max_length=2000)).score(long.under("original"), texts)
     asked = server.requests[0][2]["messages"]
     lengths = {len(text.split()) for text in passages(asked).values()}
     assert len(lengths) == 1 and 20 < lengths.pop() < 80
     assert asked[1]["content"].endswith("instruction end.") and "instruction end.\nRank the 20" in asked[-1]["content"]
     assert sum(-(-len(one["content"]) // 4) for one in asked) + 40 <= 2000
-    api_listwise(CHAT, CPU).score(TOPIC.under("original"), texts)
+    api_listwise(CHAT).score(TOPIC.under("original"), texts)
     assert {len(text.split()) for text in passages(server.requests[1][2]["messages"]).values()} == {WORDS}
-    api_listwise(CHAT, CPU).score(TOPIC.under("original"), texts[:10])  # half a window, twice the words
+    api_listwise(CHAT).score(TOPIC.under("original"), texts[:10])  # half a window, twice the words
     assert {len(text.split()) for text in passages(server.requests[2][2]["messages"]).values()} == {2 * WORDS}
 
 
 def test_a_question_without_room_for_passages_is_an_error(chat: ListwiseReranker) -> None:
-    small = api_listwise(CHAT._replace(max_length=700), CPU)
+    small = api_listwise(CHAT._replace(max_length=700))
     long = Topic("9", "eng", "q", {"original": "word " * 1000})
     with pytest.raises(
         HeedError, match="gpt-tiny: topic 9: query and instruction leave no room for one word of each of 5"
@@ -363,7 +373,7 @@ def test_a_model_that_takes_no_temperature(
     scores = chat.score(TOPIC.under("original"), DOCUMENTS[:25])
     assert ["temperature" in body for _, _, body in server.requests] == [True, False, False]
     assert "gpt-tiny: takes no temperature" in capsys.readouterr().err
-    assert api_listwise(CHAT, CPU).score(TOPIC.under("original"), DOCUMENTS[:25]) == scores
+    assert api_listwise(CHAT).score(TOPIC.under("original"), DOCUMENTS[:25]) == scores
     assert server.calls == 3  # the cache holds the answer under what was meant to be asked
 
 
@@ -381,7 +391,7 @@ def test_the_cost_is_told_before_the_first_call(
         chat.score(query, pooled[query.qid])
     assert server.calls == 3
     capsys.readouterr()
-    again = api_listwise(CHAT, CPU)
+    again = api_listwise(CHAT)
     for queries in (original, changed):
         again.begin(queries, lambda query: pooled[query.qid])
     told = capsys.readouterr().err.splitlines()
@@ -436,7 +446,7 @@ def test_failures_on_the_way_change_nothing(
 ) -> None:
     monkeypatch.setenv("HEED_API_TIMEOUT", "0.5")
     server.script = [Reply(429, headers=(("Retry-After", "0"),)), Reply(500), Reply(200, b"{"), Reply(silent=True)]
-    scores = api_listwise(CHAT, CPU).score(TOPIC.under("original"), DOCUMENTS[:45])
+    scores = api_listwise(CHAT).score(TOPIC.under("original"), DOCUMENTS[:45])
     assert order_of(scores)[:10] == [*range(44, 34, -1)]
     assert (len(server.answered), server.calls) == (4, 8)
     said = capsys.readouterr().err
@@ -572,6 +582,6 @@ def test_the_recipe_tells_what_decides_an_order(llama: Path, chat: ListwiseReran
     recipe = local_listwise(Model(str(llama)), CPU).config
     assert "model.safetensors" in recipe["files"]
     assert chat.config["url"] == server.url and chat.config["model"] == "gpt-tiny"
-    other = api_listwise(CHAT._replace(prompt="rank_gemini"), CPU).config
+    other = api_listwise(CHAT._replace(prompt="rank_gemini")).config
     assert other != chat.config and KEY not in json.dumps(chat.config)
     assert by_weight({1: "weight 3", 2: "weight 5"}) == "[2] > [1]"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Heed
 
-from heed.addons.published.systems import called, in_tables
+from heed.addons.published.figures import called, in_tables
 from heed.errors import HeedError
 from heed.models import listing as catalogue
 from heed.models.listing import (
@@ -30,8 +30,8 @@ from heed.models.listing import (
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES
 from heed.models.rerankers.block import block_text
-from heed.models.rerankers.listwise_prompt import PROMPTS
-from heed.models.text.templates import document_text, prompt_text, query_text
+from heed.models.rerankers.listwise import PROMPTS
+from heed.models.text import document_text, prompt_text, query_text
 from heed.types import PAPERS
 
 GOLDEN = ROOT / "tests" / "data" / "registry_texts.txt"

@@ -9,10 +9,9 @@ import pytest
 
 from heed.errors import DataError, HeedError
 from heed.files import write_json
-from heed.models.files.guessing import guess
-from heed.models.files.model_files import fingerprint, runs_remote_code
+from heed.models.files import fingerprint, guess, runs_remote_code
 from heed.models.registry.entries import Model, Registry
-from heed.models.text.templates import document_text, query_text, warn_unread
+from heed.models.text import document_text, query_text, warn_unread
 from heed.progress import gathering
 from heed.templates import fill
 

@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,17 @@ from conftest import write_jsonl
 from model_inputs import CPU
 from yes_no_inputs import DOCIDS, TOPIC, adapter_of, documents, entry, prompt_ids, prompts
 
+from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
-from heed.models.facts import scoring_facts
-from heed.models.local import language_models
-from heed.models.local.language_models import precision
-from heed.models.local.logits import Rows, shares_prefixes
-from heed.models.local.runtime import Runtime
+from heed.models import language_models
+from heed.models.engine import Rows, shares_prefixes
+from heed.models.language_models import precision
+from heed.models.listing import scoring_facts
+from heed.models.local import batches
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
-from heed.models.text.batches import batches
-from heed.models.text.prompts import Prompts
+from heed.models.text import Prompts
 from heed.progress import gathering
 from heed.tables.documents import Tables
 from heed.types import Topic
@@ -68,7 +69,7 @@ def test_scores_equal_plain_transformers(folders: dict[str, Path], kind: str) ->
         scores = reranker.score(TOPIC.under("original"), documents(DOCIDS))
         assert all(type(score) is float for score in scores)
         assert scores == pytest.approx(expected, abs=2e-5)
-    reranker = YesNoReranker(model, CPU._replace(batch_size=1))  # so no padding
+    reranker = YesNoReranker(model, replace(CPU, batch_size=1))  # so no padding
     assert reranker.score(TOPIC.under("original"), documents(DOCIDS)) == pytest.approx(expected, abs=2e-5)
 
 
@@ -220,10 +221,10 @@ def test_half_precision_makes_no_ties() -> None:
 
 def test_precision_follows_the_device() -> None:
     assert precision(Model("m", dtype="bfloat16"), CPU) == "float32"
-    assert precision(Model("m", dtype="bfloat16"), Runtime("cuda")) == "bfloat16"
-    assert precision(Model("m"), Runtime("cuda")) == "auto"
-    assert precision(Model("m", dtype="bfloat16"), Runtime("cuda", dtype="float16")) == "float16"
-    assert precision(Model("m"), Runtime("cpu", dtype="bfloat16")) == "bfloat16"
+    assert precision(Model("m", dtype="bfloat16"), Compute("cuda")) == "bfloat16"
+    assert precision(Model("m"), Compute("cuda")) == "auto"
+    assert precision(Model("m", dtype="bfloat16"), Compute("cuda", dtype="float16")) == "float16"
+    assert precision(Model("m"), Compute("cpu", dtype="bfloat16")) == "bfloat16"
 
 
 @pytest.mark.golden(program="peft 0.21.2", compared="scores of a LoRA adapter", systems=("causal",))

@@ -17,13 +17,12 @@ from conftest import ROOT, Heed
 from report_folders import HOSTILE, hostile_results, row, three_topics, write_results
 
 from benchmarks.report import write_results as write_many
-from heed.measures.power import smallest_difference
-from heed.measures.significance import interval
+from heed.measures.significance import interval, smallest_difference
 from heed.measures.summary import format_value
-from heed.report.charts.plots import plots
-from heed.report.charts.rendering import render
 from heed.report.page import page
+from heed.report.plots import plots
 from heed.report.results import read_tree
+from heed.report.vega_lite import render
 
 COMMAND = "pipelines.report"
 SYSTEMS = ("bm25", "lsa", "polarity")
@@ -181,8 +180,6 @@ def test_the_plane_is_of_the_deciding_measure_of_two_systems_or_more_on_axes_tha
     x, y = (plane.spec()["layer"][-1]["encoding"][axis] for axis in "xy")
     assert (x["title"], x["scale"]["domain"]) == ("nDCG@10 of original, ×100 (axis from 15, not 0)", [15, 25])
     assert (y["title"], y["scale"]["domain"]) == ("IRS of query>original, ×100", [0, 10])
-    [published] = plots(read_tree(write_results(tmp_path / "wtr", rows("a"), "followtable", "WTR")))
-    assert "Grey: systems of papers" in published.note
 
 
 def test_the_same_input_gives_the_same_bytes(sample: Path, heed: Heed, tmp_path: Path) -> None:

@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from conftest import write_jsonl
 
+from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
 from heed.languages import language
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
-from heed.reranking.document_vectors import PREFIX, PoolVectors
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
-from heed.reranking.polarity.reranker import Polarity
+from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import PoolDocuments, rescore
-from heed.reranking.similarity import Similarity
+from heed.reranking.similarity import PREFIX, PoolVectors, Similarity
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus
@@ -29,7 +28,7 @@ TOPIC = Topic(
     "1", "eng", "car", {"original": "Engines; leave out prices.", "changed": "Prices.", "reversed": "No trees."}
 )
 DOCIDS = ["both", "engine", "car", "none", "price"]
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 
 
 class Counting:
@@ -137,7 +136,7 @@ class Killed(Counting):
 def test_a_kill_costs_a_part_at_most_and_the_bytes_are_the_same(
     store: DocumentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heed.reranking.document_vectors.PART", 2)
+    monkeypatch.setattr("heed.reranking.similarity.PART", 2)
     whole = [Corpus(tmp_path / name, store, language("eng")) for name in ("killed", "whole")]
     with pytest.raises(KeyboardInterrupt):
         pool_scores(Killed(), whole[0])

@@ -12,11 +12,11 @@ from conftest import ROOT, Heed, write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.formats.trec_files import read_run
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.reranking.maxp import Cut, MaxP, Passages, cut_documents, parse_cut, passages
@@ -165,7 +165,7 @@ def store(tmp_path: Path) -> DocumentStore:
 
 
 def over_passages(model: Path) -> MaxP:
-    return MaxP(CrossEncoderReranker(Model(str(model)), Runtime("cpu")), Cut(20, 10))
+    return MaxP(CrossEncoderReranker(Model(str(model)), Compute("cpu")), Cut(20, 10))
 
 
 def test_a_documents_score_is_the_best_of_its_passages(store: DocumentStore, tiny_cross_encoder: Path) -> None:

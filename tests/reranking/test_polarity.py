@@ -16,9 +16,7 @@ from heed.formats.topics import read_jsonl_topics
 from heed.languages import language
 from heed.measures import mean
 from heed.progress import gathering
-from heed.reranking.polarity.explain import explain
-from heed.reranking.polarity.reranker import TEXT_SETTINGS, Polarity, Weighting
-from heed.reranking.polarity.terms import centroid, document_vector, topic_terms
+from heed.reranking.polarity import TEXT_SETTINGS, Polarity, Weighting, centroid, document_vector, explain, topic_terms
 from heed.retrieval.bm25.index import FIELD, Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25, Lucene
 from heed.retrieval.corpus import Corpus

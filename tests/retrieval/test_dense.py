@@ -6,19 +6,18 @@ import torch
 from conftest import ROOT, write_jsonl
 from letter_encoder import LetterCounts
 
+from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.runtime import Runtime
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.retrieval.dense import vectors as vectors_module
-from heed.retrieval.dense.exact_scan import MAX_ON_GPU, OnGpus, Scan, on_gpus
-from heed.retrieval.dense.search import KINDS, DenseIndex, open_index
+from heed.retrieval.dense.search import KINDS, MAX_ON_GPU, DenseIndex, OnGpus, Scan, on_gpus, open_index
 from heed.retrieval.dense.vectors import Vectors, embed
 from heed.types import Query
 
 Matrix = np.ndarray
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 

@@ -15,9 +15,8 @@ from heed.errors import JavaError, UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
 from heed.languages import LANGUAGES, Language, known_language, language, suggestion
-from heed.retrieval.bm25.building import build_index
-from heed.retrieval.bm25.index import Bm25Settings, Searcher
-from heed.retrieval.lsa.lsa import build_lsa
+from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
+from heed.retrieval.lsa import build_lsa
 from heed.retrieval.lucene import jvm
 from heed.retrieval.lucene.analysis import WHOLE, Analysis
 from heed.retrieval.lucene.jvm import anserini_version, java

@@ -9,16 +9,16 @@ from conftest import ROOT, write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
-from heed.models.local.runtime import Runtime
-from heed.retrieval.lsa.lsa import build_lsa
-from heed.retrieval.lsa.ngrams import ngram_counts
+from heed.retrieval.lsa import build_lsa
+from heed.retrieval.ngrams import ngram_counts
 from heed.types import Query
 
 Matrix = np.ndarray
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 
@@ -44,7 +44,7 @@ def test_hashed_ngrams_are_those_of_scikit_learn(texts: list[str]) -> None:
 def test_ngrams_counted_part_by_part_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["apple pear", "", "pear plum", "stone river"]
     whole = ngram_counts(texts, range(2, 5), 2**16)
-    monkeypatch.setattr("heed.retrieval.lsa.ngrams.AT_ONCE", 12)
+    monkeypatch.setattr("heed.retrieval.ngrams.AT_ONCE", 12)
     assert (ngram_counts(texts, range(2, 5), 2**16) != whole).nnz == 0
 
 

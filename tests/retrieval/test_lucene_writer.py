@@ -11,11 +11,10 @@ from conftest import ROOT, SAMPLED
 
 from heed.errors import HeedError
 from heed.languages import Language, language
-from heed.retrieval.lucene import writer as lucene_writer
+from heed.retrieval.lucene import index_files
 from heed.retrieval.lucene.analysis import Analysis
+from heed.retrieval.lucene.index_files import BATCH, write_index, write_norms, write_postings
 from heed.retrieval.lucene.jvm import cast, java, java_errors
-from heed.retrieval.lucene.postings_export import write_norms, write_postings
-from heed.retrieval.lucene.writer import BATCH, write_index
 
 FIELDS = ("contents", "caption", "header")
 
@@ -118,7 +117,7 @@ def test_every_document_is_indexed_once_whatever_the_threads(tmp_path: Path, thr
 
 def test_documents_handed_over_a_few_at_once_are_all_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 30
-    monkeypatch.setattr(lucene_writer, "CHARACTERS_AT_ONCE", 100)
+    monkeypatch.setattr(index_files, "CHARACTERS_AT_ONCE", 100)
     rows = ([f"d{number:02}", "words " * (1 if number < 15 else 20)] for number in range(count))
     english = Analysis(language("eng")).analyzer
     assert write_index(tmp_path / "index", rows, FIELDS[:1], english, 2, False) == count

@@ -18,10 +18,8 @@ from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
-from heed.retrieval.bm25.building import build_index
-from heed.retrieval.bm25.field_scores import length_of
-from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset
-from heed.retrieval.bm25.postings_search import best, break_ties
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.matrix import best, break_ties, length_of
 from heed.retrieval.lucene.analysis import MARK, WHOLE, Analysis
 from heed.retrieval.lucene.jvm import java
 from heed.tables.documents import Tables
@@ -133,10 +131,10 @@ def test_a_large_index_stays_with_lucene(drawn: Pair, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("k1", "b", "told"),
     [
-        (-0.1, 0.4, "--k1: found -0.1, expected a number from 0 to 1000"),
-        (1e9, 0.4, "--k1: found 1000000000.0"),
-        (0.9, 1.5, "--b: found 1.5, expected a number from 0 to 1"),
-        (float("nan"), float("nan"), "--b: found nan"),
+        (-0.1, 0.4, "k1: found -0.1, expected a number from 0 to 1000"),
+        (1e9, 0.4, "k1: found 1000000000.0"),
+        (0.9, 1.5, "b: found 1.5, expected a number from 0 to 1"),
+        (float("nan"), float("nan"), "b: found nan"),
     ],
 )
 def test_what_bm25_does_not_take_is_an_error(drawn: Pair, k1: float, b: float, told: str) -> None:

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
-from heed.retrieval.bm25 import field_scores, postings_search
-from heed.retrieval.bm25.building import build_index
-from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset
+from heed.retrieval.bm25 import matrix
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.matrix import PostingsMatrix
 from heed.retrieval.bm25.postings import ShardPostings
-from heed.retrieval.bm25.postings_search import PostingsMatrix
-from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
-from heed.retrieval.lucene.shards import shard_folders, shard_ranges
+from heed.retrieval.lucene.index_files import shard_folders, shard_ranges
+from heed.retrieval.lucene.search import FEEDBACK, search_with_feedback
 from heed.types import Document
 
 ENGLISH = language("eng")
@@ -177,10 +176,10 @@ def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
     first = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
     expected, pool = first.search(queries, 60), list(first.search({"q": "w2"}, 1000)["q"])[::3]
     scores = first.score({(FIELD, "w1"): 1.0}, Subset(pool))
-    monkeypatch.setattr(postings_search, "DOCIDS_IN_MEMORY", 0)
-    monkeypatch.setattr(postings_search, "MAX_MAPPED", 0)
-    monkeypatch.setattr(field_scores, "MAX_SATURATIONS", 0)
-    monkeypatch.setattr(field_scores, "BLOCK", 3)
+    monkeypatch.setattr(matrix, "DOCIDS_IN_MEMORY", 0)
+    monkeypatch.setattr(matrix, "MAX_MAPPED", 0)
+    monkeypatch.setattr(matrix, "MAX_SATURATIONS", 0)
+    monkeypatch.setattr(matrix, "BLOCK", 3)
     bounded = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
     assert bounded.search(queries, 60, threads=2) == expected
     assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
@@ -188,12 +187,12 @@ def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
 
 @pytest.mark.parametrize("known", [0, 10**6])
 def test_documents_are_numbered_through_all_shards(drawn: Path, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
-    monkeypatch.setattr(postings_search, "DOCIDS_IN_MEMORY", known)
-    matrix = PostingsMatrix([ShardPostings(one.with_name(f"{one.name}-postings")) for one in _with_matrix(drawn)])
-    docids = matrix.docids_of(np.arange(matrix.size))
+    monkeypatch.setattr(matrix, "DOCIDS_IN_MEMORY", known)
+    joined = PostingsMatrix([ShardPostings(one.with_name(f"{one.name}-postings")) for one in _with_matrix(drawn)])
+    docids = joined.docids_of(np.arange(joined.size))
     assert docids == sorted(docids)
-    assert matrix.numbers_of(docids).tolist() == list(range(matrix.size)) and matrix.size > 50
-    assert matrix.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
+    assert joined.numbers_of(docids).tolist() == list(range(joined.size)) and joined.size > 50
+    assert joined.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
 
 
 def _with_matrix(drawn: Path) -> list[Path]:

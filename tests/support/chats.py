@@ -7,8 +7,8 @@ import torch
 from model_inputs import CPU
 
 from heed.models.registry.entries import Model
+from heed.models.rerankers.listwise import Message
 from heed.models.rerankers.listwise_local import LocalChat
-from heed.models.rerankers.listwise_prompt import Message
 from heed.types import Document
 
 TEMPLATE = (

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from heed.models.local.runtime import Runtime
+from heed.compute import Compute
 from heed.types import Query
 
-CPU = Runtime("cpu")
+CPU = Compute("cpu")
 
 
 def queries(pairs: Sequence[tuple[str, str]]) -> list[Query]:

@@ -213,7 +213,7 @@ FAULTS = [
     Fault("no gzip at all", raw(lambda run: run), 0, "unreadable", "Not a gzipped file", file=f"{TAG}.gz"),
     Fault("no line end for long", raw(lambda run: b"x" * (3 << 20)), 0, "unreadable", "no line end in 1048576 bytes"),
     Fault("a second tag", put(7, 6, "other"), 7, "tag", f"found tag 'other', expected '{TAG}'"),
-    Fault("another tag than asked for", list, 1, "tag", "which --tag names", rules=OTHER_TAG),
+    Fault("another tag than asked for", list, 1, "tag", "the tag that was asked for", rules=OTHER_TAG),
     Fault("a tag with a plus", list, 1, "name", "found tag 'zho-TEAM3-a+b'", tag="zho-TEAM3-a+b"),
     Fault("a tag that is a path", list, 1, "name", "found tag '../x'", tag="../x", file="x", rules=ANY_NAME),
     Fault("a tag of 151 characters", list, 1, "name", "1 to 150 letters", tag=f"zho-TEAM3-{'x' * 141}"),

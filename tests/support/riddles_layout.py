@@ -1,22 +1,25 @@
 """A layout of one's own, which an entry of a catalogue names: a riddle and its answer a line, ``riddle = answer``."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from heed.data import Data
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection
-from heed.datasets.layout import Layout, Settings
+from heed.datasets.described import LocalCopy
+from heed.datasets.loading import Layout
 from heed.datasets.own_files import plain_collection
 from heed.formats.documents import Documents
 from heed.types import Document, Topic
 
 
-def _read(members: Sequence[Named], settings: Settings) -> list[Collection]:
-    assert settings.data
-    pairs = [line.split(" = ") for line in settings.data.read_text(encoding="utf-8").splitlines()]
+def _read(members: Sequence[Named], _: Data, *, data: LocalCopy = None) -> list[Collection]:
+    assert data
+    pairs = [line.split(" = ") for line in Path(data).read_text(encoding="utf-8").splitlines()]
     documents = Documents(Document(f"a{number}", "", answer) for number, (_, answer) in enumerate(pairs))
     topics = [Topic(str(number), "eng", riddle, {}) for number, (riddle, _) in enumerate(pairs)]
     qrels = {"query": {str(number): {f"a{number}": 1} for number in range(len(pairs))}}
     return [plain_collection(member.name, "eng", documents, topics, qrels) for member in members]
 
 
-RIDDLES = Layout(_read, ("data",))
+RIDDLES = Layout(_read)

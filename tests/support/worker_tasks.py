@@ -1,29 +1,27 @@
-"""Tasks of the tests' own; a worker imports this file alone, and so not torch."""
+"""A system of the tests' own and calls of it; a worker imports this file alone, and so not torch."""
 
 import os
 import signal
 import sys
-from typing import NamedTuple
 
-from heed.addons.cluster.tasks import WorkerState
+from heed.addons.cluster.tasks import Call, SystemMaker
 
 
-class Seen(NamedTuple):
-    """Returns what the process that runs it has."""
+class Plain:
+    """A system that says what its process has, and has mistakes in it."""
 
-    def run(self, worker: WorkerState) -> tuple[str | None, bool]:
+    name = "plain"
+    config = None
+
+    def seen(self) -> tuple[str | None, bool]:
         return os.environ.get("CUDA_VISIBLE_DEVICES"), "torch" in sys.modules
 
-
-class Deadly(NamedTuple):
-    """Kills the process that runs it."""
-
-    def run(self, worker: WorkerState) -> None:
+    def deadly(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-
-class Failing(NamedTuple):
-    """Has a mistake in it."""
-
-    def run(self, worker: WorkerState) -> float:
+    def failing(self) -> float:
         return 1 / 0
+
+
+MAKER = SystemMaker(Plain, ())
+SEEN, DEADLY, FAILING = Call(MAKER, Plain.seen), Call(MAKER, Plain.deadly), Call(MAKER, Plain.failing)

@@ -10,7 +10,7 @@ import heed as library
 from heed import Experiment, UsageError, load
 from heed.models.registry.entries import Model, Registry
 from heed.reranking.maxp import Cut
-from heed.systems.by_name import refuse_twins, split_name
+from heed.systems.make import refuse_twins, split_name
 
 OVER = """
 class Over:

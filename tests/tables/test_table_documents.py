@@ -9,8 +9,7 @@ from conftest import Heed, write_jsonl
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.languages import language
-from heed.retrieval.bm25.building import build_index
-from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.index import Bm25Settings, build_index
 from heed.retrieval.bm25.retriever import FIELDS, Bm25, Lucene
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from heed.errors import ServiceError, fail
-from heed.models.text.fit import whole_rows
+from heed.models.text import whole_rows
 from heed.types import Document
 
 ASCII_A_TOKEN = 4  # OpenAI's rule of thumb for English; other scripts take about a token for a character

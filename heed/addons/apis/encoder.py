@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from heed.addons.apis.client import Client
+from heed.addons.apis.client import Client, endpoint
 from heed.addons.apis.cost import Answers, Bill, about, beginning, check_texts, in_requests
-from heed.addons.apis.endpoints import endpoint
 from heed.errors import ServiceError
 from heed.formats.document_store import DocumentStore
-from heed.models.files.model_files import settings_of
-from heed.models.local.runtime import DEFAULT, Runtime
+from heed.models.files import settings_of
 from heed.models.registry.entries import Model
-from heed.models.text.templates import document_text, query_text
+from heed.models.registry.families import ANSWERS
+from heed.models.text import document_text, query_text
 from heed.progress import log
 from heed.types import Config, Document, Encoder, Matrix, Query
 
@@ -32,13 +32,13 @@ class ApiEncoder(Encoder):
     retrieved for every query alike.
     """
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
-        """Read key and address from the environment; nothing is sent yet, and no device of this machine is used."""
+    def __init__(self, model: Model, answers: Path = ANSWERS) -> None:
+        """Read key and address from the environment; answers are kept in the folder ``answers``."""
         self.name = model.name
         self._endpoint = endpoint(model)
         self.config: Config = {**settings_of(model), **self._endpoint.config}
         self._model = model
-        self._client, self._answers = Client(self._endpoint), Answers(runtime.answers)
+        self._client, self._answers = Client(self._endpoint), Answers(answers)
         self._dimension: int | None = None
         self._estimated = False
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from heed.addons.apis.client import Client, RefusedError
+from heed.addons.apis.client import Client, RefusedError, endpoint
 from heed.addons.apis.cost import Answers, Bill, about
-from heed.addons.apis.endpoints import endpoint
-from heed.models.files.model_files import settings_of
-from heed.models.local.runtime import DEFAULT, Runtime
+from heed.models.files import settings_of
 from heed.models.registry.entries import Model
-from heed.models.registry.families import FAMILIES
-from heed.models.rerankers.listwise import CONTEXT, Answer, Chat, ListwiseReranker, read_answer
-from heed.models.rerankers.listwise_prompt import Message, pieces
+from heed.models.registry.families import ANSWERS, FAMILIES
+from heed.models.rerankers.listwise import CONTEXT, Answer, Chat, ListwiseReranker, Message, pieces, read_answer
 from heed.progress import log
 from heed.types import Config, Document
 
@@ -22,21 +20,21 @@ CUT = ("length", "content_filter")  # why an answer stopped before its end
 Check = Callable[[str, str], bool]  # one of the expected answers, and what may be an answer
 
 
-def api_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
+def api_listwise(model: Model, answers: Path = ANSWERS) -> ListwiseReranker:
     """Return the reranker of family ``api-chat``; :class:`heed.errors.ServiceError` for a missing key or address."""
     prompt = FAMILIES["api-chat"].prompt
     form = pieces(model, prompt).form
-    return ListwiseReranker(model, ApiChat(model, runtime, lambda *texts: read_answer(form, *texts).is_one), prompt)
+    return ListwiseReranker(model, ApiChat(model, answers, lambda *texts: read_answer(form, *texts).is_one), prompt)
 
 
 class ApiChat(Chat):
     """A model of the chat completions API as a :class:`heed.models.rerankers.listwise.Chat`."""
 
-    def __init__(self, model: Model, runtime: Runtime, is_answer: Check, needs_key: bool = True) -> None:
-        """Read key and address from the environment; nothing is sent yet, and nothing can be without ``needs_key``."""
+    def __init__(self, model: Model, answers: Path, is_answer: Check, needs_key: bool = True) -> None:
+        """Read key and address from the environment; nothing can be sent without ``needs_key``."""
         target = endpoint(model, needs_key=needs_key)
         self.config: Config = {**settings_of(model), **target.config}
-        self._model, self._client, self._answers = model, Client(target), Answers(runtime.answers)
+        self._model, self._client, self._answers = model, Client(target), Answers(answers)
         self._is_answer, self._takes_temperature = is_answer, True
 
     def close(self) -> None:

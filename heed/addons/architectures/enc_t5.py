@@ -9,13 +9,12 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import read_object
-from heed.models.local.language_models import precision
-from heed.models.local.runtime import Runtime
-from heed.models.local.sentence_models import device_of
-from heed.models.local.tensors import check_names, tensors_in, weights_in
+from heed.models.language_models import precision
 from heed.models.registry.entries import Model
+from heed.models.sentence_models import device_of
+from heed.models.weights import check_names, tensors_in
 from heed.progress import logging_only
 
 FIRST = "<s>"
@@ -23,12 +22,7 @@ HEAD = "classifier.weight"
 TIED = "encoder.embed_tokens.weight"  # the same as shared.weight
 
 
-def is_enc_t5(folder: Path) -> bool:
-    """Whether ``folder`` holds such a model; transformers' own classifier of T5 has a decoder and other names."""
-    return read_object(folder / "config.json").get("model_type") == "t5" and HEAD in weights_in(folder)
-
-
-def load_enc_t5(model: Model, folder: Path, runtime: Runtime) -> Any:
+def load_enc_t5(model: Model, folder: Path, compute: Compute) -> Any:
     """Return the model in ``folder`` as a sentence-transformers ``CrossEncoder``.
 
     Raises :class:`ModelError` for weights that are not exactly such a model's, and for a tokenizer without room for
@@ -39,7 +33,7 @@ def load_enc_t5(model: Model, folder: Path, runtime: Runtime) -> Any:
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from torch.nn import Identity
 
-    weights = {"use_safetensors": True, "dtype": precision(model, runtime)}
+    weights = {"use_safetensors": True, "dtype": precision(model, compute)}
     tokenizer = {"tokenizer_type": "t5"}  # whatever class of its own the folder names
     with logging_only("transformers", logging.ERROR):  # the classifier is not the encoder's
         transformer = Transformer(str(folder), model_kwargs=weights, processor_kwargs=tokenizer)
@@ -51,7 +45,7 @@ def load_enc_t5(model: Model, folder: Path, runtime: Runtime) -> Any:
     dense.linear.load_state_dict(tensors_in(folder, "classifier."))
     transformer.max_seq_length = model.max_length or transformer.max_seq_length
     _begin_with_first(str(folder), transformer.tokenizer, network.config.vocab_size)
-    return CrossEncoder(modules=[transformer, Pooling(width, "cls"), dense], device=device_of(runtime))
+    return CrossEncoder(modules=[transformer, Pooling(width, "cls"), dense], device=device_of(compute))
 
 
 def _begin_with_first(source: str, tokenizer: Any, rows: int) -> None:

@@ -1,7 +1,6 @@
 """Late interaction (ColBERT, ColBERT-X, PLAID-X) over a whole collection."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import islice
 
 from heed.addons.architectures.late_interaction import maxsim
@@ -26,27 +25,28 @@ class LateRetriever(Retriever):
         """Search with ``encoder``, of packed matrices; vectors of documents go to a folder of its name."""
         self.name = encoder.name
         self._encoder, self._corpus = encoder, corpus
+        self._vectors: Vectors | None = None
         self.config: Config = {"maxsim": recipe_version("maxsim"), "system": encoder.config}
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there."""
-        _ = self._vectors
+        self._embedded()
 
-    @cached_property
-    def _vectors(self) -> Vectors:
-        folder = folder_of(self._corpus.folder, self._encoder, self.name)
-        return embed(folder / "vectors", self._corpus.documents, self._encoder)
+    def _embedded(self) -> Vectors:
+        if self._vectors is None:
+            folder = folder_of(self._corpus.folder, self._encoder, self.name)
+            self._vectors = embed(folder / "vectors", self._corpus.documents, self._encoder)
+        return self._vectors
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, searched shard by shard."""
         best: Run = {query.qid: {} for query in queries}
         if not queries:
             return best
-        vectors = self._encoder.encode_queries(queries)
-        docids = iter(self._vectors.docids)
-        shards = len(self._vectors.shards)
-        for part in bar(self._vectors.parts(), shards, f"{self.name}.{queries[0].condition}", "shards"):
-            scores = maxsim(vectors, part)
+        asked, vectors = self._encoder.encode_queries(queries), self._embedded()
+        docids, shards = iter(vectors.docids), len(vectors.shards)
+        for part in bar(vectors.parts(), shards, f"{self.name}.{queries[0].condition}", "shards"):
+            scores = maxsim(asked, part)
             here = list(islice(docids, scores.shape[1]))
             for qid, row in zip(best, scores.tolist(), strict=True):
                 best[qid] = top({**best[qid], **dict(zip(here, row, strict=True))}, depth)
@@ -54,5 +54,5 @@ class LateRetriever(Retriever):
 
     def close(self) -> None:
         """Forget the vectors, and close the model."""
-        self.__dict__.pop("_vectors", None)
+        self._vectors = None
         self._encoder.close()

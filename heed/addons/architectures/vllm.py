@@ -6,27 +6,21 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
+from heed.compute import VLLM, Compute
 from heed.errors import ModelError, UsageError, first_line
-from heed.models.files.model_files import local_copy, runs_remote_code, unusable
-from heed.models.local.language_models import (
+from heed.models.files import local_copy, runs_remote_code, unusable
+from heed.models.language_models import (
     ADAPTER,
     adapter_folder,
     base_of,
     load_config,
     precision,
     tokenizer_folder,
-    torch_device,
 )
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model
-from heed.models.registry.families import FAMILIES
-from heed.reuse import recipe_version
-from heed.types import Config
 
-INFERENCE = ("transformers", "vllm")
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # of LoRA adapters, as vLLM 0.32's LoRAConfig takes them
 CPU_CACHE = 4 << 30  # bytes of keys and values on a CPU; without a figure vLLM takes 92% of all memory
 FREE = 0.9  # of a GPU's memory that is free: vLLM counts in all of it, other models included
@@ -38,28 +32,6 @@ SETTINGS = {  # environment variables that vLLM reads when it is imported; the u
 }
 
 
-def check_inference(name: str) -> None:
-    """Raise :class:`UsageError` where ``name`` is none of ``INFERENCE``, or is vllm and vLLM is not installed."""
-    if name not in INFERENCE:
-        raise UsageError(f"inference {name!r}, expected one of {', '.join(INFERENCE)}")
-    if name == "vllm" and find_spec("vllm") is None:
-        raise UsageError(
-            "--inference vllm: vllm is not installed; install it with pip install 'vllm==0.32.0', "
-            "or leave the option out"
-        )
-
-
-def uses_vllm(model: Model, inference: str) -> bool:
-    """Whether vLLM runs ``model``: it is the checked ``inference``, and it can run the family."""
-    check_inference(inference)
-    return inference == "vllm" and FAMILIES[model.family].vllm
-
-
-def engine_config(model: Model, inference: str) -> Config:
-    """Return the name of the engine for the ``config`` of a reranker; nothing for transformers."""
-    return {"inference": ["vllm", recipe_version("vllm")]} if uses_vllm(model, inference) else {}
-
-
 class VllmModel:
     """A causal model in an engine of this process, which takes most of a GPU's memory until it is closed.
 
@@ -67,9 +39,9 @@ class VllmModel:
     caching) and chooses its batches itself; answers keep the prompts' order.
     """
 
-    def __init__(self, model: Model, runtime: Runtime, length: int) -> None:
+    def __init__(self, model: Model, compute: Compute, length: int) -> None:
         """Open the engine for prompts that have at most ``length`` tokens together with their answer."""
-        self._model, self._runtime, self._length = model, runtime, length
+        self._model, self._compute, self._length = model, compute, length
         self._engine: Any = None
         self._adapter: Any = None
         with _quiet():
@@ -121,21 +93,18 @@ class VllmModel:
                 outputs = self._engine.generate(inputs, settings, lora_request=self._adapter, use_tqdm=False)
         except _errors() as error:
             raise ModelError(
-                f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use --inference "
-                "transformers"
+                f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use transformers"
             ) from error
         for prompt, output in zip(prompts, outputs, strict=True):
             if list(output.prompt_token_ids) != prompt:
-                raise ModelError(
-                    f"{self._model.source}: vLLM read another prompt than was sent; use --inference transformers"
-                )
+                raise ModelError(f"{self._model.source}: vLLM read another prompt than was sent; use transformers")
         return [output.outputs[0] for output in outputs]
 
     def _start(self) -> Any:
         base = base_of(self._model)
-        options = _device_options(self._runtime.device) | (self._adapter_options() if base else {})
-        if self._runtime.batch_size:
-            options["max_num_seqs"] = self._runtime.batch_size
+        options = _device_options(self._compute) | (self._adapter_options() if base else {})
+        if self._compute.batch_size:
+            options["max_num_seqs"] = self._compute.batch_size
         try:
             engine = _vllm("LLM")(
                 str(local_copy(base or self._model)),
@@ -161,7 +130,7 @@ class VllmModel:
 
     def _dtype(self) -> str:
         """Return transformers' choice: vLLM's own ``auto`` turns float32 weights into half precision."""
-        dtype = precision(self._model, self._runtime)
+        dtype = precision(self._model, self._compute)
         weights = str(load_config(self._model).dtype or "float32").removeprefix("torch.")
         return weights if dtype == "auto" else dtype
 
@@ -181,20 +150,20 @@ class VllmModel:
         most = max([adapter.get("r") or 0, *(adapter.get("rank_pattern") or {}).values()])
         rank = next((rank for rank in RANKS if rank >= most), None)
         if rank is None:
-            raise ModelError(
-                f"{folder}: an adapter of rank {most}, vLLM takes {RANKS[-1]}; use --inference transformers"
-            )
+            raise ModelError(f"{folder}: an adapter of rank {most}, vLLM takes {RANKS[-1]}; use transformers")
         self._adapter = _vllm("LoRARequest", ".lora.request")(self._model.name, 1, str(folder))
         return {"enable_lora": True, "max_lora_rank": rank}
 
 
-def _device_options(device: str) -> dict[str, Any]:
-    """Return settings for ``device``; :class:`UsageError` where the installed vLLM was built for another."""
+def _device_options(compute: Compute) -> dict[str, Any]:
+    """Return settings for the device; :class:`UsageError` where the installed vLLM was built for another."""
     import torch
 
     built = _vllm("current_platform", ".platforms").device_type
-    if torch_device(device) != built:
-        raise UsageError(f"--device {device}: the vLLM that is installed runs on {built}; use --inference transformers")
+    if compute.torch_device != built:
+        raise UsageError(
+            f"device: found {compute.device}, but the vLLM that is installed runs on {built}; use transformers"
+        )
     if built == "cpu":  # compiling takes a minute and a C++ compiler, and saves little there
         return {"kv_cache_memory_bytes": CPU_CACHE, "enforce_eager": True}
     free, total = torch.cuda.mem_get_info()
@@ -209,9 +178,7 @@ def _vllm(name: str, part: str = "") -> Any:
         with _quiet():
             return getattr(import_module(f"vllm{part}"), name)
     except (ImportError, AttributeError) as error:
-        raise ModelError(
-            f"vllm {name}: cannot be imported ({error}); install it with pip install 'vllm==0.32.0'"
-        ) from error
+        raise ModelError(f"vllm {name}: cannot be imported ({error}); install it with pip install '{VLLM}'") from error
 
 
 def _errors() -> tuple[type[Exception], ...]:

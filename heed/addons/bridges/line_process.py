@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from heed.addons.cluster.processes import ending
+from heed.process import ending
 from heed.progress import log
 
 CHUNK = 65536  # bytes, what a pipe of Linux holds

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.addons.bridges.mteb_models import require_mteb
+from heed.compute import Compute
 from heed.files import digest_json
 from heed.formats.pairs import ENDINGS
 from heed.formats.run_formats import ROLES
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
-from heed.systems.alone import model_alone
-from heed.systems.user_objects import is_encoder
+from heed.reranking.similarity import Similarity
+from heed.systems.make import Place, make
 from heed.types import Document, Encoder, Query, Reranker
 
 Numbers = NDArray[np.float64]
@@ -37,8 +37,8 @@ def as_mteb(
     for what is neither a reranker nor an encoder.
     """
     require_mteb("heed.addons.bridges.mteb")
-    model = model_alone(system, registry or Registry(), Runtime(device))
-    return MtebBiEncoder(model) if is_encoder(model) else MtebCrossEncoder(model)
+    model = make(system, Place(registry or Registry(), Compute(device)), Reranker)
+    return MtebBiEncoder(model.encoder) if isinstance(model, Similarity) else MtebCrossEncoder(model)
 
 
 class _Described:

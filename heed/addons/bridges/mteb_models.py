@@ -18,8 +18,9 @@ import numpy as np
 from heed.errors import ModelError, UsageError, in_one_line
 from heed.extras import installed_version
 from heed.formats.document_store import DocumentStore
-from heed.memory import free_memory
+from heed.process import free_memory
 from heed.progress import warn
+from heed.systems.make import Place
 from heed.types import Config, Document, Matrix, Query, Run
 
 PREFIX = "mteb:"
@@ -135,11 +136,11 @@ class MtebRetriever(MtebModel):
         return run
 
 
-def mteb_model(name: str, device: str, trusted: bool) -> MtebReranker | MtebEncoder | MtebRetriever:
-    """Return the model ``name``, with the prefix ``mteb:``; nothing is loaded. ``device`` is auto, cpu or cuda.
+def mteb_model(name: str, place: Place) -> MtebReranker | MtebEncoder | MtebRetriever:
+    """Return the model ``name``, with the prefix ``mteb:``, on the device of ``place``; nothing is loaded.
 
-    Raises :class:`UsageError` where mteb 2 is not installed, and where the entry runs code of the model's
-    repository but ``trusted`` is false, and :class:`ModelError` for a model that MTEB does not find.
+    Raises :class:`UsageError` where mteb 2 is not installed, and where the entry runs code of the model's repository
+    but the registry of ``place`` does not trust it, and :class:`ModelError` for a model that MTEB does not find.
     """
     mteb = require_mteb(name)
     source, _, revision = name.removeprefix(PREFIX).partition("@")
@@ -147,13 +148,12 @@ def mteb_model(name: str, device: str, trusted: bool) -> MtebReranker | MtebEnco
         meta = mteb.get_model_meta(source, revision or None, fetch_from_hf=True)
     except Exception as error:
         raise ModelError(f"{name}: MTEB does not find this model ({in_one_line(error)})") from error
-    if meta.loader_kwargs.get("trust_remote_code") and not trusted:
+    if meta.loader_kwargs.get("trust_remote_code") and not place.registry.trusted:
         raise UsageError(
-            f"{name}: MTEB runs code of this model's repository; read it, then allow it with --trust-remote-code"
+            f"{name}: MTEB runs code of this model's repository; read it, then allow it (trust_remote_code)"
         )
-    if "cross-encoder" in meta.model_type:
-        return MtebReranker(name, meta, device)
-    return MtebEncoder(name, meta, device) if "dense" in meta.model_type else MtebRetriever(name, meta, device)
+    dense = MtebEncoder if "dense" in meta.model_type else MtebRetriever
+    return (MtebReranker if "cross-encoder" in meta.model_type else dense)(name, meta, place.compute.device)
 
 
 def require_mteb(name: str) -> Any:

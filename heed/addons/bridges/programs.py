@@ -2,27 +2,27 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any
 
 from heed.addons.bridges.line_process import LineError, LineProcess, shown
-from heed.addons.cluster.parallel import ParallelReranker
-from heed.addons.cluster.pool import WorkerPool
-from heed.addons.cluster.tasks import plain_system
 from heed.errors import ModelError, UsageError
+from heed.formats.document_store import docids_of
 from heed.progress import log
-from heed.systems.user_objects import OwnReranker
+from heed.reranking.rescore import checked
+from heed.systems.make import Place
+from heed.systems.user_objects import RESERVED, check_name, plain_json
 from heed.types import Config, Document, Query, Reranker
 
 COMMAND = "command:"
 START, EACH = 600.0, 60.0  # seconds for an answer: to load a model, and for each document; a thousand have 17 hours
 
 
-class Program:
+class Program(Reranker):
     """A program as a :class:`heed.types.Reranker`: it is started once and answers each topic with its scores.
 
     It reads lines from stdin until they end, each a JSON object in ASCII, ``qid, query, instruction, text, lang,
@@ -41,10 +41,15 @@ class Program:
         """
         self.arguments, self.folder, self.seconds = _split(command), Path.cwd(), seconds
         self.label = f"{COMMAND}{shlex.join(self.arguments)}"
-        self.made_by: Config = {"command": self.arguments}  # for a manifest, where there is no config
+        self.made_by = {"command": self.arguments}
         self._executable()
-        self.name = name or Path(self.arguments[0]).name
-        self.config: Config | None = None if config is None else {"command": self.arguments, "version": config}
+        self.name = name or re.sub(r"[^\w.+@:-]", "-", Path(self.arguments[0]).name)
+        check_name(self.name)
+        if RESERVED.fullmatch(self.name):
+            raise UsageError(f"{self.label}: {self.name} is a system of Heed's own; give the program another name")
+        self.config: Config | None = (
+            None if config is None else plain_json({"command": self.arguments, "version": config}, self.label)
+        )
         self._process: LineProcess | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,14 +84,14 @@ class Program:
                 ) from error
         return self._process
 
-    def score(self, query: Query, documents: Sequence[Document]) -> list[Any]:
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the program's scores; :class:`ModelError`, with the end of its stderr, where it gives none."""
         if not documents:
             return []
         seconds = START + EACH * len(documents) if self.seconds is None else self.seconds
         process = self._started()
         try:
-            return _scores(process.answer(_line(query, documents), seconds), query.qid)
+            scores = _scores(process.answer(_line(query, documents), seconds), query.qid)
         except BaseException as error:
             self._process = None
             process.stop()
@@ -95,6 +100,7 @@ class Program:
             remarks = "".join(f"\n  {line}" for line in process.remarks())
             stderr = f"the end of its stderr:{remarks}" if remarks else "it printed nothing to stderr"
             raise ModelError(f"{self.name}: topic {query.qid}: {error}; {stderr}") from error
+        return checked(self.name, query.qid, docids_of(documents), scores)
 
     def close(self) -> None:
         """End the program's input and wait for its end; log a warning where it fails then."""
@@ -103,15 +109,9 @@ class Program:
             log.warning(": ".join([self.name, problem, *process.remarks()[-1:]]))
 
 
-def program_by_workers(program: Program, pool: WorkerPool) -> Reranker:
-    """Return the reranker of a program; each worker of ``pool`` starts it, where workers are requested."""
-    local = OwnReranker(program, program.label)
-    if not (pool.requested and pool.workers):
-        return local
-    sent = copy(program)
-    # a worker knows by its config what it has built, so it has one always
-    sent.config = {"command": program.arguments, "name": program.name, "config": program.config}
-    return ParallelReranker(local, plain_system(sent.config, OwnReranker, sent, sent.label), pool)
+def make_program(name: str, _: Place) -> Program:
+    """Return the program called ``command:PROGRAM``; :class:`UsageError` where there is none."""
+    return Program(name.removeprefix(COMMAND))
 
 
 def _split(command: str | Sequence[str]) -> list[str]:

@@ -10,15 +10,15 @@ Java runs once in a process: PyTerrier's Terrier and Heed's BM25 share it after 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from heed.compute import Compute
 from heed.errors import DataError, JavaError, ModelError, UsageError, fail
 from heed.experiment.runs import Run
 from heed.languages import language
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Registry
 from heed.progress import brief
 from heed.ranking import ranked
 from heed.retrieval.lucene import jvm
-from heed.systems.alone import as_reranker, model_alone
+from heed.systems.make import Place, make
 from heed.systems.user_objects import check_name
 from heed.types import JOIN, Config, Document, Encoder, Query, Reranker, Retriever, Topic
 
@@ -52,8 +52,8 @@ def reranker(
     ``system`` is an entry, a hub id, a path or an object; an encoder compares by its vectors. What needs an index
     of the documents, such as ``polarity``, is given as ``experiment.reranker("polarity")``.
     """
-    model = model_alone(system, registry or Registry(), Runtime(device))
-    return HeedReranker(as_reranker(model), language(lang).code)
+    place = Place(registry or Registry(), Compute(device))
+    return HeedReranker(make(system, place, Reranker), language(lang).code)
 
 
 def system(
@@ -77,7 +77,7 @@ def start_java(heap: str = jvm.HEAP) -> None:
     if not pt.java.started():
         if jvm.running():
             raise JavaError("Java runs already, without Terrier; call start_java before anything else uses Java")
-        jvm.check_heap(heap)
+        Compute(heap=heap).check()
         jvm.prepare()
         for path in jvm.classpath():
             pt.java.add_jar(path)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Where models run: in this process, in several of this machine, or on a Ray cluster; the results are the same."""
+"""Work of models and programs by several processes of this machine or on a Ray cluster; the results are the same."""
 
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ class Workers(NamedTuple):
     def check(self) -> None:
         """Raise :class:`UsageError` for an unknown engine, less than one worker, and an address without Ray."""
         if self.engine not in ENGINES:
-            raise UsageError(f"engine {self.engine!r}: expected one of {', '.join(ENGINES)}")
+            raise UsageError(f"engine: found {self.engine!r}, expected one of {', '.join(ENGINES)}")
         if self.number is not None and self.number < 1:
             raise UsageError(f"workers: found {self.number}, expected at least 1")
         if self.address and self.engine != "ray":
-            raise UsageError("--ray-address: used with --engine ray alone")
+            raise UsageError("ray_address: used with the engine ray alone")

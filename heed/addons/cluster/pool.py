@@ -1,139 +1,101 @@
-"""A pool of workers; the tasks of dead workers are retried by others."""
+"""The workers of a system: processes of this machine, and the pool that has calls made by them or by a Ray cluster's.
 
+Calls of workers that died are repeated by others.
+"""
+
+import atexit
+import os
+import signal
+import sys
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cached_property
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
 from threading import Condition
 from typing import Any
 
-from heed.addons.cluster import ENGINES, Workers
-from heed.addons.cluster.processes import Processes
-from heed.addons.cluster.ray_cluster import Cluster
-from heed.addons.cluster.tasks import LostError, Machines, Result, Worker, WorkerTask, value_of
+from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, value_of
 from heed.errors import WorkerError
+from heed.process import ending
 from heed.progress import log
 
-ATTEMPTS = 3  # times that a task is started before it is taken for what kills workers
-
-TaskFor = Callable[[Worker], WorkerTask]  # the task for the worker that is to run it
+ATTEMPTS = 3  # times that a call is begun before it is taken for what kills workers
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+GRACE = 2.0  # seconds for a process to end
 
 
 class WorkerPool:
-    """The workers of an experiment; they are started when there is work for them."""
+    """The workers of one system; each is started when there is work for it."""
 
-    def __init__(self, machines: Machines, requested: bool) -> None:
-        """Run tasks on ``machines``; ``requested``: the user asked for workers."""
-        self._machines, self.requested = machines, requested
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        """Take ``workers``, none of them started."""
+        self.workers = tuple(workers)
         self._changed = Condition()
-        self._idle: list[Worker] = []  # started or not
+        self._idle = list(workers)  # started or not
         self._lost: dict[str, str] = {}  # why workers that cannot be started again were lost
         self._started: set[Worker] = set()
         self._closed = False
-        self._peak = 0.0
-        self._local: set[str] = set()
+        self._threads = ThreadPoolExecutor(len(self.workers), thread_name_prefix="heed-workers")
+        self.peak = 0.0  # MiB of the largest worker
 
-    @cached_property
-    def workers(self) -> list[Worker]:
-        """The workers; empty where this process does the work itself."""
-        self._idle = self._machines.workers()
-        return list(self._idle)
+    def results(self, calls: Iterable[Call]) -> Iterator[Any]:
+        """Yield the value of each call, in their order; up to two calls a worker are submitted ahead.
 
-    @cached_property
-    def _threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(len(self.workers), thread_name_prefix="heed-workers")
-
-    @property
-    def remote(self) -> bool:
-        """Whether tasks are run by workers that may be on other machines."""
-        return self._machines.remote and bool(self.workers)
-
-    def device(self, requested: str) -> str:
-        """Return the device of models that the workers run where the user requested ``requested``."""
-        return self._machines.device(requested)
-
-    def log_local(self, name: str, why: str) -> None:
-        """Log that system ``name`` runs in this process although the user asked for workers."""
-        if self.requested and name not in self._local:
-            self._local.add(name)
-            log.info(f"{name}: runs in this process, not by workers: {why}")
-
-    def submit(self, task_for: TaskFor, home: Worker | None = None) -> "Future[Result]":
-        """Have a task run by any worker, or by ``home`` as long as that one is there."""
-        return self._threads.submit(self._run, task_for, home)
-
-    def results(self, tasks: Iterable[TaskFor]) -> Iterator[Any]:
-        """Yield the result of each task, in their order; up to two tasks a worker are submitted ahead."""
+        Logs the messages of each, and raises its error.
+        """
         ahead: deque[Future[Result]] = deque()
-        for task_for in tasks:
-            ahead.append(self.submit(task_for))
+        for call in calls:
+            ahead.append(self._threads.submit(self._run, call))
             if len(ahead) >= 2 * len(self.workers):
-                yield result_of(ahead.popleft())
+                yield value_of(ahead.popleft().result())
         while ahead:
-            yield result_of(ahead.popleft())
-
-    def broadcast(self, task_for: TaskFor) -> None:
-        """Have a task run by each worker."""
-        for future in [self.submit(task_for, worker) for worker in self.workers]:
-            result_of(future)
+            yield value_of(ahead.popleft().result())
 
     def close(self) -> None:
         """Stop all workers at once."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        if "_threads" in self.__dict__:
-            self._stop_workers()
-            self._threads.shutdown(cancel_futures=True)
-        if "workers" in self.__dict__:
-            self._stop_workers()  # one that was started in the meantime too
-        if self._peak:
-            log.info(f"workers: peak memory {self._peak:.0f} MiB each at most")
-        self._machines.close()
-
-    def _stop_workers(self) -> None:
         for worker in self.workers:
             worker.stop()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self.workers:  # one that was started in the meantime too
+            worker.stop()
 
-    def _run(self, task_for: TaskFor, home: Worker | None) -> Result:
+    def _run(self, call: Call) -> Result:
         losses = 0
         while losses < ATTEMPTS:
-            worker = self._take(home)
+            worker = self._take()
             try:
                 if worker not in self._started:
                     worker.start()
                     self._started.add(worker)
-                result = worker.run(task_for(worker))
+                result = worker.run(call)
             except LostError as lost:
                 losses += worker in self._started
                 self._replace(worker, lost, losses)
             except BaseException:
-                worker.built = ""
                 self._give_back(worker)
                 raise
             else:
-                if result.error or result.trace:
-                    worker.built = ""  # or half of it
-                self._peak = max(self._peak, result.peak)
+                self.peak = max(self.peak, result.peak)
                 self._give_back(worker)
                 return result
         raise WorkerError(
             f"{ATTEMPTS} workers were lost at the same task; they may lack memory: use fewer workers, or none"
         )
 
-    def _take(self, home: Worker | None) -> Worker:
-        """Wait for ``home``, or for any idle worker if there is no such home, and return it."""
+    def _take(self) -> Worker:
+        """Wait for an idle worker and return it."""
         with self._changed:
             while not self._closed:
                 if len(self._lost) == len(self.workers):
                     reasons = ", ".join(sorted(set(self._lost.values())))
                     raise WorkerError(f"no worker is left, and none can be started: {reasons}")
-                at_home = home if home and home.name not in self._lost else None
-                if at_home in self._idle or (at_home is None and self._idle):
-                    worker = at_home or self._idle[0]
-                    self._idle.remove(worker)
-                    return worker
+                if self._idle:
+                    return self._idle.pop(0)
                 self._changed.wait()
         raise WorkerError("stopped")
 
@@ -159,24 +121,102 @@ class WorkerPool:
             self._changed.notify_all()
 
 
-def result_of(future: "Future[Result]") -> Any:
-    """Return the value of a task's result; log its messages, and raise its error."""
-    return value_of(future.result())
+class Processes:
+    """Workers that are processes of this machine.
 
-
-@contextmanager
-def open_pool(settings: Workers, device: str) -> Iterator[WorkerPool]:
-    """Yield the workers for models on ``device``, stopped at the end of the block.
-
-    ``settings`` are checked. Raises :class:`WorkerError` where Ray is requested and not installed.
+    ``count`` is their number, 0 where this process does the work itself; ``place`` says how many are where.
     """
-    machines: Machines
-    if settings.engine == "ray":
-        machines = Cluster(settings.number, settings.address, device)
-    else:
-        machines = Processes(settings.number, device)
-    pool = WorkerPool(machines, requested=settings.engine != ENGINES[0] or bool(settings.number))
-    try:
-        yield pool
-    finally:
-        pool.close()
+
+    def __init__(self, count: int | None, device: str) -> None:
+        """Use ``count`` workers; if that is None one for each GPU where there are several, else none."""
+        gpus = visible_gpus() if device != "cpu" else []
+        number = device.partition(":")[2]
+        self._gpus = [gpus[int(number)]] if number else gpus
+        self.count = count or (len(self._gpus) if len(self._gpus) > 1 else 0)
+        self.place = f"processes {self.count}, GPUs {min(self.count, len(self._gpus))}"
+
+    def device(self, requested: str) -> str:
+        """Return the device in a worker, which sees one GPU; ``auto`` finds the same one in all processes."""
+        return requested.partition(":")[0]
+
+    def workers(self) -> list[Worker]:
+        """Return the workers; several share a GPU where there are fewer GPUs."""
+        gpus: Sequence[str | None] = self._gpus or [None]
+        return [Process(number, gpus[number % len(gpus)]) for number in range(self.count)]
+
+    def close(self) -> None:
+        """Do nothing: the workers are all there is."""
+
+
+def visible_gpus() -> list[str]:
+    """Return the GPUs that torch sees, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    import torch
+
+    count = torch.cuda.device_count()
+    named = [name.strip() for name in os.environ.get(VISIBLE, "").split(",") if name.strip()]
+    return named[:count] if named else [str(number) for number in range(count)]
+
+
+class Process:
+    """A process as a :class:`heed.addons.cluster.tasks.Worker`; it sees one GPU, or all where ``gpu`` is None."""
+
+    def __init__(self, number: int, gpu: str | None) -> None:
+        """Start nothing yet."""
+        self.name = f"worker {number + 1}"
+        self.gpu, self.pid = gpu, 0
+        self._process: Any = None
+        self._pipe: Any = None
+
+    def start(self) -> None:
+        """Start the process; its errors come with its first call."""
+        context = get_context("spawn")  # CUDA and Java do not survive a fork
+        self._pipe, other_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other_end, self.gpu), name=self.name)
+        self._process.start()
+        self.pid = self._process.pid
+        atexit.register(self.stop)  # no daemon: those can have no child processes, which vLLM needs
+        other_end.close()  # so that the pipe ends where the process ends
+
+    def run(self, call: Call) -> Result:
+        """Return the result of ``call``; :class:`LostError` if the process ended meanwhile."""
+        try:
+            self._pipe.send(call)
+            result: Result = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            self._process.join(GRACE)
+            raise LostError(f"process {self.pid} ended{ending(self._process.exitcode)}") from error
+        return result
+
+    def stop(self) -> None:
+        """Stop the process; the pipe of a lost one is closed when another takes its place."""
+        atexit.unregister(self.stop)
+        process = self._process
+        if process is not None and process.is_alive():
+            process.terminate()
+            process.join(GRACE)
+            process.kill()
+            process.join()
+
+
+def _serve(pipe: Connection, gpu: str | None) -> None:
+    """Make calls until the pipe, or the process at its other end, ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the first one stops us
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # so that what it started ends with it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if gpu is not None:
+        os.environ[VISIBLE] = gpu  # before torch is imported, as it may be by what a call holds
+    state = WorkerState()
+    while True:
+        try:
+            call: Call = pipe.recv()
+            pipe.send(state.run(call))
+        except (EOFError, OSError):
+            return
+
+
+def _end_with_parent() -> None:
+    """End at once when the parent was killed, also in the middle of a call."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

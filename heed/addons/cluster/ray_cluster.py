@@ -5,15 +5,12 @@ import secrets
 import signal
 import socket
 import threading
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from heed.addons.cluster.tasks import LostError, Result, Worker, WorkerState, WorkerTask
-from heed.addons.cluster.versions import check_versions, versions
+from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, check_versions, versions
 from heed.errors import UsageError, WorkerError, first_line
 from heed.process import faults_left_to_java
-from heed.progress import log
 
 STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
 START = 120.0  # seconds until a worker that finds no place is given up
@@ -24,28 +21,41 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "
 NICENESS = {"RAY_worker_niceness": "0"}  # as this command's other processes; Ray's own, 15, waits for everything else
 
 
-class Cluster:
-    """A Ray cluster as a :class:`heed.addons.cluster.tasks.Machines`."""
+_CONNECTED: "list[Cluster]" = []  # a process has one connection, which ends with the last of them
 
-    remote = True
+
+class Cluster:
+    """Workers on a Ray cluster, with what :class:`heed.addons.cluster.pool.Processes` has."""
 
     def __init__(self, count: int | None, address: str | None, device: str) -> None:
-        """Use ``count`` workers; if that is None one for each GPU, or on CPUs one for each machine.
+        """Connect, for ``count`` workers; if that is None for one for each GPU, or on CPUs one for each machine.
 
-        Raises :class:`WorkerError` where Ray is not installed.
+        Raises :class:`WorkerError` where Ray is not installed, the cluster cannot be reached, or has no GPU for
+        ``device``.
         """
-        self._count, self._device = count, device
         self._address = address or os.environ.get("RAY_ADDRESS") or OWN
         if self._address.startswith("ray://"):
-            raise UsageError(f"{self._address}: run the command on a machine of the cluster, with --ray-address auto")
+            raise UsageError(f"ray_address: {self._address}: run on a machine of the cluster, with the address auto")
         self._ray: Any = _imported(self._address == OWN)
+        self._connect()
+        gpus = int(self._ray.cluster_resources().get("GPU", 0)) if device != "cpu" else 0
+        if device == "cuda" and not gpus:
+            raise WorkerError("device: found cuda, the Ray cluster has no GPU; use cpu")
+        machines = sum(node["Alive"] for node in self._ray.nodes())
+        self._gpus, self.count = gpus, count or gpus or machines
+        self.place = f"Ray, workers {self.count}, machines {machines}, GPUs {gpus}"
 
-    @cached_property
-    def _connected(self) -> Any:
-        """Ray, connected to the cluster."""
-        check_answer(self._address)
-        is_own = self._address == OWN
-        options = {"object_store_memory": STORE, "include_dashboard": False} if is_own else {}
+    def _connect(self) -> None:
+        """Connect to the cluster unless this process is connected."""
+        if self in _CONNECTED:
+            return
+        if not _CONNECTED:
+            check_answer(self._address)
+            self._begin()
+        _CONNECTED.append(self)
+
+    def _begin(self) -> None:
+        options = {"object_store_memory": STORE, "include_dashboard": False} if self._address == OWN else {}
         main = threading.current_thread() is threading.main_thread()
         before = signal.getsignal(signal.SIGTERM)
         try:
@@ -63,30 +73,23 @@ class Cluster:
                 signal.signal(signal.SIGTERM, before)  # Ray's own would end the command as if all was well
         # what Ray says of lost machines would go to stdout, among our tables; of 2.60, which has no public way
         vars(import_module("ray._private.worker"))["_worker_logs_enabled"] = False
-        return self._ray
 
     def device(self, requested: str) -> str:
         """Return for auto ``cuda`` if any machine of the cluster has a GPU, else ``cpu``."""
-        if requested != "auto":
-            return requested
-        return "cuda" if self._connected.cluster_resources().get("GPU", 0) >= 1 else "cpu"
+        return requested if requested != "auto" else "cuda" if self._gpus else "cpu"
 
     def workers(self) -> list[Worker]:
         """Return the workers, spread over the machines."""
-        ray = self._connected
-        gpus = int(ray.cluster_resources().get("GPU", 0)) if self.device(self._device) == "cuda" else 0
-        machines = sum(node["Alive"] for node in ray.nodes())
-        if self.device(self._device) == "cuda" and not gpus:
-            raise WorkerError("--device cuda: the Ray cluster has no GPU; use --device cpu")
-        count = self._count or gpus or machines
-        log.info(f"models run on a Ray cluster: workers {count}, machines {machines}, GPUs {gpus}")
-        return [Actor(ray, number, gpus=1 if gpus else 0) for number in range(count)]
+        self._connect()
+        return [Actor(self._ray, number, gpus=1 if self._gpus else 0) for number in range(self.count)]
 
     def close(self) -> None:
-        """Leave the cluster; one of the command's own ends."""
-        if "_connected" in self.__dict__:
-            with faults_left_to_java():
-                self._ray.shutdown()
+        """Leave the cluster, if no other system is there; one of the command's own ends."""
+        if self in _CONNECTED:
+            _CONNECTED.remove(self)
+            if not _CONNECTED:
+                with faults_left_to_java():
+                    self._ray.shutdown()
 
 
 def check_answer(address: str) -> None:
@@ -112,7 +115,7 @@ def _imported(is_own: bool) -> Any:
     try:
         return import_module("ray")
     except ImportError as error:
-        raise WorkerError("--engine ray needs Ray; install it with pip install 'ray>=2.60,<2.61'") from error
+        raise WorkerError("engine ray: needs Ray; install it with pip install 'ray>=2.60,<2.61'") from error
 
 
 class Actor:
@@ -121,8 +124,6 @@ class Actor:
     def __init__(self, ray: Any, number: int, gpus: int) -> None:
         """Start nothing yet."""
         self.name = f"worker {number + 1}"
-        self.built = ""
-        self.shards: set[tuple[str, int]] = set()
         self._ray = ray
         self._kind = ray.remote(WorkerState).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")
         self._actor: Any = None
@@ -130,15 +131,14 @@ class Actor:
 
     def start(self) -> None:
         """Start the actor where there is room; :class:`WorkerError` where the machine has other versions."""
-        self.built, self.shards = "", set()
         self._actor = self._kind.remote()
         self._machine, self.pid, theirs = self._get(self._actor.here.remote(), START)
         check_versions(f"{self.name} on {self._machine}", versions(), theirs)
 
-    def run(self, task: WorkerTask) -> Result:
-        """Return the result of ``task``; :class:`LostError` if the actor ended meanwhile."""
+    def run(self, call: Call) -> Result:
+        """Return the result of ``call``; :class:`LostError` if the actor ended meanwhile."""
         try:
-            result: Result = self._get(self._actor.run.remote(task), None)
+            result: Result = self._get(self._actor.run.remote(call), None)
         except LostError as lost:
             raise LostError(f"process {self.pid} on {self._machine}: {lost}") from lost
         return result

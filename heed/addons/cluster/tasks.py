@@ -1,53 +1,53 @@
-"""Tasks for workers: each carries all it needs, since another machine has none of our folders."""
+"""What workers are sent and send back: the system that each builds, calls of it and their results.
+
+A call carries all that it needs, since another machine has none of our folders, and can be made again by another
+worker. Machines must have the same versions, so that the same call gives the same bytes on all.
+"""
 
 import logging
 import os
 import platform
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from heed.addons.cluster.versions import versions
-from heed.errors import HeedError, WorkerError
-from heed.files import digest_json
-from heed.memory import peak_mib
+from heed.errors import HeedError, WorkerError, fail
+from heed.extras import installed_version
+from heed.files import digest, digest_json
+from heed.process import peak_mib
 from heed.progress import log, warn
-from heed.types import Config
+
+PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "sentence-transformers", "peft", "vllm")
 
 
 class LostError(Exception):
     """A worker ended, or cannot be reached or started; says why."""
 
 
-class System(NamedTuple):
-    """An encoder or reranker that a worker builds: ``make(*arguments)``, both picklable.
+class SystemMaker(NamedTuple):
+    """How a worker builds an encoder or reranker: ``make(*arguments)``, both picklable.
 
-    ``key`` is the digest of its ``config``, so that a worker whose copy of the model differs refuses the
-    task. ``threads`` is the number of torch's threads in the process that sends it: on a CPU they decide which
-    texts are read together, and so the last bits of the scores. It is None for what does without torch.
+    ``key`` is the digest of its ``config``, so that a worker whose copy of the model differs refuses the call; empty
+    where it has none. ``threads`` is the number of torch's threads in the process that sends it: on a CPU they decide
+    which texts are read together, and so the last bits of the scores. It is None for what does without torch.
     """
 
-    key: str
-    threads: int | None
     make: Callable[..., Any]
     arguments: tuple[Any, ...]
+    key: str = ""
+    threads: int | None = None
 
 
-def system_of(config: Config, make: Callable[..., Any], *arguments: Any) -> System:
-    """Return how workers build the system that has ``config`` here."""
-    import torch
+class Call(NamedTuple):
+    """Work by a system: ``function(system)``; function and result must be picklable."""
 
-    return System(digest_json(config), torch.get_num_threads(), make, arguments)
-
-
-def plain_system(config: Config, make: Callable[..., Any], *arguments: Any) -> System:
-    """Return the same of a system that does without torch, which workers do not import for it."""
-    return System(digest_json(config), None, make, arguments)
+    maker: SystemMaker
+    function: Callable[[Any], Any]
 
 
 class Result(NamedTuple):
-    """The ``value`` of a task, or the ``error`` that the user can fix, or the ``trace`` of another one.
+    """The ``value`` of a call, or the ``error`` that the user can fix, or the ``trace`` of another one.
 
     ``messages`` were logged meanwhile, as (level, text); ``peak`` is the worker's peak memory in MiB.
     """
@@ -60,7 +60,7 @@ class Result(NamedTuple):
 
 
 def value_of(result: Result) -> Any:
-    """Return the value of a task's result; log its messages, and raise its error."""
+    """Return the value of a call's result; log its messages, and raise its error."""
     for level, message in result.messages:
         if level == logging.WARNING:
             warn(message)
@@ -73,134 +73,92 @@ def value_of(result: Result) -> Any:
     return result.value
 
 
-class WorkerTask(Protocol):
-    """Work that can be sent, done anywhere, and done again."""
-
-    def run(self, worker: "WorkerState") -> Any:
-        """Run the task; its result must be picklable."""
-
-
-class SystemTask(NamedTuple):
-    """Work by a system: ``run(what the worker built, *arguments)``."""
-
-    system: System
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...] = ()
-
-    def run(self, worker: "WorkerState") -> Any:
-        """Run the function."""
-        return self.function(worker.build(self.system), *self.arguments)
-
-    def sent_to(self, worker: "Worker") -> "SystemTask":
-        """Return the task for ``worker``: without the system's arguments where it built that system last."""
-        known, worker.built = worker.built == self.system.key, self.system.key
-        return self._replace(system=self.system._replace(arguments=())) if known else self
-
-
 class Worker(Protocol):
-    """A process somewhere that runs one task at a time."""
+    """A process somewhere that makes one call at a time."""
 
     name: str
     pid: int  # of its process, 0 before it is started
-    built: str  # key of the system that it holds; its arguments, which may be large, are not sent again
-    shards: set[tuple[str, int]]  # collections and numbers of the shards that it holds
 
     def start(self) -> None:
         """Start it; :class:`LostError` if it cannot be started."""
 
-    def run(self, task: WorkerTask) -> Result:
-        """Return the result of ``task``; :class:`LostError` if the worker ended meanwhile."""
+    def run(self, call: Call) -> Result:
+        """Return the result of ``call``; :class:`LostError` if the worker ended meanwhile."""
 
     def stop(self) -> None:
         """Stop it at once, whatever it does; nothing where it does not run."""
 
 
-class Machines(Protocol):
-    """The machines where workers run."""
-
-    @property
-    def remote(self) -> bool:
-        """Whether they may run on other machines."""
-
-    def device(self, requested: str) -> str:
-        """Return the device of models there, where the user requested ``requested``."""
-
-    def workers(self) -> list[Worker]:
-        """Return the workers, none of them started; an empty list where this process does the work itself."""
-
-    def close(self) -> None:
-        """Leave the machines."""
-
-
 class _Messages(logging.Handler):
-    """Collects what is logged, to be logged again by the process that sent the task."""
+    """Collects what is logged, to be logged again by the process that sent the call."""
 
     def __init__(self) -> None:
         super().__init__()
         self.records: list[tuple[int, str]] = []
+        log.addHandler(self)
+        log.setLevel(logging.INFO)
+        log.propagate = False  # else Python would print warnings here too
 
     def emit(self, record: logging.LogRecord) -> None:
         self.records.append((record.levelno, record.getMessage()))
 
-    @contextmanager
-    def collected(self) -> Iterator[None]:
-        """Collect what is logged inside the block."""
-        log.addHandler(self)
-        log.setLevel(logging.INFO)
-        log.propagate = False  # else Python would print warnings here too
-        try:
-            yield
-        finally:
-            log.removeHandler(self)
-
 
 class WorkerState:
-    """What one worker has built, kept for the next tasks; one model at a time."""
+    """The system that a worker has built, kept for the next calls."""
 
     def __init__(self) -> None:
-        """Build nothing yet."""
-        self._key, self._system = "", None
-        self._collection, self._shards = "", dict[int, Any]()
+        """Build nothing yet; from now on this process logs to those that send calls."""
+        self._system: Any = None
+        self._messages = _Messages()
 
     def here(self) -> tuple[str, int, dict[str, str]]:
         """Return the machine, the process, and the versions that must be the same everywhere."""
         return platform.node(), os.getpid(), versions()
 
-    def run(self, task: WorkerTask) -> Result:
-        """Return the result of ``task``, also where it raises an error."""
-        messages = _Messages()
+    def run(self, call: Call) -> Result:
+        """Return the result of ``call``, also where it raises an error."""
+        self._messages.records.clear()
         try:
-            with messages.collected():
-                result = Result(task.run(self))
+            result = Result(call.function(self._built(call.maker)))
         except HeedError as error:
             result = Result(error=error)
         except Exception:
             result = Result(trace=traceback.format_exc())
-        return result._replace(messages=tuple(messages.records), peak=peak_mib())
+        return result._replace(messages=tuple(self._messages.records), peak=peak_mib())
 
-    def build(self, system: System) -> Any:
-        """Return ``system``, built at its first task; :class:`WorkerError` where its ``config`` differs here."""
-        if system.threads is not None:
-            import torch
+    def _built(self, maker: SystemMaker) -> Any:
+        """Return the system, built at the first call; :class:`WorkerError` where its ``config`` differs here."""
+        if self._system is None:
+            if maker.threads is not None:
+                import torch
 
-            torch.set_num_threads(system.threads)
-        if system.key != self._key:
-            if self._system:
-                self._system.close()  # makes room for another model
-            self._key, self._system = "", None
-            built = system.make(*system.arguments)
-            if digest_json(built.config) != system.key:
+                torch.set_num_threads(maker.threads)
+            system = maker.make(*maker.arguments)
+            if maker.key and digest_json(system.config) != maker.key:
                 raise WorkerError(
-                    f"{built.name}: a worker has other files of this model, or another precision, than the machine "
+                    f"{system.name}: a worker has other files of this model, or another precision, than the machine "
                     "where the command runs; give every machine the same files, or pin the revision"
                 )
-            self._key, self._system = system.key, built
+            self._system = system
         return self._system
 
-    def shard(self, collection: str, number: int, sent: Any) -> Any:
-        """Return the vectors of a shard, which are ``sent`` the first time; those of one collection are kept."""
-        if collection != self._collection:
-            self._collection, self._shards = collection, {}
-        if sent is not None:
-            self._shards[number] = sent
-        return self._shards[number]
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of what computes vectors and scores, and a digest of Heed's own code."""
+    package = Path(__file__).parents[2]
+    code = {str(path.relative_to(package)): digest(path) for path in package.rglob("*.py")}
+    return {
+        "Python": platform.python_version(),
+        **{name: installed_version(name) for name in PACKAGES},
+        "Heed's code": digest_json(code)[:12],
+    }
+
+
+def check_versions(worker: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+    """Raise :class:`WorkerError` that lists the versions at ``worker`` which differ from ours."""
+    problems = [
+        f"{worker}: {name} is {theirs.get(name)}, here it is {here}; install the same on every machine"
+        for name, here in ours.items()
+        if theirs.get(name) != here
+    ]
+    fail(problems, WorkerError)

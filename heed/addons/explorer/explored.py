@@ -1,14 +1,11 @@
 """A results folder with all that its pages need: topics, judgements, runs, and the documents where they are here."""
 
-import os
 from collections.abc import Mapping, Set
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
-from heed.formats.document_store import existing_store
 from heed.measures.evaluate import Judging, Pair
-from heed.report.results import AGAIN, Results
+from heed.report.results import AGAIN, ResultsFolder
 from heed.report.topics_file import TopicsFile, read_topics_file
 from heed.types import CONDITIONS, Topic
 
@@ -30,17 +27,16 @@ class Explored:
     the documents, and is in the folder ``stored``.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: ResultsFolder) -> None:
         """Read the files of the folder of ``results``; :class:`DataError` for a ``topics.json`` of another form."""
         self.results, self.path, self.notes = results, results.path, list[str]()
-        listed = dict.fromkeys(row["system"] for row in results.rows)
         self.runs = {
             (system, condition): path
-            for system in listed
+            for system in results.names
             for condition in CONDITIONS
             if (path := self.path / f"{system}.{condition}.run").is_file() and path.stat().st_size
         }
-        self.systems = [system for system in listed if any(system == of_run for of_run, _ in self.runs)]
+        self.systems = [system for system in results.names if any(system == of_run for of_run, _ in self.runs)]
         self.conditions = [name for name in CONDITIONS if any(name == of_run for _, of_run in self.runs)]
         inputs = read_topics_file(self.path)
         if self.runs and inputs is None:
@@ -52,8 +48,7 @@ class Explored:
         self.compared = [pair for pair in pairs if {*pair} <= {*self.conditions}]
         self.judging = Judging(inputs.qrels, pairs=tuple(Pair(base, new, ()) for base, new in pairs))
         self.pairs = self._pairs()
-        self.stored = Path(os.path.normpath(self.path / inputs.store))
-        self.store = existing_store(self.stored, inputs.documents) if inputs.store else None
+        self.stored, self.store = inputs.store_from(self.path), inputs.open_store(self.path)
         if inputs.store and self.store is None:
             folder = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
             self.notes.append(f"The documents are no longer in {folder}, so their texts are not shown: {AGAIN}.")

@@ -1,27 +1,74 @@
-"""Many results folders as one static site: a first page with the leaderboard, and the report of each folder."""
+"""Many results folders as one static site: a first page with the leaderboard, and the report of each folder.
 
+The leaderboard has the systems by collection, each figure with its link, and published systems beside them.
+"""
+
+import math
+import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from heed.errors import DataError
 from heed.files import digest, finished_folder, locked, write_bytes
-from heed.measures.summary import ABSENT
+from heed.measures.baseline import FEWEST
+from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.significance import interval
+from heed.measures.summary import ABSENT, AgainstQuery, format_value, layout
 from heed.progress import bar, brief, log
-from heed.report.answer import SCALES
-from heed.report.html import compose, template
-from heed.report.leaderboard import FIRST, leaderboard, page_names
+from heed.report.answer import SCALES, Answer, answer
+from heed.report.html import compose, page_link, template
 from heed.report.page import PAGE, VEGA, look, page, vega_file
-from heed.report.results import Results
+from heed.report.results import Column, ResultsFolder, read_manifest
 from heed.reuse import Note, read_note, write_note
 from heed.types import PAPERS
 
 NOTE = Path(".made") / "site.json"  # the files that the site has, so that others are neither replaced nor removed
-STYLES = ("shared/colours.css", "report.css", "site.css")
+SITE = PurePosixPath("addons/explorer/page")
+STYLES = (PAGE / "shared/colours.css", PAGE / "report.css", SITE / "site.css")
+UNSAFE = re.compile(r"[^A-Za-z0-9]+")
+LONGEST = 80  # characters of a page's name, without its number and suffix
+FIRST = "index.html"
 
 
-def write_site(folders: Sequence[Results], site: Path, title: str) -> None:
+class Cell(NamedTuple):
+    """A figure on the printed scale and as text, with its interval, or why a published one is doubtful."""
+
+    value: float
+    text: str
+    interval: str = ""
+    why: str = ""
+
+
+class RankedSystem(NamedTuple):
+    """A system of a table; ``link`` leads to its topics, and is empty of a published system."""
+
+    system: str
+    link: str
+    cells: list[Cell | None]
+
+
+class Leaderboard(NamedTuple):
+    """The systems of one collection, the best first by the deciding column, and the reports that they are from.
+
+    ``title`` is the collection's; of ``columns``, which are conditions and measures, the one at ``decides`` is over so
+    many ``topics``.
+    """
+
+    title: str
+    answer: Answer
+    columns: list[Column]
+    pages: list[str]
+    topics: int
+    decides: int
+    lines: list[RankedSystem]
+    paper: str  # the collection's name where it has published systems, else empty
+    warnings: list[str]
+
+
+def write_site(folders: Sequence[ResultsFolder], site: Path, title: str) -> None:
     """Write the site of ``folders`` to the folder ``site``: ``index.html``, written last, a page for each, ``vega.js``.
 
     Pages are put in place when all are made: a process that is killed before leaves the earlier site as it was, one
@@ -62,11 +109,11 @@ def _put_in_place(site: Path, staged: Path, names: Sequence[str], earlier: dict[
     write_note(site / NOTE, Note({}, files))
 
 
-def first_page(folders: Sequence[Results], names: Sequence[str], title: str) -> str:
+def first_page(folders: Sequence[ResultsFolder], names: Sequence[str], title: str) -> str:
     """Return the page with the tables of all ``folders``, whose pages have ``names``."""
     tables = leaderboard(folders, names)
     columns = [measure for table in tables for _, measure in table.columns]
-    html = template("site.html.jinja").render(
+    html = template(f"{SITE}/site.html.jinja").render(
         title=title,
         tables=tables,
         systems=list(dict.fromkeys(line.system for table in tables for line in table.lines if line.link)),
@@ -76,3 +123,107 @@ def first_page(folders: Sequence[Results], names: Sequence[str], title: str) -> 
     )
     part = look(STYLES, PAGE / "sorting.js")._replace(html=Markup(html))  # noqa: S704 - made by a template that escapes
     return compose(title, [part])
+
+
+def page_names(folders: Sequence[ResultsFolder]) -> list[str]:
+    """Return the name of each folder's page: collection and subset in letters that are safe everywhere, no two alike.
+
+    The same folders in the same order have the same names.
+    """
+    names: list[str] = []
+    for results in folders:
+        stem = UNSAFE.sub("-", results.title)[:LONGEST].strip("-") or "results"
+        numbered = [f"{stem}.html", *(f"{stem}-{number}.html" for number in range(2, len(folders) + 2))]
+        taken = {FIRST, *(name.lower() for name in names)}
+        names.append(next(name for name in numbered if name.lower() not in taken))
+    return names
+
+
+def leaderboard(folders: Sequence[ResultsFolder], names: Sequence[str]) -> list[Leaderboard]:
+    """Return a table for each collection of ``folders``, whose pages have ``names``.
+
+    Folders of one collection with the same topics and judgements are one table.
+    """
+    groups: dict[tuple[str, str], list[tuple[ResultsFolder, str]]] = {}
+    for results, name in zip(folders, names, strict=True):
+        groups.setdefault((results.title, _judgements(results)), []).append((results, name))
+    return [_table(group) for group in groups.values()]
+
+
+def _judgements(results: ResultsFolder) -> str:
+    """Return the digests of topics and judgements in the manifest as text; empty where there is none."""
+    try:
+        data = read_manifest(results.path)["data"]["test collection"]
+        return f"{data['topics']} {data['qrels']}"
+    except (KeyError, TypeError):
+        return ""
+
+
+def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
+    """Return the table of the folders of one collection, which come with the names of their pages."""
+    results, links = _joined(group)
+    answered = answer(results)
+    columns, deciding = _columns(results, answered)
+    decides = columns.index(deciding)
+    published = _published(results, columns)
+    lines = [*_ours(results, columns, links), *published]
+
+    def merit(line: RankedSystem) -> list[float]:
+        values = [cell.value if cell else -math.inf for cell in line.cells]
+        return [values[decides], *reversed(values)]
+
+    lines.sort(key=merit, reverse=True)
+    topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == deciding)
+    paper = results.collection if published else ""
+    pages = [page for _, page in group]
+    return Leaderboard(results.title, answered, columns, pages, topics, decides, lines, paper, results.warnings)
+
+
+def _joined(group: Sequence[tuple[ResultsFolder, str]]) -> tuple[ResultsFolder, dict[str, str]]:
+    """Return the results of several folders as those of one, and the link of each system.
+
+    A system's name that an earlier folder has too is followed by its folder.
+    """
+    against, links = list[AgainstQuery](), dict[str, str]()
+    joined = group[0][0]._replace(rows=[], details=[], warnings=[], against_query=against)
+    for results, page_name in group:
+        names = {name: f"{name} ({results.folder})" if name in links else name for name in results.names}
+        links |= {name: page_name + page_link(".", "topic", system=system) for system, name in names.items()}
+        joined.rows.extend(row | {"system": names[row["system"]]} for row in results.rows)
+        joined.details.extend(detail | {"system": names[detail["system"]]} for detail in results.details)
+        against.extend(each | {"system": names[each["system"]]} for each in results.against_query)
+        joined.warnings.extend(warning for warning in results.warnings if warning not in joined.warnings)
+    return joined, links
+
+
+def _columns(results: ResultsFolder, answered: Answer) -> tuple[list[Column], Column]:
+    """Return the columns of a table, and the one that decides: without a pair the first measure's first."""
+    had = results.columns
+    if not answered.pair:
+        measure = layout(results.rows).measures[0]
+        columns = [column for column in had if column[1] == measure]
+        return columns, columns[0]
+    conditions, names = answered.pair.split(">"), dict.fromkeys([*answered.measures, P_MRR, SELECTIVITY])
+    main = next((measure for condition, measure in had if condition == conditions[-1]), "")
+    columns = [(condition, main) for condition in (*conditions, "reversed")] + [(answered.pair, name) for name in names]
+    return [column for column in columns if column in had], (answered.pair, answered.measures[0])
+
+
+def _ours(results: ResultsFolder, columns: Sequence[Column], links: dict[str, str]) -> list[RankedSystem]:
+    cells: dict[str, dict[Column, Cell]] = {system: {} for system in links}
+    for row in results.rows:
+        text = format_value(row["measure"], row["value"])
+        cells[row["system"]][row["condition"], row["measure"]] = Cell(float(text), text)
+    for detail in results.details:
+        column, values = (detail["condition"], detail["measure"]), [*detail["per_topic"].values()]
+        if ">" in column[0] and column in columns and len(values) >= FEWEST:
+            between = f"[{', '.join(format_value(column[1], bound) for bound in interval(values))}]"
+            cells[detail["system"]][column] = cells[detail["system"]][column]._replace(interval=between)
+    return [RankedSystem(system, links[system], [of.get(column) for column in columns]) for system, of in cells.items()]
+
+
+def _published(results: ResultsFolder, columns: Sequence[Column]) -> list[RankedSystem]:
+    by_system = [results.published(column) for column in columns]
+    cells = [{name: Cell(figure.value, figure.text, why=figure.why) for name, figure in of.items()} for of in by_system]
+    systems = dict.fromkeys(name for of_column in cells for name in of_column)
+    return [RankedSystem(system, "", [of_column.get(system) for of_column in cells]) for system in systems]

@@ -1,39 +1,126 @@
-"""The views of a results folder, made from what is on disk."""
+"""The views of a results folder, made from what is on disk: the folder, its topics and documents, as JSON for pages.
 
-import re
+The report carries these, packed; the server answers with them. In lists of documents a document is its index in the
+topic's ``docids``, so that an id is written once.
+"""
+
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypedDict
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.view_types import (
-    Absence,
-    DocumentView,
-    FolderView,
-    LanguageData,
-    Narrative,
-    Ranking,
-    Span,
-    TableData,
-    TopicEntry,
-    TopicView,
-)
+from heed.addons.explorer.run_lists import RankedList, read_list
 from heed.errors import DataError
-from heed.formats.run_lists import RankedList, read_list
+from heed.experiment.results import title_of
 from heed.instructions.clauses import pieces
-from heed.languages import RIGHT_TO_LEFT, known_language
-from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant
-from heed.measures.summary import factor, lower_is_better
+from heed.languages import LanguageData, language_data
+from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
+from heed.measures.summary import factor
 from heed.progress import counted
 from heed.tables.recognition import as_table
 from heed.types import Document, Topic
 
-FIRST_WORDS = 80  # characters, where there is no title
-MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 DEPTH = 20  # documents of a list that are shown; judged ones are further down too
 BMP = "\uffff"  # the last character that is one unit in JavaScript
 
 Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
+Span = tuple[int, int]  # first character and the one after the last, counted as JavaScript does: in UTF-16 units
+
+
+class TopicEntry(TypedDict):
+    """A topic in a list; ``base`` is the qid of the topic that asks the same query alone, or empty."""
+
+    qid: str
+    base: str
+    type: str
+    query: str
+    language: LanguageData
+
+
+class FolderView(TypedDict):
+    """A results folder: what can be looked at in it.
+
+    ``folder`` as :attr:`heed.report.results.ResultsFolder.folder`; ``conditions`` are those of the runs, and ``pairs``
+    those of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the
+    documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``lower`` says of each key
+    whether lower values are better, and ``values`` has one for each topic, on the measure's own scale, or null;
+    ``factors`` by measure are those of printed values.
+    ``notes`` say in a sentence each what cannot be shown, and why.
+    """
+
+    folder: str
+    title: str
+    systems: list[str]
+    conditions: list[str]
+    pairs: list[tuple[str, str]]
+    language: LanguageData
+    topics: list[TopicEntry]
+    keys: list[tuple[str, str, str]]
+    lower: list[bool]
+    factors: dict[str, int]
+    values: list[list[float | None]]
+    notes: list[str]
+
+
+# an instruction, and the parts of its text that ``polarity`` reads as asked for and as excluded
+Narrative = TypedDict("Narrative", {"text": str, "asked": list[Span], "excluded": list[Span]})  # noqa: UP013 - JSON
+
+
+class Ranking(TypedDict):
+    """The first and all judged documents of one list; the three lists are parallel, by rank.
+
+    ``length`` is the number of documents in the whole list, ``documents`` are places in the topic's ``docids``.
+    """
+
+    length: int
+    documents: list[int]
+    ranks: list[int]
+    scores: list[float]
+
+
+class Absence(TypedDict):
+    """The reason why a measure is undefined or constant for a topic, a sentence.
+
+    ``condition`` may be a pair, ``original>changed``.
+    """
+
+    condition: str
+    reason: str
+
+
+class TopicView(TopicEntry):
+    """A topic with all systems' rankings.
+
+    ``narratives`` by condition, without ``query``; ``titles`` parallel to ``docids``, first words where there is none;
+    ``grades`` by condition, parallel to ``docids``, null without a judgement; ``rankings`` by system and condition;
+    ``values`` by system, condition (or pair, ``original>changed``) and measure, on the measures' own scales.
+    """
+
+    narratives: dict[str, Narrative]
+    docids: list[str]
+    titles: list[str]
+    grades: dict[str, list[int | None]]
+    rankings: dict[str, dict[str, Ranking]]
+    values: dict[str, dict[str, dict[str, float]]]
+    absent: list[Absence]
+
+
+class TableData(TypedDict):
+    """A table; all rows have the same number of cells."""
+
+    caption: str
+    header: list[list[str]]
+    body: list[list[str]]
+
+
+class DocumentView(TypedDict):
+    """A document; ``table`` is null unless it is displayed as one."""
+
+    docid: str
+    title: str
+    text: str
+    table: TableData | None
 
 
 def folder_view(explored: Explored) -> FolderView:
@@ -48,17 +135,11 @@ def folder_view(explored: Explored) -> FolderView:
         language=language_data(explored.language),
         topics=[_entry(topic) for topic in explored.topics.values()],
         keys=[*explored.values],
-        lower=[lower_is_better(key.measure, explored.results.lower_is_better) for key in explored.values],
+        lower=[explored.results.is_lower_better(key.measure) for key in explored.values],
         factors={key.measure: factor(key.measure) for key in explored.values},
         values=[[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
         notes=[*filter(None, [explored.results.doubt]), *explored.notes],
     )
-
-
-def language_data(code: str) -> LanguageData:
-    """Return a language's tag in HTML, and its direction."""
-    known = known_language(code)
-    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")
 
 
 def _entry(topic: Topic) -> TopicEntry:
@@ -185,15 +266,6 @@ def document_view(explored: Explored, docid: str) -> DocumentView:
     document = documents[docid]
     table = table_of(document) if document.is_table else None
     return DocumentView(docid=docid, title=document.title or document.caption, text=document.text, table=table)
-
-
-def title_of(document: Document) -> str:
-    """Return a document's title, a table's caption, or else the first words of the text."""
-    if title := document.title or document.caption:
-        return title
-    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
-    cut = beginning[:FIRST_WORDS]
-    return cut if cut == beginning else f"{cut}…"
 
 
 def table_of(document: Document) -> TableData | None:

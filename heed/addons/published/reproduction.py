@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.addons.published.figures import Paper
-from heed.addons.published.paper_tables import Figure, PaperTable
-from heed.addons.published.settings import Setting, setting_of
+from heed.addons.published.figures import Figure, Paper, PaperTable
 from heed.addons.published.standings import system_labels
 from heed.datasets.fetchable import holdings
+from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.followtable import local_subset
 from heed.datasets.infosearch import dimensions
 from heed.models.listing import missing as missing_parts
@@ -28,14 +27,41 @@ PRESETS = {"modern": "evaluation"}  # a paper's preset, where it has another nam
 NO_ENTRY = "no entry of the registry"
 BY_TABLE = {  # tables whose figures no command gives, and why
     ("followir", "Table 3"): "the keywords of BEIR's ablation are not released",
-    ("followir", "Table 4"): "InstructIR's rows have no command here; heed trec --dataset instructir measures it",
+    ("followir", "Table 4"): "InstructIR's rows have no command here; heed trec measures the dataset instructir",
     ("modern", "Evaluation"): "which documents its first stage searched for the 100 candidates is not said",
     ("followtable", "Table 6"): "the 50 pairs and their trap tables are not released",
 }
 BYTES = 2  # a parameter in half precision
 SLACK = 1.2  # memory beside the weights, by experience
 BILLIONS = re.compile(r"(\d+(?:\.\d+)?)\s*b\b", re.IGNORECASE)
+FIRST_STAGES = {"followtable": "Qwen/Qwen3-Embedding-0.6B", "infosearch": "intfloat/e5-mistral-7b-instruct"}
+FIRST_STAGE_DEPTH = 100
 LARGE = 1.0  # billions of parameters; smaller models run without a GPU
+
+
+class Setting(NamedTuple):
+    """How a system of a paper runs on one subset: a collection of :func:`heed.load` with its arguments, and systems.
+
+    ``model`` reranks the best of ``first_stage``, or the published candidates; else it searches. ``whole`` is whether
+    it searches the whole TREC collection, which a user names.
+    """
+
+    collection: str
+    model: str
+    first_stage: str = ""
+    candidates: bool = False
+    whole: bool = False
+    lang: str | None = None
+    subset: str | None = None
+    dimension: str | None = None
+    data: Path | None = None
+
+    @property
+    def reranker(self) -> str:
+        """The model as a reranker, empty where it searches; BM25 weighs candidates by all of them."""
+        if not (self.first_stage or self.candidates):
+            return ""
+        return "rank_bm25" if self.model == "bm25" else self.model
 
 
 class PlannedRow(NamedTuple):
@@ -53,21 +79,14 @@ class PlannedRow(NamedTuple):
     missing: list[str]
     figures: list[Figure]
 
-    @property
-    def command(self) -> str:
-        """The commands as a user types them, empty where there is none."""
-        return " && ".join(f"heed {' '.join(setting.arguments())}" for setting in self.settings.values())
 
+def tasks(
+    paper: Paper, tables: Iterable[PaperTable], registry: Registry, data: Path | None, gpu_gib: float
+) -> list[PlannedRow]:
+    """Return a task for each system and subset of ``tables``; tables about the data have none.
 
-class LocalMeans(NamedTuple):
-    """What decides what can run here: the local copy of the data, if given, and the GPU's memory in GiB."""
-
-    data: Path | None
-    gpu_gib: float
-
-
-def tasks(paper: Paper, tables: Iterable[PaperTable], registry: Registry, machine: LocalMeans) -> list[PlannedRow]:
-    """Return a task for each system and subset of ``tables``; tables about the data have none."""
+    ``data`` is the local copy of the paper's data, if there is one, and ``gpu_gib`` the GPU's memory in GiB.
+    """
     key = paper.paper.key
     listed = []
     for table in tables:
@@ -84,20 +103,20 @@ def tasks(paper: Paper, tables: Iterable[PaperTable], registry: Registry, machin
             missing = [*without_command, *([] if model else [NO_ENTRY])]
             if model and not missing:
                 first = figures[0]
-                settings = {part: setting_of(key, table.table, part, model, first, machine.data) for part in parts}
-                missing = _missing(key, settings, registry, machine)
+                settings = {part: setting_of(key, table.table, part, model, first, data) for part in parts}
+                missing = _missing(key, settings, registry, gpu_gib)
             label = labels[group, system]
             listed.append(PlannedRow(table.table, label, subset, setting, model or "", settings, missing, figures))
     return listed
 
 
-def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, machine: LocalMeans) -> list[str]:
+def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, gpu_gib: float) -> list[str]:
     """Return the parts of a system and of the data of its subsets that are missing here."""
     system = next(iter(settings.values()))
-    missing = _of_model(system.model, registry, machine.gpu_gib)
+    missing = _of_model(system.model, registry, gpu_gib)
     for subset, setting in settings.items():
-        missing += _of_data(paper, subset, setting, machine.data)
-    first = _of_model(system.first_stage, registry, machine.gpu_gib)
+        missing += _of_data(paper, subset, setting)
+    first = _of_model(system.first_stage, registry, gpu_gib)
     missing += [f"first stage {system.first_stage}: {text}" for text in first]
     return list(dict.fromkeys(missing))
 
@@ -132,17 +151,34 @@ def _of_model(name: str, registry: Registry, gpu_gib: float) -> list[str]:
     return lacks
 
 
-def _of_data(paper: str, subset: str, setting: Setting, data: Path | None) -> list[str]:
+def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
     """Return the line that says how to get a subset of a paper's data; none where it is here."""
     if setting.whole:
-        return ["data: the whole TREC collection; name it with --docs"]
-    if data is not None:
-        inside = data / subset
-        return [] if inside.is_dir() or data.name == subset else [f"data: {inside} is no folder"]
+        return ["data: the whole TREC collection; name its documents"]
+    if setting.data:
+        return [] if setting.data.name == subset else [f"data: {setting.data / subset} is no folder"]
     if paper == "followtable":
         return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]
     name = setting.collection if setting.lang else f"{paper}/{subset}"
     [holding] = holdings(name, [setting.lang] if setting.lang else [])
     if any(repository.local_files() for repository in holding.repositories()):
         return []
-    return [f"data: heed fetch {name}{f' --lang {setting.lang}' if setting.lang else ''}"]
+    return [f"data: heed fetch {name}{f' says how to get {setting.lang}' if setting.lang else ''}"]
+
+
+def setting_of(paper: str, table: str, subset: str, model: str, figure: Figure, data: Path | None) -> Setting:
+    """Return how a paper's system runs on one subset."""
+    if data and (data / subset).is_dir():
+        data = data / subset
+    if paper == "followtable":
+        stage = FIRST_STAGES[paper] if table == "Table 5" and figure.group else ""
+        return Setting(paper, model, stage, subset=None if data else subset, data=data)
+    if paper == "infosearch":
+        stage = "" if figure.group in (None, "Dense Retrieval") else FIRST_STAGES[paper]
+        return Setting(paper, model, stage, dimension=subset, data=data)
+    if figure.setting == "full collection":
+        return Setting(f"followir/{subset}", model, whole=True, data=data)
+    if paper == "followir":
+        return Setting(f"followir/{subset}", model, candidates=True, data=data)
+    collection = CROSS_LINGUAL if figure.setting == "en-xx" else "mfollowir"
+    return Setting(collection, model, candidates=True, lang=subset, data=data)

@@ -1,21 +1,20 @@
 """Where one's own systems stand among the published: figures of the same subset, setting, condition and measure."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 
 import msgspec
 
-from heed.addons.published.figures import find_table, read_paper
-from heed.addons.published.paper_tables import DOUBTFUL, Figure
+from heed.addons.published.figures import Figure, find_table, read_paper
 from heed.measures.summary import ABSENT, Row, aligned, format_value
+from heed.report.results import Column, PublishedFigure
 from heed.types import PAPERS
 
 SETTINGS = ("task", "candidates", "depth")  # of a table's setup: what makes figures differ most
 FULL = "-full"  # ends the subset where a whole collection was searched instead of published candidates
 HERE = "→"
-
-Column = tuple[str | None, str]  # condition, measure in small letters
 
 
 class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,9 +59,9 @@ def _measured(row: Figure) -> bool:
     return not row.measure.startswith(("delta ", "ideal ")) and row.measure not in ("rank", "WISE gap", "relative time")
 
 
-def heed_condition(row: Figure) -> str | None:
+def heed_condition(row: Figure) -> str:
     """Return the condition under which Heed's summaries have a figure: that of three runs under the first two."""
-    return "query>original" if row.condition == "query>original>reversed" else row.condition
+    return "query>original" if row.condition == "query>original>reversed" else row.condition or ""
 
 
 def _column(row: Figure) -> Column:
@@ -73,24 +72,24 @@ def _column_of(row: Row) -> Column:
     return row["condition"], row["measure"].lower()
 
 
-def by_column(collection: str, subset: str) -> dict[Column, dict[str, Figure]]:
-    """Return the published figures by column, condition and measure, and by the system's name."""
+@cache
+def by_column(collection: str, subset: str) -> Mapping[Column, Mapping[str, PublishedFigure]]:
+    """Return the published figures by condition and measure, this in small letters, and by the system's name."""
     figures = [figure for table in comparable(collection, subset).values() for figure in table]
     labels = system_labels(figures)
-    columns: dict[Column, dict[str, Figure]] = {}
+    columns: dict[Column, dict[str, PublishedFigure]] = {}
     for figure in figures:
-        columns.setdefault(_column(figure), {})[labels[figure.group, figure.system]] = figure
+        columns.setdefault(_column(figure), {})[labels[figure.group, figure.system]] = figure.printed
     return columns
 
 
-def times_100(row: Figure) -> float:
-    """Return a figure on the scale that Heed prints."""
-    return row.value if row.unit == "x100" else round(100 * row.value, 9)
+def published_text(collection: str, subset: str, rows: Sequence[Row], every: bool) -> tuple[str, list[str]]:
+    """Return where one's own systems stand, among the nearest or ``every`` published one, and why figures may differ.
 
-
-def digits(figure: Figure) -> str:
-    """Return a figure with the digits that are printed."""
-    return f"{times_100(figure)}{DOUBTFUL * figure.doubtful}"
+    The text is empty where no paper has such figures.
+    """
+    text = (all_text if every else near_text)(collection, subset, rows)
+    return text, explanations(collection, subset, {row["system"] for row in rows})
 
 
 def near_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
@@ -110,16 +109,12 @@ def near_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
 def _line(row: Row, published: Sequence[Figure]) -> list[str]:
     """Return a figure of one's own, its rank among the ``published``, and the nearest above and below."""
     ours = round(100 * row["value"], 9)  # 0.044 is printed 4.4, and equal to it
-    ordered = sorted(published, key=times_100)
-    better = [figure for figure in ordered if times_100(figure) > ours]
+    ordered = sorted(published, key=lambda figure: figure.printed.value)
+    better = [figure for figure in ordered if figure.printed.value > ours]
     others = ordered[: len(ordered) - len(better)]
     rank = f"{len(better) + 1} of {len(published) + 1}"
-    value = format_value(row["measure"], row["value"])
-    return [row["system"], row["condition"], row["measure"], value, rank, _named(better[:1]), _named(others[-1:])]
-
-
-def _named(figures: Sequence[Figure]) -> str:
-    return "".join(f"{figure.system} {digits(figure)}" for figure in figures)
+    near = ("".join(f"{each.system} {each.printed.text}" for each in side) for side in (better[:1], others[-1:]))
+    return [row["system"], row["condition"], row["measure"], format_value(row["measure"], row["value"]), rank, *near]
 
 
 def all_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
@@ -139,15 +134,14 @@ def grids(collection: str, subset: str, rows: Sequence[Row]) -> dict[str, list[l
 
 def _ordered(rows: Sequence[Row], figures: Sequence[Figure]) -> list[list[str]]:
     """Return head and lines of the published ``figures`` and one's own ``rows``; empty if no column has both."""
-    heads = {_column(figure): f"{figure.measure} {_column(figure)[0]}" for figure in figures}
+    heads = {_column(figure): f"{figure.measure} {heed_condition(figure)}" for figure in figures}
     columns = [column for column in heads if column in set(map(_column_of, rows))]
     if not columns:
         return []
     labels = system_labels(figures)
     cells: dict[str, dict[Column, tuple[float, str]]] = {}
     for figure in figures:
-        label = labels[figure.group, figure.system]
-        cells.setdefault(label, {})[_column(figure)] = times_100(figure), digits(figure)
+        cells.setdefault(labels[figure.group, figure.system], {})[_column(figure)] = figure.printed[:2]
     for row in rows:
         figure_of = cells.setdefault(f"{HERE} {row['system']}", {})
         figure_of[_column_of(row)] = 100 * row["value"], format_value(row["measure"], row["value"])

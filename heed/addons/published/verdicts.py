@@ -2,20 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any, TypedDict
 
-from heed.addons.published.figures import Paper
-from heed.addons.published.paper_tables import Figure
+from heed.addons.published.figures import Figure, Paper
 from heed.addons.published.reproduction import PlannedRow
 from heed.addons.published.standings import heed_condition
+from heed.measures.pairwise import GOLD_RANK
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
-from heed.measures.three_runs import GOLD_RANK
+from heed.report.html import template
 
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
-
-Verdict = str  # equal, within, off, not run
 
 
 class ReproducedFigure(TypedDict):
@@ -29,13 +26,13 @@ class ReproducedFigure(TypedDict):
     measure: str
     published: float
     ours: float | None
-    verdict: Verdict
+    verdict: str  # equal, within, off, not run
     command: str
     missing: list[str]
 
 
-def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]]) -> list[ReproducedFigure]:
-    """Return a cell for each figure of ``task``; ``results`` are the details of each subset that ran.
+def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]], command: str = "") -> list[ReproducedFigure]:
+    """Return a cell for each figure of ``task``, which ``command`` runs; ``results`` are details by subset.
 
     A subset's details may be of several systems: the last is the one asked for, after its first stage.
     """
@@ -57,7 +54,7 @@ def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]]) -> list[Rep
                 published=figure.value,
                 ours=ours,
                 verdict=verdict,
-                command=task.command,
+                command=command,
                 missing=missing,
             )
         )
@@ -77,7 +74,7 @@ def _values(figure: Figure, subset: str, details: Sequence[Detail]) -> list[floa
     return []
 
 
-def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float, Verdict]:
+def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float, str]:
     """Return our figure in the printed unit, and whether it is the printed one.
 
     ``within``: the printed one lies in the 95% bootstrap interval over topics; of an average of subsets the
@@ -99,14 +96,10 @@ def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float
 
 def page(paper: Paper, cells: Sequence[ReproducedFigure]) -> str:
     """Return the HTML page of ``cells``, which needs no other file and no network."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    template = environment.from_string((files("heed.addons.published") / "matrix.html.jinja").read_text("utf-8"))
     captions = {table.table: table.caption for table in paper.tables}
     names = dict.fromkeys(cell["table"] for cell in cells)
     tables = [_table(name, captions[name], [cell for cell in cells if cell["table"] == name]) for name in names]
-    return template.render(title=paper.paper.title, tables=tables)
+    return template("addons/published/matrix.html.jinja").render(title=paper.paper.title, tables=tables)
 
 
 def _table(name: str, caption: str, cells: Sequence[ReproducedFigure]) -> dict[str, Any]:

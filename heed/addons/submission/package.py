@@ -1,18 +1,150 @@
-"""A track's package: runs named by their tags, the form, and a manifest with digests."""
+"""A track's package: runs named by their tags, NeuCLIR's submission form, and a manifest with digests.
 
+The form's questions and answers are those of neuclir.github.io/2023, "Tasks" and "Submission".
+"""
+
+import difflib
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from heed.addons.submission.form import Entry, as_yaml, form_problems, known_answers, read_form, template
-from heed.addons.submission.run_names import parse_name
 from heed.addons.submission.run_report import WARNING, CheckedRun
-from heed.addons.submission.tracks import TRACKS
+from heed.addons.submission.tracks import LETTERS, QUERIES, SOURCES, TRACKS, RunName, parse_name
 from heed.errors import DataError, UsageError, fail
-from heed.files import digest, finished_folder, locked, unpacked, write_bytes, write_json
+from heed.files import digest, finished_folder, locked, read_text, unpacked, write_bytes, write_json
 
+Entry = dict[str, Any]
+
+CHOICES = {  # question, and its answers
+    "task": ("the task", ("single-language news", "multilingual news", "single-language technical")),
+    "documents": ("language of the documents; csl: technical abstracts", ("zho", "fas", "rus", "fas+rus+zho", "csl")),
+    "query_language": (
+        "language of the queries; the provided human translation counts as that language",
+        ("eng", "zho", "fas", "rus", "other"),
+    ),
+    "topic_fields": ("the fields of a topic that were used", ("title", "desc", "both", "other")),
+    "retrieval": ("FR: full retrieval; RR: reranking of the official list", ("FR", "RR")),
+    "method": ("neural, statistical, or a combination", ("neural", "statistical", "both")),
+    "type": ("automatic: no human intervention of any kind", ("automatic", "manual")),
+}
+OPTIONAL = {
+    "mean_response_seconds": "mean response time of a query, in seconds",
+    "parameters": "parameters of all models together",
+    "carbon_tracked": "whether carbon emissions were tracked: true or false",
+    "carbon_offset": "whether they were offset: true or false",
+    "description": "a sentence on how the run was made",
+}
+FIELDS = ("run", "priority", *CHOICES, *OPTIONAL)
+OPEN = "?"  # in a template, an answer that only the team knows
 MANIFEST, FORM, RUNS = "manifest.json", "metadata.yml", "runs"
+
+
+def template(known: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the form for the runs whose answers, as far as they are ``known``, stand by tag; pooled in that order."""
+    lines = [
+        "# NeuCLIR's submission form. Replace each ?; delete optional lines that you leave empty.",
+        "# priority: the order in which the runs should be pooled, 1 first.",
+        "runs:",
+    ]
+    for priority, (tag, answers) in enumerate(known.items(), 1):
+        lines += [f"- run: {tag!r}", f"  priority: {priority}"]
+        for name, (question, choices) in CHOICES.items():
+            lines.append(f"  {name}: {answers.get(name, repr(OPEN))}  # {question}: {', '.join(choices)}")
+        lines += [f"  {name}:  # optional: {question}" for name, question in OPTIONAL.items()]
+    return "\n".join(lines) + "\n"
+
+
+def known_answers(run: CheckedRun, track: str, team: str, reranks: bool) -> dict[str, str]:
+    """Return the answers that follow from the languages of a run's documents, from its options, and from its name."""
+    answers = {**_from_documents(run, track), **({"retrieval": "RR"} if reranks else {})}
+    return {**answers, **(_from_name(parse_name(run.tag, team)) if TRACKS[track].sources else {})}
+
+
+def _from_documents(run: CheckedRun, track: str) -> dict[str, str]:
+    """Return task and documents of a run whose documents' languages are all known and make up one of the tasks.
+
+    None where names tell them: those are checked against the documents already.
+    """
+    if TRACKS[track].sources:
+        return {}
+    sources = [source for source in SOURCES.values() if source.docid == TRACKS[track].docid]
+    answers = [(source.task, source.documents) for source in sources if {*source.languages} == run.languages.keys()]
+    return {"task": answers[0][0], "documents": answers[0][1]} if answers else {}
+
+
+def _from_name(name: RunName) -> dict[str, str]:
+    """Return the answers that follow from a name."""
+    answers = {"task": name.documents.task, "documents": name.documents.documents} if name.documents else {}
+    languages = [QUERIES[letter] for letter in name.letters if letter in QUERIES]
+    if len(languages) == 1:
+        answers["query_language"] = languages[0]
+    if "2" in name.letters:
+        answers["retrieval"] = "RR"
+    kinds = [letter for letter in name.letters if letter in "AM"]
+    if len(kinds) == 1:
+        answers["type"] = LETTERS[kinds[0]]
+    return answers
+
+
+def read_form(path: Path) -> dict[str, Entry]:
+    """Read the answers by run from a YAML or JSON file with ``runs``, a list.
+
+    Raises :class:`DataError` for another form, and for a run that is repeated.
+    """
+    entries: dict[str, Entry] = {}
+    problems = []
+    for entry in _entries(path):
+        tag = entry.get("run")
+        if not isinstance(tag, str):
+            problems.append(f"{path}: run is {tag!r}, expected its tag in quotes")
+        elif tag in entries:
+            problems.append(f"{path}: run {tag} comes twice; keep one")
+        else:
+            entries[tag] = entry
+    fail(problems)
+    return entries
+
+
+def _entries(path: Path) -> list[Entry]:
+    import yaml
+
+    try:
+        text = read_text(path)
+        # a few hundred bytes of aliases of aliases can expand to more than any memory holds
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+            raise DataError(f"{path}: found an alias (*name), expected plain answers; write them out")
+        read = yaml.safe_load(text)
+    except DataError:
+        raise
+    except Exception as error:  # PyYAML raises many kinds, also for a value that does not match its tag, as !!bool x
+        raise DataError(f"{path}: neither YAML nor JSON ({' '.join(str(error).split())}); correct the form") from error
+    entries = read.get("runs") if isinstance(read, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries) or not entries:
+        raise DataError(f"{path}: found no runs, expected runs: and a list of answers; start from the template")
+    return entries
+
+
+def as_yaml(entries: Iterable[Entry]) -> bytes:
+    """Return the answers in the form's order, without the empty ones."""
+    import yaml
+
+    runs = [{name: entry[name] for name in FIELDS if entry.get(name) is not None} for entry in entries]
+    text: str = yaml.safe_dump({"runs": runs}, sort_keys=False, allow_unicode=True, width=100)
+    return text.encode()
+
+
+def form_problems(entry: Entry) -> list[str]:
+    """Return the problems of a run's answers."""
+    problems = []
+    for name in entry:
+        if name not in FIELDS:
+            near = difflib.get_close_matches(str(name), FIELDS, n=1)
+            problems.append(f"found {name!r}, expected {near[0] if near else ', '.join(FIELDS)}; rename or delete it")
+    for name, (_, choices) in CHOICES.items():
+        if entry.get(name) not in choices:
+            problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
+    return problems
 
 
 class Package(NamedTuple):
@@ -39,7 +171,7 @@ def write_package(package: Package, runs: Sequence[CheckedRun], form: Path | Non
     if len(teams) > 1:
         raise DataError(f"found runs of the teams {', '.join(teams)}, expected one team; package them separately")
     if package.folder.exists() or package.folder.name in ("", ".."):
-        raise UsageError(f"--submission {package.folder}: is there already; name a new folder, or delete it")
+        raise UsageError(f"submission: {package.folder} is there already; name a new folder, or delete it")
     if not form:
         raise UsageError(_write_template(package, runs))
     entries = read_form(form)
@@ -61,8 +193,8 @@ def _write_template(package: Package, runs: Sequence[CheckedRun]) -> str:
     if written:
         known = {run.tag: known_answers(run, package.track, package.team, package.reranks) for run in runs}
         write_bytes(path, template(known).encode())
-    problem = f"no --metadata: {path} is {'written for you' if written else 'there already'}"
-    return f"{problem}; fill it in, then run again with --metadata {path}"
+    problem = f"metadata: none given, {path} is {'written for you' if written else 'there already'}"
+    return f"{problem}; fill it in, then give it"
 
 
 def _form_problems(runs: Sequence[CheckedRun], entries: dict[str, Entry], form: Path) -> list[str]:

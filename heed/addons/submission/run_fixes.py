@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from heed.addons.submission.expected import Rules
 from heed.addons.submission.run_checks import check_lines, is_header
-from heed.addons.submission.run_lines import run_lines
-from heed.addons.submission.run_report import ERROR, CheckedRun, Report
+from heed.addons.submission.run_report import ERROR, CheckedRun, Report, run_lines
 from heed.errors import DataError, fail
 from heed.files import write_packed
 from heed.ranking import ranked, swapped_in_single

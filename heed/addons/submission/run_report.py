@@ -1,11 +1,35 @@
-"""The result of checking a run: problems with their lines, some of each kind, the others counted."""
+"""Read the lines of a run byte by byte, and collect its problems: some of each kind, the others counted."""
 
+import gzip
+import re
+import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.files import UNREADABLE, why_unreadable
+
 ERROR, WARNING = "error", "warning"
-LONGEST = 600  # characters of a message: an id in a damaged file can have a million
+LONGEST_MESSAGE = 600  # characters of a message: an id in a damaged file can have a million
+BLOCK = 1 << 20
+LONGEST_LINE = 1 << 20  # bytes without a line end: longer, and the file is no run
+ODD_BYTES = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # control characters but tab and newline
+# The same, undecodable bytes (as Python's surrogateescape has them), white space other than ASCII's
+# (trec_eval does not split there, Python does), and invisible characters
+ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\udc80-\udcff]"
+)
+BOM = b"\xef\xbb\xbf"
+OTHER_FORMS = {
+    b"\x1f\x8b": "gzip data in a file without .gz at the end of its name; add it",
+    b"BZh": "bzip2 data, expected text or gzip; pack the file anew",
+    b"\xfd7zXZ": "xz data, expected text or gzip; pack the file anew",
+    b"(\xb5/\xfd": "zstd data, expected text or gzip; pack the file anew",
+    b"PK\x03\x04": "a zip archive; unpack it",
+    b"\xff\xfe": "UTF-16 text, expected UTF-8; convert the file",
+    b"\xfe\xff": "UTF-16 text, expected UTF-8; convert the file",
+}
 
 
 class Problem(NamedTuple):
@@ -30,8 +54,8 @@ class Report:
         """Add a problem."""
         self.counts[severity, kind] += 1
         if self.counts[severity, kind] <= self._limit:
-            if len(message) > LONGEST:
-                message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
+            if len(message) > LONGEST_MESSAGE:
+                message = f"{message[: LONGEST_MESSAGE // 2]} … {message[-LONGEST_MESSAGE // 2 :]}"
             self._kept.append(Problem(line, kind, severity, message))
 
     def drop(self, kind: str) -> None:
@@ -69,7 +93,9 @@ class Report:
         ]
         for kind, times in self.kinds(severity).items():
             if times > self._limit:
-                lines.append(f"{self.path}: … and {times - self._limit} more of the kind {kind}; --limit shows more")
+                lines.append(
+                    f"{self.path}: … and {times - self._limit} more of the kind {kind}; a greater limit shows more"
+                )
         return lines
 
     def as_data(self) -> dict[str, Any]:
@@ -116,3 +142,79 @@ class CheckedRun(NamedTuple):
         depth = f"{least} a topic" if least == most else f"{least} to {most} a topic"
         counts = f"{len(self.topics)} topics, {sum(self.topics.values())} documents, {depth}{by_language}"
         return f"{self.path}: tag {self.tag or '-'}, {counts}: {'; '.join(problems) or 'no problem'}"
+
+
+def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
+    """Yield ``(line number, text)``; the text is None where the line is damaged, which is added to ``report``.
+
+    Gunzipped by suffix, a block at a time in memory. Raises nothing: a file that cannot be read
+    is an error in ``report`` too.
+    """
+    number = first_crlf = crlf = 0
+    try:
+        for block in _blocks(path, report):
+            plain = block.isascii() and not ODD_BYTES.search(block)
+            for text in block.decode("utf-8", "surrogateescape").split("\n"):
+                number += 1
+                if plain:
+                    yield number, text
+                    continue
+                if text.endswith("\r"):
+                    crlf, first_crlf = crlf + 1, first_crlf or number
+                yield number, _checked(number, text.removesuffix("\r"), report)
+    except UNREADABLE as error:
+        remedy = "write the file again" if path.is_file() else "give the path of a run"
+        report.error(0, "unreadable", f"{why_unreadable(error, f' after line {number}' if number else '')}; {remedy}")
+        return
+    if crlf:
+        problem = f"found Windows line ends (CR LF) on {crlf} lines"
+        report.warning(first_crlf, "crlf", f"{problem}, expected LF alone; convert the file")
+
+
+def _blocks(path: Path, report: Report) -> Iterator[bytes]:
+    """Yield blocks of complete lines, without the end of the last one."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:  # by its name, as tracks ask
+        rest = _head(stream.read(BLOCK), report)
+        while rest:
+            lines, newline, rest = rest.rpartition(b"\n")
+            if newline:
+                yield lines
+            more = stream.read(BLOCK)
+            if not more and rest:
+                report.warning(
+                    0, "newline", "found no newline at the end, expected one; add it, or the file may be cut"
+                )
+                yield rest
+            if not more:
+                return
+            rest += more
+            if len(rest) > LONGEST_LINE and b"\n" not in rest:
+                report.error(
+                    0, "unreadable", f"no line end in {LONGEST_LINE} bytes; expected topic Q0 docid rank score tag"
+                )
+                return
+
+
+def _head(start: bytes, report: Report) -> bytes:
+    """Return the file's first bytes without a byte-order mark; empty if the file has another form."""
+    for mark, description in OTHER_FORMS.items():
+        if start.startswith(mark):
+            report.error(0, "encoding", f"found {description}")
+            return b""
+    if start.startswith(BOM):
+        report.error(1, "bom", "found a byte-order mark, expected the topic's first character; save without BOM")
+    return start.removeprefix(BOM)
+
+
+def _checked(number: int, text: str, report: Report) -> str | None:
+    odd = ODD.search(text)
+    if odd is None:
+        return text
+    column, code = odd.start() + 1, ord(odd[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        problem = f"found byte 0x{code - 0xDC00:02X} at column {column}, which is not UTF-8"
+        report.error(number, "encoding", f"{problem}; convert the file to UTF-8")
+    else:
+        problem = f"found {unicodedata.name(odd[0], 'a control character')} (U+{code:04X}) at column {column}"
+        report.error(number, "character", f"{problem}, expected letters, spaces and tabs; remove it")
+    return None

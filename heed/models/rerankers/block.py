@@ -5,18 +5,16 @@ The prompt, its two special tokens and the joining of blocks are those of modeli
 
 import logging
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
+from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import loading, local_copy
-from heed.models.local.language_models import load_config, load_network, load_tokenizer, network_config, torch_device
-from heed.models.local.runtime import DEFAULT, LocalModel, Runtime
-from heed.models.local.tensors import tensors_in
+from heed.models.files import loading, local_copy
+from heed.models.language_models import load_config, load_network, load_tokenizer, network_config
+from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
-from heed.models.text.fit import Cutter, room_for_document
-from heed.models.text.prompts import TAKE
-from heed.models.text.templates import query_text
+from heed.models.text import TAKE, Cutter, query_text, room_for_document
+from heed.models.weights import tensors_in
 from heed.progress import logging_only
 from heed.reuse import recipe_version
 from heed.templates import placed
@@ -52,19 +50,16 @@ class BlockReranker(LocalModel, Reranker):
     several blocks, the query's state is the mean of theirs, weighted with ``(1 + best score) / 2`` of each.
     """
 
-    LOADED = "_reader"
-
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used."""
-        super().__init__(model, runtime)
+        super().__init__(model, compute)
         self.config: Config = {
-            **network_config(model, runtime),
+            **network_config(model, compute),
             "block": [recipe_version("block"), model.block or BLOCK],
         }
 
-    @cached_property
-    def _reader(self) -> "BlockReader":
-        return BlockReader(self._model, self._runtime)
+    def _load(self) -> "BlockReader":
+        return BlockReader(self._model, self._compute)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return a cosine for each of ``documents``, which are in the pool's order.
@@ -74,13 +69,14 @@ class BlockReranker(LocalModel, Reranker):
         """
         if not documents:
             return []
-        return self._reader.scores(f"{self.name}: topic {query.qid}", query, documents)
+        scores: list[float] = self._loaded.scores(f"{self.name}: topic {query.qid}", query, documents)
+        return scores
 
 
 class BlockReader:
     """The loaded model with its tokenizer."""
 
-    def __init__(self, model: Model, runtime: Runtime) -> None:
+    def __init__(self, model: Model, compute: Compute) -> None:
         """Load ``model``; :class:`ModelError` for one without the two special tokens, the projection or a weight."""
         from transformers import AutoModel
 
@@ -92,10 +88,10 @@ class BlockReader:
         self._passage, self._asked = vocabulary[PASSAGE], vocabulary[ASKED]
         positions = load_config(model).max_position_embeddings
         self._limit = min(model.max_length or positions, positions, self._tokenizer.model_max_length)
-        self._projection = _projection(model, runtime.device)
+        self._projection = _projection(model, compute.torch_device)
         # without transformers' report of weights, for which the projection is unexpected; missing ones are an error
         with logging_only("transformers", logging.ERROR):
-            self._network = load_network(model, runtime, AutoModel)
+            self._network = load_network(model, compute, AutoModel)
 
     def scores(self, topic: str, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the cosines; errors begin with ``topic``."""
@@ -177,5 +173,5 @@ def _projection(model: Model, device: str) -> tuple[Any, Any]:
     if not weights.keys() >= set(PROJECTION):
         names = " and ".join(f"projector.{name}" for name in PROJECTION)
         raise ModelError(f"{model.source}: no {names} in its weights; copy the whole model")
-    first, second = (weights[name].float().to(torch_device(device)) for name in PROJECTION)
+    first, second = (weights[name].float().to(device) for name in PROJECTION)
     return first, second

@@ -5,16 +5,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from heed.addons.architectures.vllm import engine_config
+from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import local_copy
-from heed.models.local.language_models import LanguageModel, base_of, load_config, network_config
-from heed.models.local.runtime import DEFAULT, Runtime
+from heed.models.files import local_copy
+from heed.models.language_models import LanguageModel, base_of, load_config, network_config
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
-from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker
-from heed.models.rerankers.listwise_prompt import Message, pieces
-from heed.models.text.fit import Cutter
+from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker, Message, pieces
+from heed.models.text import Cutter
 from heed.process import within
 from heed.types import Config, Document
 
@@ -22,26 +20,23 @@ TEMPLATE_TIME = 10.0  # seconds; a template takes milliseconds, but Jinja's sand
 SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it
 
 
-def local_listwise(model: Model, runtime: Runtime = DEFAULT) -> ListwiseReranker:
+def local_listwise(model: Model, compute: Compute) -> ListwiseReranker:
     """Return the reranker of family ``listwise``; :class:`ModelError` for a model that cannot be found."""
     prompt = FAMILIES["listwise"].prompt
-    return ListwiseReranker(model, LocalChat(model, runtime, pieces(model, prompt).thought), prompt)
+    return ListwiseReranker(model, LocalChat(model, compute, pieces(model, prompt).thought), prompt)
 
 
 class LocalChat(LanguageModel, Chat):
     """A causal language model as a :class:`heed.models.rerankers.listwise.Chat`."""
 
-    def __init__(self, model: Model, runtime: Runtime = DEFAULT, thought: int = 0) -> None:
+    def __init__(self, model: Model, compute: Compute, thought: int = 0) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         With ``thought`` it answers in at most so many tokens, in which it may think before its ranking.
         """
-        super().__init__(model, runtime)
-        self.config: Config = {**network_config(model, runtime), **engine_config(model, runtime.inference)}
+        super().__init__(model, compute)
+        self.config: Config = network_config(model, compute)
         self._thought = thought
-
-    def estimate(self) -> None:
-        """Return None: nothing is paid."""
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
         """Whether both fit into ``max_length``, 4096 by default, and into the model's positions."""
@@ -63,7 +58,7 @@ class LocalChat(LanguageModel, Chat):
         return self._generated(conversation, 0, most)
 
     def _generated(self, conversation: list[Message], least: int, most: int) -> str:
-        [answer] = self._engine.generate([self.question(conversation)], least, [most], self._ends)
+        [answer] = self._loaded.generate([self.question(conversation)], least, [most], self._ends)
         if self._thought and len(answer) == most and answer[-1] not in self._ends:
             return ""  # cut off
         return str(self._tokenizer.decode(answer, skip_special_tokens=True))
@@ -135,11 +130,10 @@ class LocalChat(LanguageModel, Chat):
         room = self._model.max_length or CONTEXT
         return min(room, getattr(load_config(self._model), "max_position_embeddings", None) or room)
 
-    @cached_property
-    def _engine(self) -> Any:
-        from heed.models.local.engine import open_engine
+    def _load(self) -> Any:
+        from heed.models.engine import open_engine
 
-        return open_engine(self._model, self._runtime, self._tokenizer, self._room)
+        return open_engine(self._model, self._compute, self._tokenizer, self._room)
 
     @cached_property
     def _ends(self) -> list[int]:

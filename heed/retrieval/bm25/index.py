@@ -1,20 +1,22 @@
-"""BM25 as Lucene computes it: search an index, score chosen documents."""
+"""BM25's Lucene index by Anserini's classes: build it, search it as Lucene does, score chosen documents."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import UsageError, fail
+from heed.formats.document_store import DocumentStore
 from heed.languages import Language
-from heed.progress import bar
+from heed.progress import bar, log, timed
+from heed.retrieval.bm25.matrix import MatrixSearch, PostingsMatrix
 from heed.retrieval.bm25.postings import Numbers, open_postings
-from heed.retrieval.bm25.postings_search import MatrixSearch, PostingsMatrix
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.jvm import java_errors
+from heed.retrieval.lucene.index_files import postings_folder, shard_folders, shard_ranges, write_index
+from heed.retrieval.lucene.jvm import anserini_version, java_errors
 from heed.retrieval.lucene.search import LuceneSearch, docid_filter
-from heed.retrieval.lucene.shards import postings_folder, shard_folders
-from heed.types import Run
+from heed.reuse import Recipe, ensure_folder, recipe_version
+from heed.types import Document, Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 MAX_K1 = 1000
@@ -61,13 +63,12 @@ class Searcher:
         max_postings: int = MAX_POSTINGS,
         shards: int = 1,
     ) -> None:
-        """Open the index that :func:`heed.retrieval.bm25.building.build_index` left in ``folder``.
+        """Open the index that :func:`heed.retrieval.bm25.index.build_index` left in ``folder``.
 
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have, and :class:`JavaError` without an index.
         """
         fail(_impossible(settings), UsageError)
-        self.folder, self.shards, self.settings = folder, shards, settings
-        self._folders, self._max_postings = shard_folders(folder, shards), max_postings
+        self._settings, self._folders, self._max_postings = settings, shard_folders(folder, shards), max_postings
         self._analysis = Analysis(language)
         if not all(postings_folder(shard).exists() for shard in self._folders):
             _ = self.lucene  # only Lucene can say what is wrong with an index
@@ -75,7 +76,7 @@ class Searcher:
     @cached_property
     def lucene(self) -> LuceneSearch:
         """The index as Lucene itself searches it."""
-        return LuceneSearch(self._folders, FIELD, self.settings.k1, self.settings.b, self._analysis)
+        return LuceneSearch(self._folders, FIELD, self._settings.k1, self._settings.b, self._analysis)
 
     def load(self) -> None:
         """Export the postings unless they are there, and open them, so that it can be timed alone."""
@@ -86,7 +87,7 @@ class Searcher:
         """The index as numpy searches it; None where Lucene has to search."""
         with java_errors(f"{self._folders[0]}: reading the postings"):
             shards = open_postings(self._folders, (FIELD, *TABLE_FIELDS), self._max_postings)
-        return MatrixSearch(PostingsMatrix(shards), self.settings.k1, self.settings.b) if shards else None
+        return MatrixSearch(PostingsMatrix(shards), self._settings.k1, self._settings.b) if shards else None
 
     def search(
         self, queries: Mapping[str, str], depth: int, threads: int = 1, fields: Mapping[str, float] | None = None
@@ -95,21 +96,12 @@ class Searcher:
 
         With ``fields``, the weighted sum of BM25 in each of them instead of BM25 in the whole text.
         """
-        results = self.hits(queries.values(), depth, threads, fields)
-        return dict(zip(queries, bar(results, len(queries), "bm25", "topics"), strict=True))
-
-    def hits(
-        self, texts: Collection[str], depth: int, threads: int, fields: Mapping[str, float] | None
-    ) -> Iterator[dict[str, float]]:
-        """Yield the ``depth`` best documents of each text, as :meth:`search`."""
+        texts = queries.values()
         if self._matrix is None:
-            return self.lucene.search(texts, depth, threads, fields)
-        return self._matrix.search(texts, fields or {FIELD: 1.0}, depth, self._analysis, threads)
-
-    @property
-    def has_matrix(self) -> bool:
-        """Whether numpy searches, and not Lucene itself."""
-        return self._matrix is not None
+            results = self.lucene.search(texts, depth, threads, fields)
+        else:
+            results = self._matrix.search(texts, fields or {FIELD: 1.0}, depth, self._analysis, threads)
+        return dict(zip(queries, bar(results, len(queries), "bm25", "topics"), strict=True))
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of ``text`` as the index holds them, repeats included."""
@@ -164,6 +156,57 @@ class Subset:
 def _impossible(settings: Bm25Settings) -> Iterator[str]:
     """Yield what BM25 cannot have, and a k1 with which single precision would round the scores of matches to 0."""
     if not 0 <= settings.k1 <= MAX_K1:
-        yield f"--k1: found {settings.k1}, expected a number from 0 to {MAX_K1}"
+        yield f"k1: found {settings.k1}, expected a number from 0 to {MAX_K1}"
     if not 0 <= settings.b <= 1:
-        yield f"--b: found {settings.b}, expected a number from 0 to 1"
+        yield f"b: found {settings.b}, expected a number from 0 to 1"
+
+
+def build_index(
+    folder: Path,
+    store: DocumentStore,
+    language: Language,
+    threads: int,
+    vectors: bool = False,
+    shards: int = 1,
+    fields: Sequence[str] = (FIELD, *TABLE_FIELDS),
+) -> Path:
+    """Return ``folder`` with the Lucene index of ``store``, built unless it is there for the same settings.
+
+    Of tables it has ``fields``, of other documents ``FIELD`` alone.
+    ``vectors`` keeps each document's terms, which feedback (RM3, Rocchio) reads. Documents without
+    text cannot be indexed and are counted in the log. With several ``shards`` the documents are split in docid
+    order into as many indexes beside ``folder``, built one after the other and each kept when it is complete.
+    """
+    fields = fields if store.tabular else (FIELD,)
+    recipe: Recipe = {
+        "index": recipe_version("index"),
+        "anserini": anserini_version(),
+        "language": language.short,
+        "documents": store.digest,
+        "vectors": vectors,
+        **({"fields": list(fields)} if store.tabular else {}),
+    }
+
+    def build(start: int, end: int, target: Path) -> None:
+        documents = bar(store.within(start, end), end - start, "bm25 index", "documents")
+        with timed("index", "bm25") as work, java_errors(f"{target}: indexing"):
+            analyzer = Analysis(language).analyzer
+            indexed = write_index(target / "lucene", _rows(documents, fields), fields, analyzer, threads, vectors)
+            work.did(end - start, "documents")
+        if indexed < end - start:
+            log.info(f"bm25: {end - start - indexed} of {end - start} documents have no text and are not in the index")
+
+    ranges = zip(shard_folders(folder, shards), shard_ranges(store.count, shards), strict=True)
+    for number, (shard, (start, end)) in enumerate(ranges):
+        part = {"shard": [number, shards]} if shards > 1 else {}
+        ensure_folder(shard, recipe | part, partial(build, start, end))
+    return folder
+
+
+def _rows(documents: Iterable[Document], fields: Sequence[str]) -> Iterator[list[str]]:
+    """Yield docid and fields of each document that has text."""
+    for document in documents:
+        contents = document.contents()
+        if contents.strip():
+            text_of = document._asdict() | {FIELD: contents}
+            yield [document.docid, *(text_of[name] for name in fields)]

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.progress import log, timed
-from heed.retrieval.lucene.postings_export import ID, count_postings, write_norms, write_postings
-from heed.retrieval.lucene.shards import postings_folder, reading
+from heed.retrieval.lucene.index_files import ID, count_postings, postings_folder, reading, write_norms, write_postings
 from heed.reuse import Recipe, ensure_folder, folder_note, folder_reason, recipe_version
 
 BLOCK = 1 << 20  # postings converted at once
@@ -122,7 +121,7 @@ class ShardPostings:
 def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> list[ShardPostings] | None:
     """Return the postings of each shard of an index, exported from Lucene unless they are there.
 
-    ``shards`` are folders of :func:`heed.retrieval.bm25.building.build_index`. Java is not needed where the postings
+    ``shards`` are folders of :func:`heed.retrieval.bm25.index.build_index`. Java is not needed where the postings
     are there. Returns None where all shards together have more than ``most`` postings in ``fields``.
     """
     folders = [postings_folder(shard) for shard in shards]
@@ -146,14 +145,6 @@ def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> l
 def postings_recipe(index: Path) -> Recipe:
     """Return the recipe of an index's postings."""
     return {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
-
-
-def export_postings(index: Path, fields: Sequence[str], most: int, folder: Path) -> None:
-    """Write an index's postings into ``folder``, nothing where they are more than ``most``."""
-    with reading(index) as reader:
-        count = count_postings(reader, fields)
-    if count <= most:
-        _build(index, fields, folder)
 
 
 def _build(index: Path, fields: Sequence[str], folder: Path) -> None:

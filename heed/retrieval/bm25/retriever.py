@@ -1,20 +1,14 @@
 """The retriever ``bm25``, with feedback or over a table's fields where its name says so."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from heed.addons.bridges.foreign_index import ForeignIndex
-from heed.addons.cluster.pool import WorkerPool
 from heed.errors import UsageError
-from heed.formats.document_store import DocumentStore
-from heed.retrieval.bm25.building import build_by_workers, build_index, shards_of
-from heed.retrieval.bm25.index import FIELD, MAX_POSTINGS, TABLE_FIELDS, Bm25Settings, Searcher
-from heed.retrieval.bm25.index_copies import IndexCopies, IndexCopy, Opening
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, build_index
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.lucene.feedback import FEEDBACK, search_with_feedback
 from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
+from heed.retrieval.lucene.search import FEEDBACK, search_with_feedback
 from heed.types import Config, Query, Retriever, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
@@ -24,12 +18,22 @@ NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
 class Lucene(NamedTuple):
-    """How Lucene is run: threads, the shards of an index, Java's largest heap, workers that may build shards."""
+    """How Lucene is run: threads, the shards of an index, Java's largest heap."""
 
     threads: int = 1
     shards: int = 1
     heap: str = HEAP
-    pool: WorkerPool | None = None
+
+
+class ForeignIndex(NamedTuple):
+    """An index that another tool made, after an add-on has compared it with the collection.
+
+    ``folder`` is Heed's own, with a link to the index; ``has_vectors`` whether the index keeps each document's terms.
+    """
+
+    folder: Path
+    config: Config
+    has_vectors: bool
 
 
 class Bm25(Retriever):
@@ -45,10 +49,11 @@ class Bm25(Retriever):
         """
         self.name, self.corpus = name, corpus
         self._settings, self._lucene, self._index = settings, lucene, index
+        self._searcher: Searcher | None = None
         self._feedback = name.partition("+")[2].removeprefix("fields")
         self._fields = settings.fields() if name == FIELDS else None
         if self._fields == {} or min((self._fields or {"": 1.0}).values()) < 0:
-            raise UsageError(f"--field-weights: found {settings[2:]}, expected none below 0 and one above")
+            raise UsageError(f"field_weights: found {settings[2:]}, expected none below 0 and one above")
         if self._fields and not corpus.documents.tabular:
             raise UsageError(f"{name}: these documents are no tables with caption, header and cells; use bm25")
         if index and (problem := self._lacking(index)):
@@ -81,19 +86,20 @@ class Bm25(Retriever):
         if not self._feedback:
             searcher.load()
 
-    @cached_property
+    @property
     def searcher(self) -> Searcher:
         """The open index, built first unless it is there."""
+        if self._searcher is None:
+            self._searcher = self._open()
+        return self._searcher
+
+    def _open(self) -> Searcher:
         folder, store, language = self.corpus
-        threads, shards, heap, pool = self._lucene
+        threads, shards, heap = self._lucene
         start(heap)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
         index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
-        if shards > 1 and pool and pool.requested and pool.workers:
-            max_postings = 0 if self._feedback else MAX_POSTINGS // shards  # Lucene itself searches with feedback
-            parts = shards_of(index, store, language, vectors, shards, fields)
-            build_by_workers(parts, store, heap, max_postings, pool)
         build_index(index, store, language, threads, vectors, shards, fields)
         return Searcher(index, language, self._settings, shards=shards)
 
@@ -104,37 +110,13 @@ class Bm25(Retriever):
             return "bm25-vectors"
         return "bm25-fields" if self._fields else "bm25"
 
-    @cached_property
-    def copies(self) -> IndexCopies | None:
-        """Copies of the index in the workers that the user asked for; None without any, and where Lucene searches."""
-        pool = self._lucene.pool
-        if not (pool and pool.requested and pool.workers):
-            return None
-        if self._feedback or not self.searcher.has_matrix:
-            pool.log_local(self.name, "Lucene itself searches")
-            return None
-        searcher, (_, store, language), heap = self.searcher, self.corpus, self._lucene.heap
-        opening = Opening(searcher.folder, searcher.shards, language, searcher.settings, store.tabular, heap)
-        return IndexCopies(opening, pool)
-
-    @classmethod
-    def over_copy(cls, copy: IndexCopy) -> "Bm25":
-        """Return the system over a worker's copy of an index, which has no documents."""
-        corpus = Corpus(Path(), cast(DocumentStore, copy), copy.language)
-        system = cls("bm25", corpus, copy.searcher.settings, Lucene())
-        system.searcher = copy.searcher
-        return system
-
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""
         texts = {query.qid: query.text for query in queries}
         if self._feedback:
             return search_with_feedback(self.searcher.lucene, texts, depth, self._feedback)
-        if self.copies:
-            return self.copies.search(texts, depth, self._fields)
         return self.searcher.search(texts, depth, self._lucene.threads, self._fields)
 
     def close(self) -> None:
         """Forget the open index."""
-        self.__dict__.pop("searcher", None)
-        self.__dict__.pop("copies", None)
+        self._searcher = None

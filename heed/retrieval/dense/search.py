@@ -2,40 +2,41 @@
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from heed.addons.bridges.foreign_vectors import ForeignVectors
-from heed.addons.cluster.pool import WorkerPool
+from heed.addon_table import brought
+from heed.progress import log
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.exact_scan import OnGpus, Scan, on_gpus
-from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed, folder_of
-from heed.retrieval.lsa.lsa import SETTINGS as LSA_SETTINGS
-from heed.retrieval.lsa.lsa import Lsa, build_lsa
+from heed.retrieval.dense.vectors import SHARD, Vectors, VectorsMadeElsewhere, document_config, embed, folder_of
+from heed.retrieval.lsa import SETTINGS as LSA_SETTINGS
+from heed.retrieval.lsa import build_lsa
 from heed.reuse import Recipe, ensure_folder, recipe_version
-from heed.types import Config, Encoder, Matrix, Query, Retriever, Run
+from heed.types import Encoder, Matrix, Query, Retriever, Run
 
 KINDS = ("exact", "hnsw", "ivfpq")
 SPARE = 64  # further candidates, so that rounding inside FAISS does not decide which documents are returned
 LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
 PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched, code bytes a vector, bits a byte's quantiser
 TRAIN = 200_000  # vectors that IVF-PQ is trained on, at most
+MAX_ON_GPU = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
+
+Hits = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # queries, numbers of vectors, products
 
 
 class DenseSearch(NamedTuple):
-    """How vectors are searched: the kind of index, the device, and workers that share exact search.
+    """How vectors are searched: the kind of index, and the device.
 
     ``foreign`` is a folder with an encoder's vectors of the documents, made elsewhere.
     """
 
     kind: str = KINDS[0]
     device: str = "auto"
-    pool: WorkerPool | None = None
     foreign: Path | None = None
 
 
@@ -70,22 +71,19 @@ class DenseIndex:
         return top(dict(zip(docids, products.tolist(), strict=True)), depth)
 
 
-def open_index(
-    folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device: str, pool: WorkerPool | None = None
-) -> DenseIndex:
+def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device: str) -> DenseIndex:
     """Return an index of ``vectors``, whose recipe is ``recipe``.
 
     The exact one reads the shards on disk, or copies them to the GPUs if ``device`` is not cpu, faiss-gpu
-    and a GPU are there, and they hold them. Workers of ``pool`` on other machines share its shards. HNSW and
-    IVF-PQ are built once, in memory, kept in ``folder`` and mapped from there; FAISS has no HNSW for GPUs, and
-    its IVF-PQ there takes no codes of 64 bytes (GpuIndexIVFPQ.cu, ``verifyPQSettings_``).
+    and a GPU are there, and they hold them. HNSW and IVF-PQ are built once, in memory, kept in ``folder`` and mapped
+    from there; FAISS has no HNSW for GPUs, and its IVF-PQ there takes no codes of 64 bytes (GpuIndexIVFPQ.cu,
+    ``verifyPQSettings_``).
     """
     import faiss
 
     if kind == "exact":
-        scan = Scan(vectors, pool)
-        remote = pool is not None and pool.remote
-        return DenseIndex(vectors, on_gpus(vectors, scan) or scan if device != "cpu" and not remote else scan)
+        scan = Scan(vectors)
+        return DenseIndex(vectors, (device != "cpu" and on_gpus(vectors, scan)) or scan)
     index_recipe: Recipe = {
         "faiss": recipe_version("faiss"),
         "kind": kind,
@@ -145,13 +143,15 @@ class Dense(Retriever):
         """
         self._model, self._corpus, self._search = encoder, corpus, search
         self.name = encoder.name if encoder else "lsa"
-        system = encoder.config if encoder else LSA_SETTINGS
-        self._foreign = ForeignVectors(search.foreign) if encoder and search.foreign else None
+        self._opened: tuple[Encoder, DenseIndex] | None = None
+        foreign = encoder and search.foreign
+        self._foreign: VectorsMadeElsewhere | None = brought("foreign vectors")(foreign) if foreign else None
         if self._foreign:
             self._foreign.log_comparison(self._vectors)  # also where runs are reused
+        system = encoder.config if encoder else LSA_SETTINGS
         if system is not None:
             vectors = {"vectors": {"sha256": self._foreign.sha256}} if self._foreign else {}
-            self.config: Config = {"system": system, "faiss": search.kind, **vectors}
+            self.config = {"system": system, "faiss": search.kind, **vectors}
 
     @property
     def takes_vectors(self) -> bool:
@@ -166,45 +166,124 @@ class Dense(Retriever):
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there, and open the index."""
-        _ = self._index
-
-    @property
-    def _encoder(self) -> Encoder:
-        return self._model or self._lsa
-
-    @cached_property
-    def _lsa(self) -> Lsa:
-        return build_lsa(self._corpus.folder / "lsa" / "model", self._corpus.documents)
-
-    @property
-    def _reader(self) -> Encoder:
-        """What reads the documents: for LSA the workers that the user asked for, to which an encoder goes itself."""
-        pool = self._search.pool
-        return self._lsa.spread(pool) if not self._model and pool and pool.requested and pool.workers else self._encoder
+        self._open()
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query."""
         if not queries:
             return {}
-        vectors = self._encoder.encode_queries(queries)
-        return self._index.search([query.qid for query in queries], vectors, depth)
+        encoder, index = self._open()
+        return index.search([query.qid for query in queries], encoder.encode_queries(queries), depth)
 
-    @cached_property
-    def _index(self) -> DenseIndex:
-        store, kind, foreign = self._corpus.documents, self._search.kind, self._foreign
-        of_vectors = self._vectors
-        vectors = (foreign.vectors if foreign else embed)(of_vectors, store, self._reader)
-        recipe = {
-            "system": document_config(self._encoder),
-            "documents": store.digest,
-            **({"vectors": foreign.sha256} if foreign else {}),
-        }
-        folder = of_vectors.with_name(f"{kind}-{foreign.label}" if foreign else kind)
-        return open_index(folder, vectors, recipe, kind, self._search.device, self._search.pool)
+    def _open(self) -> tuple[Encoder, DenseIndex]:
+        """Return the encoder and the index of its vectors, made and opened at the first call."""
+        if self._opened is None:
+            store, kind, foreign = self._corpus.documents, self._search.kind, self._foreign
+            encoder = self._model or build_lsa(self._corpus.folder / "lsa" / "model", store)
+            of_vectors = self._vectors
+            vectors = (foreign.vectors if foreign else embed)(of_vectors, store, encoder)
+            recipe = {
+                "system": document_config(encoder),
+                "documents": store.digest,
+                **({"vectors": foreign.sha256} if foreign else {}),
+            }
+            folder = of_vectors.with_name(f"{kind}-{foreign.label}" if foreign else kind)
+            self._opened = encoder, open_index(folder, vectors, recipe, kind, self._search.device)
+        return self._opened
 
     def close(self) -> None:
         """Forget the vectors, and close the encoder's model."""
-        self.__dict__.pop("_index", None)
-        self.__dict__.pop("_lsa", None)
+        self._opened = None
         if self._model:
             self._model.close()
+
+
+class Scan:
+    """All vectors against all queries, shard by shard; rows below a query's best so far are dropped at once.
+
+    Shards are read at each search, from the disk or the system's cache of it: the memory that a scan takes does not
+    grow with the collection.
+    """
+
+    def __init__(self, vectors: Vectors) -> None:
+        """Search ``vectors``."""
+        self._vectors = vectors
+
+    def candidates(self, queries: Matrix, depth: int) -> list[NDArray[np.int64]]:
+        """Return the numbers of the ``depth`` best vectors for each query, and of all that equal the last."""
+        best, begin = _BestRows(len(queries), depth), 0
+        for part in self._vectors.parts():
+            best.search(part, queries, begin)
+            begin += len(part)
+        return best.numbers()
+
+
+class _BestRows:
+    """The best rows of each query so far, and the score below which no row can be among them."""
+
+    def __init__(self, queries: int, depth: int) -> None:
+        self.floors = np.full(queries, -np.inf, dtype=np.float32)
+        self._depth, self._best, self._new, self._max_new = depth, 0, 0, 2 * queries * depth
+        self._hits: list[Hits] = []
+
+    def search(self, part: Matrix, queries: Matrix, begin: int) -> None:
+        """Add the rows of ``part``, whose first has number ``begin``, that are not below the floors."""
+        products = queries @ part.T
+        rows, columns = np.nonzero(products >= self.floors[:, None])
+        self._hits.append((rows, columns + begin, products[rows, columns]))
+        self._new += len(rows)
+        if self._new > max(self._max_new, 2 * self._best):  # the latter where very many are equal
+            self._cut()
+
+    def numbers(self) -> list[NDArray[np.int64]]:
+        """Return the numbers of the best of each query."""
+        self._cut()
+        rows, numbers, _ = self._hits[0]
+        return np.split(numbers, np.searchsorted(rows, np.arange(1, len(self.floors))))
+
+    def _cut(self) -> None:
+        """Keep each query's best, in the order of queries, and raise its floor."""
+        rows, numbers, scores = (np.concatenate(part) for part in zip(*self._hits, strict=True))
+        order = np.argsort(rows, kind="stable")
+        rows, numbers, scores = rows[order], numbers[order], scores[order]
+        parts = np.split(scores, np.searchsorted(rows, np.arange(1, len(self.floors))))
+        for query, part in enumerate(parts):
+            if len(part) >= self._depth:
+                self.floors[query] = np.partition(part, len(part) - self._depth)[len(part) - self._depth]
+        best = scores >= self.floors[rows]
+        self._hits = [(rows[best], numbers[best], scores[best])]
+        self._best = self._new = int(best.sum())
+
+
+class OnGpus:
+    """All vectors in the memory of every GPU."""
+
+    def __init__(self, index: Any, scan: Scan) -> None:
+        """Search ``index``, and ``scan`` for more candidates than FAISS returns on a GPU."""
+        self._index, self._scan = index, scan
+
+    def candidates(self, queries: Matrix, depth: int) -> Any:
+        """Return the numbers of the ``depth`` best vectors for each query."""
+        if depth > MAX_ON_GPU:
+            return self._scan.candidates(queries, depth)
+        return self._index.search(queries, depth)[1]
+
+
+def on_gpus(vectors: Vectors, scan: Scan) -> OnGpus | None:
+    """Return ``vectors`` on the GPUs; None without faiss-gpu or a GPU, and, logged, where they do not fit in memory."""
+    import faiss
+
+    if not hasattr(faiss, "StandardGpuResources") or not faiss.get_num_gpus():
+        return None
+    parts = vectors.parts()
+    first = next(parts)
+    index: Any = faiss.IndexFlatIP(first.shape[1])
+    try:
+        index = faiss.index_cpu_to_all_gpus(index)
+        for part in (first, *parts):
+            index.add(part)
+    except RuntimeError as error:  # FAISS's own for memory that is full
+        reason = (str(error).strip().splitlines() or ["RuntimeError"])[-1]
+        log.info(f"the vectors are searched where they lie: the GPU does not take them ({reason[:200]})")
+        return None
+    return OnGpus(index, scan)

@@ -64,6 +64,24 @@ class Vectors:
         return self.rows(np.array([bisect_left(self.docids, docid) for docid in docids], dtype=np.int64))
 
 
+class VectorsMadeElsewhere:
+    """A folder of document vectors that another tool made, as an add-on reads it.
+
+    ``sha256`` is the digest of its files, ``label`` the beginning of that, for names of folders.
+    """
+
+    sha256: str
+    label: str
+
+    def vectors(self, folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
+        """Return the vectors of ``store`` as Heed keeps its own, in ``folder``, written there unless they are."""
+        raise NotImplementedError
+
+    def log_comparison(self, folder: Path) -> None:
+        """Log how the vectors fit the collection and the model, if they were taken into ``folder``."""
+        raise NotImplementedError
+
+
 def document_config(encoder: Encoder) -> Config | str:
     """Return an encoder's config without what changes no document's vector: its queries' fields, and the search.
 
@@ -118,11 +136,6 @@ def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
     }
 
 
-def encoded(encoder: Encoder, batches: Iterator[Sequence[Document]]) -> Iterator[Matrix]:
-    """Yield the vectors of each of ``batches``, in their order; several at once where the encoder can."""
-    return encoder.encode_batches(batches)
-
-
 def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: Encoder) -> None:
     docids: list[str] = []
     ahead: deque[tuple[Path, int]] = deque()  # shards whose documents are read ahead, and how many they are
@@ -139,7 +152,7 @@ def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: E
                 yield batch
 
     with timed("embed", encoder.name) as work:
-        for vectors in encoded(encoder, missing()):
+        for vectors in encoder.encode_batches(missing()):
             shard, count = ahead.popleft()
             write_matrix(shard, vectors)
             done[shard.name] = digest(shard)

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from heed.compute import Compute
 from heed.errors import JavaError, UsageError
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
 WARNING = 24  # from here on Java writes to stderr of what Lucene 9 does
-HEAP = "4g"
+HEAP = Compute().heap
 BULK = "heed.Bulk"  # loops inside Java; make java compiles java/heed/Bulk.java and prints the digest
 DIGEST = "f4fa2da670523494df674c0b4267bab109c72581ac9ae7b89c25cba9058666fc"
 _CLASSES = Path(__file__).parent / "java"
@@ -29,11 +30,9 @@ _LOCK = threading.RLock()  # pyjnius mixes up objects of one class whose methods
 
 
 def check_heap(size: str) -> None:
-    """Raise :class:`UsageError` where ``size`` is no heap, as ``512m`` or ``8g``, or Java runs with another."""
-    if not re.fullmatch(r"[1-9]\d*[mg]", size):
-        raise UsageError(f"--heap: found {size!r}, expected a number with m or g, such as 512m or 8g")
+    """Raise :class:`UsageError` where Java runs with another heap than ``size``."""
     if _running and size not in _running:
-        raise UsageError(f"--heap: Java runs already, with {_running[0]}; a process can start it once, so use that")
+        raise UsageError(f"heap: Java runs already, with {_running[0]}; a process can start it once, so use that")
 
 
 def start(heap: str) -> None:
@@ -80,7 +79,7 @@ def java_errors(doing: str) -> Iterator[None]:
             yield
     except (JavaException, UnicodeEncodeError) as error:
         message = getattr(error, "innermessage", None) or error
-        hints = {"OutOfMemory": "; give Java more with --heap", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
+        hints = {"OutOfMemory": "; give Java a larger heap", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
         hint = next((hint for said, hint in hints.items() if re.search(said, str(error))), "")
         raise JavaError(f"{doing}: Java says {message}{hint}") from error
 

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import write_jsonl
-from model_inputs import CPU, queries
+from model_inputs import queries
 from openai_server import DIMENSION, Reply, Server, vector
 
 from heed.addons.apis import client as api
-from heed.addons.apis.client import ATTEMPTS, Client, RefusedError
+from heed.addons.apis.client import ATTEMPTS, Client, RefusedError, endpoint
 from heed.addons.apis.cost import Answers, Bill, about
 from heed.addons.apis.encoder import TEXTS, ApiEncoder
-from heed.addons.apis.endpoints import endpoint
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
@@ -248,10 +247,10 @@ def test_a_cache_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         answers.get(["a"])
 
 
-def test_two_runtimes_keep_their_answers_apart(server: Server, tmp_path: Path) -> None:
+def test_two_folders_keep_their_answers_apart(server: Server, tmp_path: Path) -> None:
     asked = queries([("q", "")])
     for folder in ("one", "two", "one"):
-        ApiEncoder(EMBEDDING, CPU._replace(answers=tmp_path / folder)).encode_queries(asked)
+        ApiEncoder(EMBEDDING, tmp_path / folder).encode_queries(asked)
     assert server.calls == 2
 
 
@@ -282,7 +281,7 @@ def store_of(folder: Path, texts: list[str]) -> DocumentStore:
 def test_vectors_are_the_servers_and_paid_once(server: Server, tmp_path: Path) -> None:
     texts = [f"text {at}" for at in range(150)] + ["text 3"]
     documents = [Document(str(at), "", text) for at, text in enumerate(texts)]
-    found = ApiEncoder(EMBEDDING, CPU).encode_documents(documents)
+    found = ApiEncoder(EMBEDDING).encode_documents(documents)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, [vector(text) for text in texts], atol=1e-6)
     assert [len(body["input"]) for _, _, body in server.requests] == [TEXTS, TEXTS, 150 - 2 * TEXTS]
@@ -290,13 +289,13 @@ def test_vectors_are_the_servers_and_paid_once(server: Server, tmp_path: Path) -
         "model": "embedding-tiny",
         "encoding_format": "float",
     }
-    again = ApiEncoder(EMBEDDING, CPU).encode_documents([*reversed(documents), Document("new", "", "new")])
+    again = ApiEncoder(EMBEDDING).encode_documents([*reversed(documents), Document("new", "", "new")])
     np.testing.assert_array_equal(again[:-1], found[::-1])
     assert server.requests[3:][0][2]["input"] == ["new"] and server.calls == 4
 
 
 def test_the_instruction_reaches_the_query_and_templates_apply(server: Server) -> None:
-    encoder = ApiEncoder(EMBEDDING._replace(query="Q: {query} / {instruction}", document="D: {title} {text}"), CPU)
+    encoder = ApiEncoder(EMBEDDING._replace(query="Q: {query} / {instruction}", document="D: {title} {text}"))
     one, two = encoder.encode_queries(queries([("q", "only a"), ("q", "only b")]))
     assert not np.allclose(one, two)
     np.testing.assert_allclose(one, vector("Q: q / only a"), atol=1e-6)
@@ -306,23 +305,23 @@ def test_the_instruction_reaches_the_query_and_templates_apply(server: Server) -
 
 def test_cohere_is_told_what_a_text_is(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COHERE_BASE_URL", server.url)
-    encoder = ApiEncoder(COHERE, CPU)
+    encoder = ApiEncoder(COHERE)
     encoder.encode_documents([Document("1", "", "same")])
     encoder.encode_queries(queries([("same", "")]))
     assert [body["input_type"] for _, _, body in server.requests] == ["search_document", "search_query"]
 
 
 def test_vectors_are_normalised_where_the_entry_says_so(server: Server) -> None:
-    [found] = ApiEncoder(EMBEDDING._replace(normalize=True), CPU).encode_queries(queries([("q", "")]))
+    [found] = ApiEncoder(EMBEDDING._replace(normalize=True)).encode_queries(queries([("q", "")]))
     expected = np.array(vector("q"))
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-6)
     server.script = [Reply(body=json.dumps({"data": [{"index": 0, "embedding": [0.0] * DIMENSION}]}).encode())]
     with pytest.raises(HeedError, match="gave a vector of zeros"):
-        ApiEncoder(EMBEDDING._replace(normalize=True), CPU).encode_queries(queries([("zero", "")]))
+        ApiEncoder(EMBEDDING._replace(normalize=True)).encode_queries(queries([("zero", "")]))
 
 
 def test_a_document_without_text_is_an_error_before_anything_is_paid(server: Server, tmp_path: Path) -> None:
-    encoder = ApiEncoder(EMBEDDING._replace(document="passage: {title} {text}"), CPU)
+    encoder = ApiEncoder(EMBEDDING._replace(document="passage: {title} {text}"))
     with pytest.raises(HeedError, match="document d001: has no text, which embedding-tiny cannot embed"):
         encoder.begin(store_of(tmp_path, ["full", " \n"]))
     with pytest.raises(HeedError, match="document 7: has no text"):
@@ -331,7 +330,7 @@ def test_a_document_without_text_is_an_error_before_anything_is_paid(server: Ser
 
 
 def test_another_number_of_dimensions_is_another_model(server: Server) -> None:
-    encoder = ApiEncoder(EMBEDDING, CPU)
+    encoder = ApiEncoder(EMBEDDING)
     encoder.encode_queries(queries([("one", "")]))
     server.script = [Reply(body=json.dumps({"data": [{"index": 0, "embedding": [1.0, 2.0]}]}).encode())]
     with pytest.raises(HeedError, match="gave vectors of 2 and of 8 numbers: another model answers now; move .*sqlite"):
@@ -353,13 +352,13 @@ def test_what_is_no_matrix_is_asked_again_and_never_kept(
 ) -> None:
     monkeypatch.setattr(api, "FIRST_PAUSE", 0.0)
     server.script = [Reply(body=json.dumps({"data": data}).encode())]
-    found = ApiEncoder(EMBEDDING, CPU).encode_queries(queries([("one", ""), ("two", "")]))
+    found = ApiEncoder(EMBEDDING).encode_queries(queries([("one", ""), ("two", "")]))
     np.testing.assert_allclose(found, [vector("one"), vector("two")], atol=1e-6)
     assert server.calls == 2
 
 
 def test_long_documents_are_cut_and_queries_told(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    encoder = ApiEncoder(EMBEDDING._replace(max_length=40), CPU)
+    encoder = ApiEncoder(EMBEDDING._replace(max_length=40))
     rows = "\n".join(f"| row {at:02} |" for at in range(50))
     encoder.encode_documents(
         [Document("1", "T", "word " * 100), Document("2", "", "中" * 100), Document("3", "", rows, "cap")]
@@ -378,12 +377,12 @@ def test_the_cost_is_told_before_the_first_call(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.seen = lambda: print("CALL", file=sys.stderr)
-    encoder, store = ApiEncoder(EMBEDDING, CPU), store_of(tmp_path, [f"text {at:03}" for at in range(100)])
+    encoder, store = ApiEncoder(EMBEDDING), store_of(tmp_path, [f"text {at:03}" for at in range(100)])
     embed(tmp_path / "vectors", store, encoder)
     said = capsys.readouterr().err
     assert "embedding-tiny, documents: 2 calls with about 200 tokens" in said.partition("CALL")[0]
     assert said.count("calls with") == 1  # told once
-    fresh = ApiEncoder(EMBEDDING, CPU)
+    fresh = ApiEncoder(EMBEDDING)
     fresh.encode_documents([*store, Document("new", "", "text")])  # without begin, each part is told
     said = capsys.readouterr().err
     assert "embedding-tiny, 101 documents: 1 calls with about 1 tokens" in said and "; 100 answers are cached" in said
@@ -391,7 +390,7 @@ def test_the_cost_is_told_before_the_first_call(
 
 
 def test_the_key_is_in_no_file(server: Server, tmp_path: Path) -> None:
-    encoder = ApiEncoder(EMBEDDING, CPU)
+    encoder = ApiEncoder(EMBEDDING)
     embed(tmp_path / "vectors", store_of(tmp_path, ["a", "b"]), encoder)
     assert KEY not in json.dumps(encoder.config)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -10,7 +10,7 @@ from openai_server import Reply, Server
 from heed.addons.apis import client as api_client
 from heed.addons.apis.client import RefusedError
 from heed.addons.apis.cost import Bill
-from heed.addons.apis.reranker import ApiReranker
+from heed.addons.apis.rerank import ApiReranker
 from heed.errors import HeedError
 from heed.formats.trec_files import read_run
 from heed.models.listing import inputs, missing
@@ -112,7 +112,7 @@ def test_text_embeddings_inference_is_asked_for_texts_and_no_model(server: Serve
 
 def check_request(server: Server, model: Model, key: str | None, body: dict[str, Any]) -> None:
     """The server gets ``body`` and ``key``, and its scores arrive."""
-    scores = ApiReranker(model, CPU).score(QUERY, DOCUMENTS)
+    scores = ApiReranker(model).score(QUERY, DOCUMENTS)
     assert scores == pytest.approx([len(text) + len(body["query"]) / 1000 for text in TEXTS])
     [(path, headers, sent)] = server.requests
     assert (path, sent) == ("/v1/rerank", body)
@@ -122,8 +122,8 @@ def check_request(server: Server, model: Model, key: str | None, body: dict[str,
 def test_the_condition_query_sends_no_instruction(server: Server) -> None:
     model = SHIPPED.find("contextual/ctxl-rerank-v2-instruct-multilingual")
     [bare] = queries([("q", "")])
-    ApiReranker(model, CPU).score(bare, DOCUMENTS)
-    ApiReranker(model._replace(task="find it"), CPU).score(bare, DOCUMENTS)
+    ApiReranker(model).score(bare, DOCUMENTS)
+    ApiReranker(model._replace(task="find it")).score(bare, DOCUMENTS)
     assert [body.get("instruction") for _, _, body in server.requests] == [None, "find it"]
 
 
@@ -147,8 +147,8 @@ def test_an_answer_that_lacks_a_score_is_an_error_and_never_kept(
     rows = [{"index": index, "relevance_score": score} for index, score in results]
     server.script = [Reply(body=json.dumps({"results": rows}).encode())] * api_client.ATTEMPTS
     with pytest.raises(HeedError, match=rf"/v1/rerank: an answer that cannot be used \(.*{problem}.* attempt 6 of 6"):
-        ApiReranker(OWN, CPU).score(QUERY, DOCUMENTS)
-    assert ApiReranker(OWN, CPU).score(QUERY, DOCUMENTS)[0] == pytest.approx(2.008)  # asked again, and answered well
+        ApiReranker(OWN).score(QUERY, DOCUMENTS)
+    assert ApiReranker(OWN).score(QUERY, DOCUMENTS)[0] == pytest.approx(2.008)  # asked again, and answered well
     assert server.calls == api_client.ATTEMPTS + 1
 
 
@@ -165,7 +165,7 @@ def test_an_answer_that_lacks_a_score_is_an_error_and_never_kept(
 def test_an_answer_of_another_form_is_an_error(server: Server, body: bytes) -> None:
     server.script = [Reply(body=body)] * api_client.ATTEMPTS
     with pytest.raises(HeedError, match="an answer that cannot be used"):
-        ApiReranker(OWN, CPU).score(QUERY, DOCUMENTS)
+        ApiReranker(OWN).score(QUERY, DOCUMENTS)
 
 
 def test_what_a_server_refuses_is_told_without_the_key(server: Server) -> None:
@@ -174,29 +174,29 @@ def test_what_a_server_refuses_is_told_without_the_key(server: Server) -> None:
         Reply(413, b'{"error": "batch size 32 > maximum allowed batch size 8", "error_type": "Validation"}')
     ]
     with pytest.raises(RefusedError, match="status 413 .*maximum allowed batch size 8.*; check the model's entry"):
-        ApiReranker(OWN._replace(api="tei"), CPU).score(QUERY, DOCUMENTS)
+        ApiReranker(OWN._replace(api="tei")).score(QUERY, DOCUMENTS)
     server.script = [Reply(401, b'{"message": "invalid api token %s"}' % KEY.encode())]
     with pytest.raises(RefusedError, match="check COHERE_API_KEY") as caught:
-        ApiReranker(SHIPPED.find("cohere/rerank-v3.5"), CPU).score(QUERY, DOCUMENTS)
+        ApiReranker(SHIPPED.find("cohere/rerank-v3.5")).score(QUERY, DOCUMENTS)
     assert KEY not in str(caught.value)
 
 
 def test_addresses_and_forms_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RERANK_BASE_URL")
     with pytest.raises(HeedError, match=r"org/cross: no API is known by the name 'org' \(known: cohere, .*RERANK_BASE"):
-        ApiReranker(OWN, CPU)
+        ApiReranker(OWN)
     for variable in ("VOYAGE_API_KEY", "VOYAGE_BASE_URL"):
         monkeypatch.delenv(variable)
     with pytest.raises(HeedError, match="voyage/rerank-2.5: VOYAGE_API_KEY is not set"):
-        ApiReranker(SHIPPED.find("voyage/rerank-2.5"), CPU)
+        ApiReranker(SHIPPED.find("voyage/rerank-2.5"))
     with pytest.raises(HeedError, match="org/cross: api is 'tie', expected one of cohere, jina, .*, tei"):
-        ApiReranker(OWN._replace(api="tie"), CPU)
+        ApiReranker(OWN._replace(api="tie"))
 
 
 def test_answers_are_paid_once_and_the_cost_is_told_before(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     model = SHIPPED.find("cohere/rerank-v3.5")
     for _ in range(2):
-        reranker = ApiReranker(model, CPU)
+        reranker = ApiReranker(model)
         reranker.begin([QUERY], lambda _: DOCUMENTS)
         reranker.score(QUERY, DOCUMENTS)
     first, second = [line for line in capsys.readouterr().err.splitlines() if "rerank-v3.5" in line]
@@ -205,14 +205,14 @@ def test_answers_are_paid_once_and_the_cost_is_told_before(server: Server, capsy
     assert first.endswith(", less than $0.01 for 1 searches; 0 answers are cached")
     assert second == "rerank-v3.5.original: all 1 answers are in the cache, nothing is paid"
     assert server.calls == 1
-    ApiReranker(model, CPU).score(QUERY, DOCUMENTS[:2])  # another request: a model may read documents together
+    ApiReranker(model).score(QUERY, DOCUMENTS[:2])  # another request: a model may read documents together
     assert server.calls == 2
     assert not [path for path in Path().rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
 def test_that_a_server_may_cut_instructions_is_told_before(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     for model, told in ((OWN, True), (OWN._replace(max_length=8192), False)):
-        ApiReranker(model, CPU).begin([QUERY], lambda _: DOCUMENTS)
+        ApiReranker(model).begin([QUERY], lambda _: DOCUMENTS)
         assert ("cross: its entry has no max_length; what is too long is cut" in capsys.readouterr().err) is told
 
 
@@ -234,7 +234,7 @@ def test_long_documents_are_cut_here_unless_the_server_does_it(
         Document("2", "", "short"),
         Document("3", "", "\n".join(["| row |"] * 50), "c"),
     ]
-    reranker = ApiReranker(OWN._replace(max_length=40), CPU)
+    reranker = ApiReranker(OWN._replace(max_length=40))
     reranker.score(QUERY, long)
     reranker.finish()
     plain, short, table = server.requests[0][2]["documents"]
@@ -248,8 +248,8 @@ def test_long_documents_are_cut_here_unless_the_server_does_it(
     with pytest.raises(
         HeedError, match="cross: topic 0: query and instruction, by an estimate, take 2 of the model's 2 tokens"
     ):
-        ApiReranker(OWN._replace(max_length=3), CPU).score(QUERY, long)
-    cohere = ApiReranker(SHIPPED.find("cohere/rerank-v3.5")._replace(max_length=40), CPU)
+        ApiReranker(OWN._replace(max_length=3)).score(QUERY, long)
+    cohere = ApiReranker(SHIPPED.find("cohere/rerank-v3.5")._replace(max_length=40))
     cohere.score(QUERY, long)
     cohere.finish()
     assert server.requests[1][2]["documents"][0] == "T " + "w" * 400
@@ -261,18 +261,18 @@ def test_long_documents_are_cut_here_unless_the_server_does_it(
 def test_a_document_without_text_is_an_error_before_anything_is_sent(server: Server) -> None:
     empty = [*DOCUMENTS, Document("7", "", " \n"), Document("8", "", "")]
     with pytest.raises(HeedError, match="document 7: has no text, which cross cannot score") as caught:
-        ApiReranker(OWN, CPU).score(QUERY, empty)
+        ApiReranker(OWN).score(QUERY, empty)
     assert "document 8" in str(caught.value)
-    assert ApiReranker(OWN, CPU).score(QUERY, []) == []
+    assert ApiReranker(OWN).score(QUERY, []) == []
     assert server.calls == 0
 
 
 def test_large_pools_are_sent_in_parts(server: Server) -> None:
     documents = [Document(str(at), "", "x" * (at + 1)) for at in range(250)]
-    scores = ApiReranker(OWN, CPU).score(QUERY, documents)
+    scores = ApiReranker(OWN).score(QUERY, documents)
     assert scores == pytest.approx([at + 1.008 for at in range(250)])
     huge = [Document(str(at), "", str(at) * 480_000) for at in range(3)]  # 120,000 tokens each, 200,000 a request
-    ApiReranker(OWN, CPU).score(QUERY, huge)
+    ApiReranker(OWN).score(QUERY, huge)
     assert [len(body["documents"]) for _, _, body in server.requests] == [100, 100, 50, 1, 1, 1]
 
 

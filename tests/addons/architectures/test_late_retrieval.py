@@ -10,17 +10,13 @@ from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 
 from heed.addons.architectures.late_interaction import LateEncoder, LateReranker
 from heed.addons.architectures.late_retriever import LateRetriever
-from heed.addons.cluster import Workers
-from heed.addons.cluster.pool import open_pool
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
-from heed.models.registry.entries import Model, Registry
+from heed.models.registry.entries import Model
 from heed.ranking import ranked
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
-from heed.systems.by_name import Systems
-from heed.systems.settings import Machine, Search
 
 
 def many(tmp_path: Path) -> DocumentStore:
@@ -64,23 +60,6 @@ def test_the_retriever_finds_what_reranking_everything_puts_first(
     assert again.search([TOPIC.under("query")], 1000)["1"] == everything
     assert "used again, inputs and settings are the same" in capsys.readouterr().err
     assert retriever.search([], 10) == {}
-
-
-@pytest.mark.disturbance
-def test_a_worker_finds_the_same(tmp_path: Path) -> None:
-    model, store = str(tiny.bert(tmp_path).folder), many(tmp_path)
-    runs = []
-    for number in (None, 1):
-        corpus = Corpus(tmp_path / f"shelf{number}", store, language("eng"))
-        with open_pool(Workers(number=number), "cpu") as pool:
-            systems = Systems(corpus, Registry(), Search(), Machine("cpu"), pool, tmp_path)
-            runs.append(systems.retriever(model).search([TOPIC.under("original")], 50))
-    assert runs[0] == runs[1]
-    files = [
-        {path.name: path.read_bytes() for path in (tmp_path / name / "tiny-bert" / "vectors").iterdir()}
-        for name in ("shelfNone", "shelf1")
-    ]
-    assert files[0] == files[1] and len(files[0]) == 9
 
 
 def test_the_whole_path_by_name(heed: Heed, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,15 @@ from conftest import Heed, write_jsonl
 from model_inputs import CPU
 from yes_no_inputs import DOCIDS, TEXTS, TOPIC, adapter_of, documents, entry, prompt_ids, prompts
 
-from heed.addons.architectures import vllm as vllm_models
-from heed.addons.architectures.vllm import VllmModel, check_inference
+from heed.addons.architectures.vllm import VllmModel
+from heed.compute import Compute
 from heed.errors import HeedError
-from heed.models.local.language_models import load_tokenizer
-from heed.models.local.runtime import Runtime
+from heed.models.language_models import load_tokenizer
 from heed.models.registry.entries import Model
-from heed.models.rerankers import reasoning
+from heed.models.rerankers import yes_no as reasoning
 from heed.models.rerankers.listwise_local import LocalChat
-from heed.models.rerankers.reasoning import ReasoningReranker
-from heed.models.rerankers.yes_no import YesNoReranker, score_of
-from heed.models.text.prompts import Prompts
+from heed.models.rerankers.yes_no import ReasoningReranker, YesNoReranker, score_of
+from heed.models.text import Prompts
 from heed.reuse import recipe_version
 
 HERE = find_spec("vllm") is not None
@@ -30,7 +29,7 @@ needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not inst
 needs_vllm = pytest.mark.skipif(not HERE, reason="vllm is not installed")
 WIDE = {"hidden_size": 128, "initializer_range": 0.2}  # vLLM's attention on CPUs takes heads of 32 and wider
 ALL = [*DOCIDS, "long", "longer"]
-VLLM = CPU._replace(inference="vllm")
+VLLM = replace(CPU, inference="vllm")
 THINK = "Is it relevant?\nQuery: {query}\nPassage: {document}\n<think>"
 
 
@@ -60,29 +59,23 @@ def closed_engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 # without vLLM too
 
 
-def test_an_inference_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(HeedError, match="inference 'tgi', expected one of transformers, vllm"):
-        check_inference("tgi")
-
-
 @pytest.mark.skipif(HERE, reason="vllm is installed")
 def test_the_error_without_vllm_names_the_package() -> None:
     with pytest.raises(HeedError, match=r"vllm is not installed; install it with pip install 'vllm==0.32.0'"):
-        check_inference("vllm")
+        VLLM.check()
 
 
-def configs(folders: dict[str, Path], runtime: Runtime) -> dict[str, Any]:
+def configs(folders: dict[str, Path], compute: Compute) -> dict[str, Any]:
     causal = entry(folders, "Qwen2")
     return {
-        "causal": YesNoReranker(causal, runtime).config,
-        "reasoning": ReasoningReranker(causal._replace(family="reasoning"), runtime).config,
-        "listwise": LocalChat(causal._replace(family="listwise"), runtime).config,
-        "seq2seq": YesNoReranker(entry(folders, "T5"), runtime).config,
+        "causal": YesNoReranker(causal, compute).config,
+        "reasoning": ReasoningReranker(causal._replace(family="reasoning"), compute).config,
+        "listwise": LocalChat(causal._replace(family="listwise"), compute).config,
+        "seq2seq": YesNoReranker(entry(folders, "T5"), compute).config,
     }
 
 
-def test_the_config_says_what_runs_the_model(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vllm_models, "find_spec", lambda name: name)  # as if it were installed
+def test_the_config_says_what_runs_the_model(folders: dict[str, Path]) -> None:
     before = configs(folders, CPU)
     assert not any("inference" in one for one in before.values())
     after = configs(folders, VLLM)
@@ -147,7 +140,7 @@ def test_two_models_in_turn(folders: dict[str, Path]) -> None:
 
 
 def differences(model: Model, length: int, prompts: list[list[int]], dtype: str = "float32") -> list[float]:
-    engine = VllmModel(model, CPU._replace(dtype=dtype), length)
+    engine = VllmModel(model, replace(CPU, dtype=dtype), length)
     found = list(map(score_of, engine.logits(prompts, (3, 4))))
     engine.close()
     return found
@@ -283,5 +276,5 @@ def test_a_prompt_beyond_the_engine_is_an_error(folders: dict[str, Path]) -> Non
 @needs_vllm
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
 def test_a_device_that_this_vllm_does_not_have_is_an_error(folders: dict[str, Path]) -> None:
-    with pytest.raises(HeedError, match="--device cuda: the vLLM that is installed runs on cpu"):
-        VllmModel(Model(str(folders["Qwen2"]), "causal"), CPU._replace(device="cuda"), 20)
+    with pytest.raises(HeedError, match="device: found cuda, but the vLLM that is installed runs on cpu"):
+        VllmModel(Model(str(folders["Qwen2"]), "causal"), replace(CPU, device="cuda"), 20)

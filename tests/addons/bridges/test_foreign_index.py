@@ -21,9 +21,9 @@ from heed.downloads import file_digest
 from heed.errors import DataError, UsageError
 from heed.languages import language
 from heed.retrieval.lucene.analysis import Analysis
+from heed.retrieval.lucene.index_files import write_index
 from heed.retrieval.lucene.jvm import anserini_version, jar, java
 from heed.retrieval.lucene.search import docid_filter
-from heed.retrieval.lucene.writer import write_index
 
 SAMPLE = {lang: ROOT / "documents" / "neuclir-sample" / f"{lang}.jsonl" for lang in ("eng", "fas")}
 Index = Callable[..., Path]

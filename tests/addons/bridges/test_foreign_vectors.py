@@ -18,10 +18,10 @@ from letter_encoder import LetterCounts
 
 import heed as library
 from heed.addons.bridges.foreign_vectors import ForeignVectors, sample
+from heed.addons.bridges.vector_files import read_parts
 from heed.errors import DataError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
-from heed.retrieval.dense.vector_files import read_parts
 
 Matrix = np.ndarray
 Write = Callable[[Path, Matrix, list[str]], None]

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
+from heed.systems.by_name import manifest_entry
+from heed.systems.settings import Machine
 from processes import running, until
 
 import heed as library
 from heed import Document, Experiment, ModelError, Query, Registry, UsageError, load
-from heed.addons.bridges.programs import Program, program_by_workers
+from heed.addons.bridges.programs import Program
 from heed.addons.cluster import Workers
-from heed.addons.cluster.pool import open_pool
+from heed.addons.cluster.shared import shared_program
+from heed.compute import Compute
 from heed.formats.trec_files import read_run
-from heed.models.local.runtime import Runtime
 from heed.systems.alone import model_alone
-from heed.systems.by_name import manifest_entry
-from heed.systems.settings import Machine
 from heed.systems.user_objects import OwnReranker
 from heed.types import closed
 
@@ -58,7 +58,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def reranker(program: Program | str = "command:./score") -> OwnReranker:
-    model = model_alone(program, Registry(), Runtime("cpu"))
+    model = model_alone(program, Registry(), Compute("cpu"))
     assert isinstance(model, OwnReranker)
     return model
 
@@ -322,18 +322,21 @@ def test_each_worker_starts_the_program_and_the_run_has_the_same_bytes(write: Wr
 
 def test_a_program_that_runs_here_is_started_by_a_worker_too(write: Write) -> None:
     write()
-    with closed(program := Program("./score")), open_pool(Workers(number=1), "cpu") as pool:
+    with closed(program := Program("./score")):
         assert program.score(FIRST, TWO) == [3, 5]
-        assert program_by_workers(program, pool).score(SECOND, TWO) == [3, 5]
+        shared = shared_program(program, Workers(number=1))
+        assert shared.score(SECOND, TWO) == [3, 5]
         assert len(started()) == 2
+        shared.close()
 
 
-@pytest.mark.parametrize("workers", [Workers(), Workers(number=2)])
-def test_a_manifest_has_the_command_and_its_version(write: Write, workers: Workers) -> None:
+def test_a_manifest_has_the_command_and_its_version(write: Write) -> None:
     write()
     entries = []
     for version in (None, "v3"):
-        machine = Machine(device="cpu", workers=workers, program_version=version)
-        with Experiment(load("neuclir-sample", lang="eng"), machine=machine) as experiment:
-            entries.append(manifest_entry(experiment.reranker("fast=command:./score --fast")))
-    assert entries == [{"command": ["./score", "--fast"]}, {"command": ["./score", "--fast"], "version": "v3"}]
+        program = Program("./score --fast", name="fast", config=version)
+        with Experiment(load("neuclir-sample", lang="eng")) as experiment:
+            entries += [experiment.reranker(each) for each in (program, shared_program(program, Workers(number=2)))]
+    plain = {"command": ["./score", "--fast"]}
+    expected = [plain, plain, {**plain, "version": "v3"}, {**plain, "version": "v3"}]
+    assert [each.config or each.made_by for each in entries] == expected

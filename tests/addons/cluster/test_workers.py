@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from conftest import SUPPORT, Heed, write_jsonl
@@ -19,43 +20,36 @@ from tiny_language_models import LLAMA, causal
 from worker_checks import (
     CPU,
     TOPICS,
-    check_candidates,
     check_encoding,
-    check_index,
-    check_lsa,
     check_reranking,
     encoder,
+    pool_of,
     queries,
     records,
 )
-from worker_tasks import Deadly, Failing, Seen
+from worker_tasks import DEADLY, FAILING, SEEN
 
-from heed.addons.cluster import Workers, processes
-from heed.addons.cluster.parallel import ParallelEncoder, ParallelReranker
-from heed.addons.cluster.pool import WorkerPool, open_pool, result_of
-from heed.addons.cluster.processes import Process, Processes
-from heed.addons.cluster.ray_cluster import check_answer
-from heed.addons.cluster.tasks import WorkerState, system_of
-from heed.addons.cluster.versions import check_versions, versions
+from heed.addons.cluster import Workers
+from heed.addons.cluster.pool import VISIBLE, Process, Processes, WorkerPool, visible_gpus
+from heed.addons.cluster.ray_cluster import Cluster, check_answer
+from heed.addons.cluster.shared import SharedEncoder, SharedReranker, shared, shared_model
+from heed.addons.cluster.tasks import check_versions, versions
 from heed.errors import HeedError, UsageError, WorkerError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.formats.trec_files import as_tag, write_run
 from heed.languages import language
-from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.process import faults_left_to_java
+from heed.reranking.decompose import Decompose
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
-from heed.retrieval.dense.exact_scan import Scan
-from heed.retrieval.dense.vectors import embed
-from heed.systems.by_name import Systems
-from heed.systems.settings import Machine, Search
-from heed.types import Query
+from heed.systems.make import Place
+from heed.types import Query, Reranker, Retriever
 
 LEAN = Path(__file__).parents[2] / "support" / "lean"
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -67,7 +61,7 @@ STORE = 100 * 2**20  # bytes of shared memory of a node
 @pytest.mark.parametrize("command", ["pipelines.neuclir --lang zho", "pipelines.train x.jsonl --base b --out o"])
 def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: Path, command: str, device: str) -> None:
     result = heed(*command.split(), "--device", device)
-    assert result.returncode == 1 and "finds no GPU for it here; use --device cpu" in result.stderr
+    assert result.returncode == 1 and f"finds no GPU for {device} here; use cpu" in result.stderr
     assert "internal error" not in result.stderr and not list(tmp_path.rglob("*.sqlite"))
 
 
@@ -77,46 +71,33 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentStore:
     return open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records())]))
 
 
-@pytest.fixture(scope="module")
-def two() -> Iterator[WorkerPool]:
-    """Two processes, which the tests share as a command's steps do."""
-    with open_pool(Workers(number=2), "cpu") as pool:
-        assert len(pool.workers) == 2  # what is logged of them is logged before any test, whichever comes first
-        yield pool
+TWO = Workers(number=2)
 
 
-def systems(folder: Path, store: DocumentStore, pool: WorkerPool) -> Systems:
-    corpus = Corpus(folder, store, language("eng"))
-    return Systems(corpus, Registry(), Search(), Machine("cpu"), pool, folder)
-
-
-def parallel_of(make: Any, model: Model, pool: WorkerPool) -> ParallelReranker:
-    plain = make(model, CPU)
-    return ParallelReranker(plain, system_of(plain.config, make, model, CPU), pool)
+def reranker_of(folder: Path, workers: Workers = TWO, **fields: Any) -> SharedReranker:
+    made = shared_model(Model(str(folder), **fields), CPU, workers)
+    assert isinstance(made, SharedReranker)
+    return made
 
 
 @pytest.mark.disturbance
 def test_two_processes_encode_as_one(
-    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check_encoding(store, tmp_path, tiny_encoder, two)
+    check_encoding(store, tmp_path, tiny_encoder, TWO)
     told = capsys.readouterr().err
     assert "worker 1: lost (process " in told
     assert "ended by signal SIGKILL); its task is retried, attempt 2 of 3" in told
 
 
-def test_lsa_and_decompose_leave_the_files_and_runs_of_one_process(
-    store: DocumentStore,
-    tmp_path: Path,
-    tiny_encoder: Path,
-    two: WorkerPool,
+def test_decompose_leaves_the_files_and_runs_of_one_process(
+    store: DocumentStore, tmp_path: Path, tiny_encoder: Path
 ) -> None:
-    with open_pool(Workers(), "cpu") as nobody:
-        one, several = (systems(tmp_path / name, store, pool) for name, pool in (("one", nobody), ("two", two)))
-        runs = [made.retriever("lsa").search(queries("original"), 20) for made in (one, several)]
-        assert runs[0] == runs[1]
-        rerankers = [made.reranker(f"decompose:{tiny_encoder}") for made in (one, several)]
-        check_reranking(*rerankers, store, tmp_path, None)
+    encoders = (encoder(tiny_encoder), encoder(tiny_encoder, TWO))
+    corpora = [Corpus(tmp_path / name, store, language("eng")) for name in ("one", "two")]
+    rerankers = [Decompose(each, corpus=corpus) for each, corpus in zip(encoders, corpora, strict=True)]
+    check_reranking(*rerankers, store, tmp_path, None)
+    rerankers[1].close()
     files = [
         {
             path.relative_to(tmp_path / name): path.read_bytes()
@@ -125,71 +106,88 @@ def test_lsa_and_decompose_leave_the_files_and_runs_of_one_process(
         }
         for name in ("one", "two")
     ]
-    assert files[0] == files[1] and len(files[0]) == 15
-
-
-def test_a_worker_holds_one_model_at_a_time(tiny_encoder: Path, tiny_cross_encoder: Path) -> None:
-    state, (first, second) = WorkerState(), (Model(str(path)) for path in (tiny_encoder, tiny_cross_encoder))
-    wanted = system_of(SentenceEncoder(first, CPU).config, SentenceEncoder, first, CPU)
-    held = state.build(wanted)
-    assert state.build(wanted) is held
-    state.build(system_of(CrossEncoderReranker(second, CPU).config, CrossEncoderReranker, second, CPU))
-    assert state.build(wanted) is not held
+    assert files[0] == files[1] and files[0]
 
 
 def test_two_processes_rerank_as_one(
-    store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
+    store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result_of(two.submit(lambda _: Seen(), two.workers[1]))
     model = Model(str(tiny_cross_encoder))
-    parallel = parallel_of(CrossEncoderReranker, model, two)
-    check_reranking(CrossEncoderReranker(model, CPU), parallel, store, tmp_path, two.workers[1].pid)
-    assert "worker 2: lost (process " in capsys.readouterr().err
-    assert parallel.at_once == 2
-
-
-def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_path: Path, two: WorkerPool) -> None:
-    folder = causal("Llama", tmp_path / "llama")
-    model = Model(str(folder), family="causal", prompt=LLAMA, tokens=("false", "true"))
-    plain, parallel = YesNoReranker(model, CPU), parallel_of(YesNoReranker, model, two)
-    check_reranking(MaxP(plain, Cut(10, 2)), MaxP(parallel, Cut(10, 2)), store, tmp_path, None)
-
-
-def test_a_worker_in_another_folder_finds_a_model_of_a_relative_path(
-    tiny_cross_encoder: Path, store: DocumentStore, tmp_path: Path, two: WorkerPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tiny_cross_encoder.parent)  # the workers run elsewhere
-    reranker: Any = systems(tmp_path, store, two).reranker(f"./{tiny_cross_encoder.name}")
+    plain, parallel = CrossEncoderReranker(model, CPU), reranker_of(tiny_cross_encoder, family="cross-encoder")
+    assert (parallel.name, parallel.config, parallel.at_once) == (plain.name, plain.config, 2)
+    pool = pool_of(parallel)
+    check_reranking(plain, parallel, store, tmp_path, pool.workers[1].pid)
+    told = capsys.readouterr().err
+    assert (
+        "tiny-cross: its work is shared by workers (processes 2, GPUs 0)" in told and "worker 2: lost (process " in told
+    )
     documents = store.get(["d001", "d002"])
-    scores = reranker.score(queries("original")[0], documents)
-    assert scores == CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU).score(queries("original")[0], documents)
+    scores = [list(each.score(queries("original")[0], documents)) for each in (plain, parallel)]
+    parallel.close()
+    assert scores[0] == scores[1] and not any(map(running, (worker.pid for worker in pool.workers)))
+    assert "tiny-cross: workers: peak memory" in capsys.readouterr().err
 
 
-def test_messages_and_errors_of_a_worker_reach_the_user(
-    tiny_encoder: Path, two: WorkerPool, capsys: pytest.CaptureFixture[str]
+def test_causal_models_and_passages_are_spread_too(store: DocumentStore, tmp_path: Path) -> None:
+    folder = causal("Llama", tmp_path / "llama")
+    fields: dict[str, Any] = {"family": "causal", "prompt": LLAMA, "tokens": ("false", "true")}
+    plain, parallel = YesNoReranker(Model(str(folder), **fields), CPU), reranker_of(folder, **fields)
+    check_reranking(MaxP(plain, Cut(10, 2)), MaxP(parallel, Cut(10, 2)), store, tmp_path, None)
+    parallel.close()
+
+
+def test_a_system_is_shared_by_its_name(
+    tiny_cross_encoder: Path,
+    tiny_encoder: Path,
+    store: DocumentStore,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tiny_cross_encoder.parent)  # a worker may run elsewhere
+    place = Place(Registry(), CPU)
+    made = shared(f"mine=./{tiny_cross_encoder.name}", place, Reranker, Workers(number=1))
+    monkeypatch.chdir("/")
+    assert isinstance(made, SharedReranker) and made.name == "mine"
+    documents = store.get(["d001", "d002"])
+    alone = CrossEncoderReranker(Model(str(tiny_cross_encoder)), CPU)
+    assert made.score(queries("original")[0], documents) == alone.score(queries("original")[0], documents)
+    made.close()
+    program = shared("command:cat", place, Reranker, TWO, version="1")
+    assert isinstance(program, SharedReranker) and program.config == {"command": ["cat"], "version": "1"}
+    encoder = shared(str(tiny_encoder), place, Retriever, TWO)
+    assert isinstance(encoder, SharedEncoder) and encoder.name == "tiny-encoder"
+    assert shared(str(tiny_encoder), place, Retriever, Workers()) is None
+    capsys.readouterr()
+    assert shared("bm25", place, Retriever, Workers()) is None and capsys.readouterr().err == ""
+    assert shared("rank_bm25", place, Reranker, TWO) is None
+    reason = "rank_bm25: runs in this process, not by workers: workers run models and programs alone"
+    assert capsys.readouterr().err.splitlines() == [reason]
+
+
+def test_messages_and_errors_of_a_worker_reach_the_user(tiny_encoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = [Query("1", "short", "short"), Query("2", "q …", "q", "a long instruction " * 9)]
-    encoder(tiny_encoder, two).encode_queries(asked)
+    parallel = encoder(tiny_encoder, Workers(number=1))
+    parallel.encode_queries(asked)
     assert "tiny-encoder: 1 of 2 queries are longer than 64 tokens" in capsys.readouterr().err
-    model = Model(str(tiny_encoder), pooling="mean", max_length=64)
-    plain = SentenceEncoder(model, CPU)
-    other = system_of(plain.config | {"pooling": "cls"}, SentenceEncoder, model, CPU)
-    parallel = ParallelEncoder(plain, other, two)
+    parallel.close()
+    parallel._maker = parallel._maker._replace(key="another")
     with pytest.raises(WorkerError, match="a worker has other files of this model, or another precision"):
         parallel.encode_queries(asked[:1])
+    parallel.close()
+    pool = WorkerPool(Processes(2, "cpu").workers())
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero"):
-        result_of(two.submit(lambda _: Failing()))
+        list(pool.results([FAILING]))
     with pytest.raises(WorkerError, match="3 workers were lost at the same task"):
-        result_of(two.submit(lambda _: Deadly()))
-    for worker in two.workers:  # both work again
-        assert result_of(two.submit(lambda _: Seen(), worker))
+        list(pool.results([DEADLY]))
+    assert list(pool.results([SEEN] * 3)) == [(os.environ.get(VISIBLE), False)] * 3  # both work again
+    pool.close()
 
 
 def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.delenv(processes.VISIBLE, raising=False)
-    assert processes.visible_gpus() == ["0", "1"]
-    monkeypatch.setenv(processes.VISIBLE, "GPU-a, GPU-b")
+    monkeypatch.delenv(VISIBLE, raising=False)
+    assert visible_gpus() == ["0", "1"]
+    monkeypatch.setenv(VISIBLE, "GPU-a, GPU-b")
     assert [worker.gpu for worker in Processes(None, "auto").workers()] == ["GPU-a", "GPU-b"]  # type: ignore[attr-defined]
     assert len(Processes(3, "cuda").workers()) == 3 and not Processes(None, "cpu").workers()
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
@@ -197,39 +195,23 @@ def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.Mon
     worker = Process(0, "GPU-b")
     worker.start()
     try:
-        assert worker.run(Seen()).value == ("GPU-b", False)
+        assert worker.run(SEEN).value == ("GPU-b", False)
     finally:
         worker.stop()
 
 
-def test_systems_that_run_in_this_process_are_logged_where_workers_were_requested(
-    store: DocumentStore, tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny_cross_encoder: Path
-) -> None:
-    with open_pool(Workers(number=1), "cpu") as pool:
-        made = systems(tmp_path, store, pool)
-        made.reranker("rank_bm25"), made.reranker("rank_bm25")
-        assert isinstance(made.reranker(str(tiny_cross_encoder)), ParallelReranker)
-    lines = [line for line in capsys.readouterr().err.splitlines() if "runs in" in line]
-    assert lines == ["rank_bm25: runs in this process, not by workers: it reads a pool's documents together"]
-    with open_pool(Workers(), "cpu") as nobody:
-        systems(tmp_path, store, nobody).reranker("rank_bm25")
-        assert not nobody.workers and capsys.readouterr().err == ""
-
-
 def test_options_that_cannot_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="--ray-address: used with --engine ray alone"):
+    with pytest.raises(UsageError, match="ray_address: used with the engine ray alone"):
         Workers(address="10.0.0.1:6379").check()
     with (
-        pytest.raises(UsageError, match="run the command on a machine of the cluster"),
-        open_pool(Workers("ray", address="ray://10.0.0.1:10001"), "cpu"),
+        pytest.raises(UsageError, match="run on a machine of the cluster"),
     ):
-        pass
+        Cluster(1, "ray://10.0.0.1:10001", "cpu")
     monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
     with (
         pytest.raises(WorkerError, match=r"install it with pip install 'ray>=2.60,<2.61'"),
-        open_pool(Workers("ray"), "cpu"),
     ):
-        pass
+        Cluster(1, None, "cpu")
 
 
 def test_an_address_where_nobody_answers_is_told_at_once() -> None:
@@ -371,7 +353,7 @@ def test_java_survives_ray(heed_process: Heed, tmp_path: Path) -> None:
     (tmp_path / "start.py").write_text(
         f"import sys\nsys.path.append({str(SUPPORT)!r})\nfrom java_churn import churn\n"
         "from heed.retrieval.lucene.jvm import java\nfrom heed.addons.cluster.ray_cluster import Cluster\n"
-        "java('java.lang.Object')()\ncluster = Cluster(1, None, 'cpu')\ncluster.workers()\n"
+        "java('java.lang.Object')()\ncluster = Cluster(1, None, 'cpu')\n"
         "churn()\ncluster.close()\nchurn()\n"
     )
     assert heed_process("start").returncode == 0
@@ -387,25 +369,21 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     cluster: Any,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with open_pool(Workers("ray", 2, cluster.address), "cpu") as pool:
-        made = embed(tmp_path / "local", store, encoder(tiny_encoder))
-        vectors = encoder(tiny_encoder).encode_queries(queries("query"))
-        parallel, plain = Scan(made, pool), Scan(made)
-        check_candidates(parallel, plain, vectors)
-        assert [len(worker.shards) for worker in pool.workers] == [4, 4]  # each shard went to one worker
-        told = capsys.readouterr().err
-        assert "models run on a Ray cluster: workers 2, machines 2, GPUs 0" in told
-        pids = {worker.pid for worker in pool.workers}
-        cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
-        until(lambda: len(working(pids)) < 2)  # its worker sees only later that it is alone
-        check_candidates(parallel, plain, vectors[:3])  # those that it had are sent again
-        out, told = capsys.readouterr()
-        assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
-        check_index(store, tmp_path, pool)  # kills a worker
-        assert "worker 2: lost (process " in capsys.readouterr().err
-        check_lsa(store, tmp_path, pool)  # kills the other, and so does
-        check_encoding(store, tmp_path, tiny_encoder, pool)
-        assert "worker 1: lost (process " in capsys.readouterr().err
-        model = Model(str(tiny_cross_encoder))
-        plain_reranker = CrossEncoderReranker(model, CPU)
-        check_reranking(plain_reranker, parallel_of(CrossEncoderReranker, model, pool), store, tmp_path, None)
+    workers = Workers("ray", 2, cluster.address)
+    parallel = encoder(tiny_encoder, workers)
+    pids = {worker.pid for worker in pool_of(parallel).workers}
+    assert "shared by workers (Ray, workers 2, machines 2, GPUs 0)" in capsys.readouterr().err
+    cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
+    until(lambda: len(working(pids)) < 2)  # its worker sees only later that it is alone
+    documents = list(store)[:60]
+    made = list(parallel.encode_batches([documents[:20], documents[20:40], documents[40:]]))
+    assert np.concatenate(made).tobytes() == encoder(tiny_encoder).encode_documents(documents).tobytes()
+    out, told = capsys.readouterr()
+    assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
+    model = Model(str(tiny_cross_encoder))
+    reranker = reranker_of(tiny_cross_encoder, workers, family="cross-encoder")
+    parallel.close()  # the other one's connection stays
+    check_reranking(CrossEncoderReranker(model, CPU), reranker, store, tmp_path, None)
+    reranker.close()
+    check_encoding(store, tmp_path, tiny_encoder, workers)
+    assert "worker 1: lost (process " in capsys.readouterr().err

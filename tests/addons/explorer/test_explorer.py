@@ -12,18 +12,16 @@ from explored_results import evaluated, tables
 from markupsafe import Markup
 
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
+from heed.addons.explorer.embedded import MAIN, embedded, packed, style
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.explorer import MAIN, embedded, style
-from heed.addons.explorer.packing import packed
-from heed.addons.explorer.views import document_view, folder_view, title_of, topic_view
+from heed.addons.explorer.views import document_view, folder_view, topic_view
 from heed.errors import DataError
+from heed.experiment.results import title_of
 from heed.measures.summary import cells
-from heed.report.bundle import script
 from heed.report.figures import figures
-from heed.report.html import Part
-from heed.report.manifest_reader import Settings
+from heed.report.html import Part, script
 from heed.report.page import page
-from heed.report.results import read_tree
+from heed.report.results import ManifestSettings, read_tree
 
 FERRIES = "Find ships. Leave out ferries."
 NONE = "No document that is relevant under original is ruled out under changed"
@@ -160,7 +158,7 @@ def test_counts_are_not_times_100_in_table_report_and_explorer(tmp_path: Path) -
     factors = folder_view(Explored(results))["factors"]
     assert factors == {name: 1 if name == "NumRet" else 100 for name in factors} and len(factors) > 3
     assert {
-        column["measure"]: column["factor"] for column in figures(results, Settings([], {}), {})["columns"]
+        column["measure"]: column["factor"] for column in figures(results, ManifestSettings([], {}), {})["columns"]
     } == factors
     counts = [row for row in results.rows if row["measure"] == "NumRet"]
     assert [f"{row['value']:.1f}" for row in counts] == [line[2] for line in cells(counts)[1:]]
@@ -243,6 +241,10 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> N
     (moved / "topics.json").write_text('{"language": 1}')
     with pytest.raises(DataError, match=r"topics.json: Expected `str`, got `int` - at `\$.language`; run"):
         Explored(*read_tree(moved))
+
+
+def test_what_makes_the_figures_doubtful_is_among_the_notes(explored: Explored) -> None:
+    assert folder_view(Explored(explored.results._replace(doubt="Changed since.")))["notes"] == ["Changed since."]
 
 
 def test_other_documents_in_the_same_place_are_not_shown(tmp_path: Path) -> None:

@@ -15,11 +15,10 @@ from explored_results import own_copy
 from processes import until
 from serving import Running, serving
 
+from heed.addons.explorer.answers import answer, search
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.playground.answers import answer
-from heed.addons.explorer.playground.flags import Flag, Flags
-from heed.addons.explorer.playground.loaded_systems import Choice, LiveSystems, Question, shards_in
-from heed.addons.explorer.playground.searching import search
+from heed.addons.explorer.flags import Flag, Flags
+from heed.addons.explorer.live_systems import Choice, LiveSystems, Question, shards_in
 from heed.errors import DataError, UsageError
 from heed.formats.trec_files import read_run
 from heed.ranking import ranked

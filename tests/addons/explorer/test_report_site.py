@@ -8,9 +8,8 @@ import pytest
 from conftest import Heed
 from report_folders import HOSTILE, NASTY, hostile_results, row, write_results
 
-from heed.addons.explorer.static_site import first_page, write_site
+from heed.addons.explorer.static_site import first_page, leaderboard, page_names, write_site
 from heed.errors import DataError
-from heed.report.leaderboard import leaderboard, page_names
 from heed.report.results import read_folders, read_tree
 
 MANIFEST = "data:\n  test collection:\n    topics: t\n    qrels:\n      original: {}\n"

@@ -12,13 +12,12 @@ from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
 from heed.addons.judging.annotate.export import export
-from heed.addons.judging.annotate.opening import path_beside
-from heed.addons.judging.annotate.pooled_documents import read_pooled
+from heed.addons.judging.annotate.opening import path_beside, read_pooled
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import Task, parse_scale
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
-from pipelines.annotate import main, open_given, parser
+from pipelines.annotate import documents_of, main, open_given, parser
 
 COMMAND = "pipelines.annotate"
 QRELS = ROOT / "qrels" / SAMPLE / "original.qrels"
@@ -62,21 +61,24 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         (("pool.jsonl", "--docs", "docs.jsonl"), "--docs without --topics: name the topics"),
         (
             ("other.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),
-            "topic x9 of the pool: not in topics.jsonl",
+            "topic x9 of the pool: not among the topics; give the topics that were pooled",
         ),
         (
             ("lost.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),
             "document gone of the pool: not in docs.jsonl",
         ),
         (("pool.jsonl", "--topics", "topics.jsonl", "--docs", "absent.jsonl"), "absent.jsonl: no such file"),
-        (("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--only-relevant"), "with --qrels"),
+        (
+            ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--only-relevant"),
+            "needs the judgements that say what is relevant; give qrels",
+        ),
         (
             ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--qrels", "other.qrels"),
-            "other.qrels: no judgement of a topic of the pool (q1)",
+            "qrels: no judgement of a topic of the pool (q1)",
         ),
-        (("pool.jsonl", "--grades", "0,1,12"), "--grades '0,1,12': expected two or more different digits"),
-        (("pool.jsonl", "--grades", "1,2"), "--grades '1,2': 0 is missing"),
-        (("pool.jsonl", "--grades", "0=off,1=off"), "--grades '0=off,1=off': grades with the same label"),
+        (("pool.jsonl", "--grades", "0,1,12"), "grades: found '0,1,12', expected two or more different digits"),
+        (("pool.jsonl", "--grades", "1,2"), "grades: found '1,2', and 0 is missing"),
+        (("pool.jsonl", "--grades", "0=off,1=off"), "grades: found '0=off,1=off', a label twice"),
         (("pool.jsonl", "--lang", "xx"), "found 'xx', expected one of eng, zho, fas, rus,"),
         (("pool.jsonl", "--export", "out"), "pool.db: no judgements yet; judge first"),
         (("pool.jsonl", "--resolve", "majority"), "--resolve: not used here; it says what --export writes"),
@@ -87,7 +89,10 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
             ("pool.jsonl", "--assign", "a.tsv"),
             f"a.tsv, line 4: assessor is '{'x' * 41}', expected a name of at most 40",
         ),
-        (("pool.jsonl", "--grades", "0=relevant,1"), "same label (0 relevant, 1 relevant); name each differently"),
+        (
+            ("pool.jsonl", "--grades", "0=relevant,1"),
+            "label twice (0 relevant, 1 relevant); name each differently",
+        ),
         (("absent.jsonl",), "absent.jsonl: no such file"),
         (("pool.jsonl", "--as", "Ann=Ann", "--export", "out"), "--as without --add: it names the assessors of a"),
         (("hub/absent", "--topics", "no/such-id", "--docs", "docs.jsonl"), "hub/absent: no such file"),
@@ -181,7 +186,7 @@ def test_a_second_start_needs_the_pool_alone_and_exports_while_it_is_judged(tmp_
             path.unlink()
         assert prepared(tmp_path / "pool.jsonl") == task
         exported = heed(COMMAND, "pool.jsonl", "--docs", "docs.jsonl", "--export", "out")
-    assert "the documents are in pool.db since the first start; --docs is not read again" in exported.stderr
+    assert "the documents are in the database since the first start; --docs is not read again" in exported.stderr
     assert "out/original.qrels: 1 judgement, 1 topic" in exported.stdout
     assert (tmp_path / "out" / "original.qrels").read_text() == "q1 0 a 2\n"
 
@@ -238,8 +243,11 @@ def test_documents_come_from_files_of_every_kind(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(
         pyarrow.table({"_id": ["p"], "title": [""], "text": ["parquet"]}), tmp_path / "c.parquet"
     )
-    docs = [str(tmp_path / name) for name in ("tables", "docs.jsonl.gz", "c.parquet")]
-    documents = {document.docid: document for document in read_pooled(docs, ["t1", "t2", "z", "p"])}
+    documents = {
+        document.docid: document
+        for names, docids in ((["tables"], ["t1", "t2"]), (["docs.jsonl.gz", "c.parquet"], ["z", "p"]))
+        for document in read_pooled(documents_of([str(tmp_path / name) for name in names], "eng"), docids)
+    }
     assert {docid: document.tabular for docid, document in documents.items()} == {
         "t1": True,
         "t2": True,
@@ -254,14 +262,14 @@ def test_documents_of_ir_datasets_are_found_where_it_keeps_them(
 ) -> None:
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     with pytest.raises(HeedError, match=r"zho/docs.jsonl.gz: no documents of neuclir/1/zh; heed fetch"):
-        list(read_pooled(["neuclir/1/zh"], ["a"]))
+        list(read_pooled(documents_of(["neuclir/1/zh"], "eng"), ["a"]))
     (tmp_path / "neuclir/1/zho").mkdir(parents=True)
     record = {"id": "a", "title": "T", "text": "文", "time": "2021-02-03T00:00:00", "url": "u", "cc_file": "c"}
     (tmp_path / "neuclir/1/zho/docs.jsonl.gz").write_bytes(gzip.compress(json.dumps(record).encode()))
-    [shown] = read_pooled(["neuclir/1/zh"], ["a"])
+    [shown] = read_pooled(documents_of(["neuclir/1/zh"], "eng"), ["a"])
     assert shown == ("a", "T", "2021-02-03", "文", False)
     with pytest.raises(HeedError, match="not an id that ir_datasets knows"):
-        list(read_pooled(["no/such-id"], ["a"]))
+        list(read_pooled(documents_of(["no/such-id"], "eng"), ["a"]))
 
 
 def test_mfollowir_brings_its_documents(tmp_path: Path) -> None:
@@ -275,9 +283,11 @@ def test_mfollowir_brings_its_documents(tmp_path: Path) -> None:
 def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b"}\nnot JSON\n')
     docs = [str(tmp_path / "docs.jsonl")]
-    assert [document.docid for document in read_pooled(docs, ["a"])] == ["a"], "what is not pooled need not be read"
+    assert [document.docid for document in read_pooled(documents_of(docs, "eng"), ["a"])] == ["a"], (
+        "what is not pooled need not be read"
+    )
     with pytest.raises(HeedError) as caught:
-        list(read_pooled(docs, ["a", "b"]))
+        list(read_pooled(documents_of(docs, "eng"), ["a", "b"]))
     problems = str(caught.value).splitlines()
     assert problems[0].startswith("document b of the pool: not in")
     assert "line 2: no text in text or contents or body" in problems[1]
@@ -287,9 +297,9 @@ def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path
 def test_records_and_trecs_documents_go_before_text_files(tmp_path: Path) -> None:
     (tmp_path / "trec.txt").write_text("<DOC>\n<DOCNO> FB-1 </DOCNO>\n<TEXT>\none\n</TEXT>\n</DOC>\n")
     (tmp_path / "a.txt").write_text("a note on document a")
-    assert [document.text for document in read_pooled([str(tmp_path)], ["FB-1"])] == ["one"]
+    assert [document.text for document in read_pooled(documents_of([str(tmp_path)], "eng"), ["FB-1"])] == ["one"]
     write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "two"}])
-    assert [document.text for document in read_pooled([str(tmp_path)], ["a"])] == ["two"]
+    assert [document.text for document in read_pooled(documents_of([str(tmp_path)], "eng"), ["a"])] == ["two"]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +315,7 @@ def test_records_and_trecs_documents_go_before_text_files(tmp_path: Path) -> Non
 )
 def test_dates_are_found_in_every_schema(tmp_path: Path, record: dict, date: str) -> None:
     write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "t", **record}])
-    [shown] = read_pooled([str(tmp_path / "docs.jsonl")], ["a"])
+    [shown] = read_pooled(documents_of([str(tmp_path / "docs.jsonl")], "eng"), ["a"])
     assert shown.date == date
 
 

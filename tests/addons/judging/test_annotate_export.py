@@ -9,19 +9,19 @@ import pytest
 from annotating import SAMPLE, Judging, sample_pool
 from conftest import ROOT
 
-from heed.addons.judging.annotate.assessor_progress import missing_for_export, progress_by_topic
-from heed.addons.judging.annotate.assessors import ADJUDICATED
 from heed.addons.judging.annotate.export import export
 from heed.addons.judging.annotate.grades import (
     disagreements,
     final_grades,
     grade_before_edit,
     majority_grade,
+    missing_for_export,
     pair_agreements,
+    progress_by_topic,
 )
-from heed.addons.judging.annotate.payloads import agreement_data
+from heed.addons.judging.annotate.server import agreement_data
 from heed.addons.judging.annotate.store import Change, Judgement, wording_of
-from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.annotate.task import ADJUDICATED, Task
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
 from heed.measures import no_longer_relevant
@@ -165,7 +165,7 @@ def test_where_assessors_differ_a_decision_counts_and_a_rule_only_if_it_is_asked
     assert (f"2 documents are judged differently; the grade by {rule} is taken" in caplog.text) is bool(rule)
     with pytest.raises(HeedError) as refused:
         export(annotation.task, annotation.store, annotation.out, resolve="error")
-    assert str(refused.value).count("; correct one, or choose a rule with --resolve") == 2
+    assert str(refused.value).count("; correct one, or choose a rule") == 2
     annotation.export("bela")
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1, two: 3, three: 3, four: 2}}
     agreement = json.loads((annotation.out / "agreement.json").read_text())
@@ -289,7 +289,7 @@ def test_pooled_documents_without_a_grade_are_counted_and_filled_where_differing
         annotation.grade(who, "01", two, value)
     pooled = sum(map(len, annotation.pool.values()))
     counts = ", ".join(f"{qid}: {len(docids) - 2 * (qid == '01')}" for qid, docids in annotation.pool.items())
-    line = f"{pooled - 2} of {pooled} pooled documents are not judged (topic {counts}), left out; --unjudged -1 or 0"
+    line = f"{pooled - 2} of {pooled} pooled documents are not judged (topic {counts}), left out; -1 or 0"
     assert any(text.startswith(line) for text in annotation.export())
     assert read_qrels(annotation.out / "original.qrels") == {"01": {one: 1}}
     filled = export(annotation.task, annotation.store, annotation.out, unjudged="-1")
@@ -301,7 +301,7 @@ def test_nothing_judged_and_an_unknown_assessor_are_told(annotation: Annotation)
     with pytest.raises(HeedError, match="no document is judged; there is nothing to export"):
         annotation.export()
     annotation.grade_topic("ann", "01", "original", [1])
-    with pytest.raises(HeedError, match="--assessor Bela: has judged nothing; who has: ann"):
+    with pytest.raises(HeedError, match="assessor: Bela has judged nothing; who has: ann"):
         annotation.export("Bela")
 
 
@@ -346,9 +346,8 @@ def test_only_relevant_takes_the_other_documents_grades_over(tmp_path: Path) -> 
 
 
 def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -> None:
-    from heed.datasets.layout import Settings
+    from heed.data import Data
     from heed.datasets.loading import find_collections
-    from heed.formats.user_files import OwnFiles
 
     annotation.edit("ann", "02", "只要居民自己发起的抗议。\n其他均不相关。")
     original = {qid: annotation.grade_topic("ann", qid, "original", [3, 0, 1]) for qid in ("01", "02")}
@@ -356,9 +355,9 @@ def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -
     annotation.export()
     docs = str(ROOT / "documents" / SAMPLE / "zho.jsonl")
     qrels = {"qrels": annotation.out / "original.qrels", "changed_qrels": annotation.out / "changed.qrels"}
-    files = OwnFiles((docs,), str(annotation.out / "topics.jsonl"), **qrels)
+    data = Data((docs,), str(annotation.out / "topics.jsonl"), lang="zho", **qrels)
     for name in ("neuclir1", None):
-        [collection] = find_collections(name, Settings(files, lang="zho"))
+        [collection] = find_collections(name, data)
         assert collection.judging.qrels == {"original": original, "changed": changed}
         topics = {topic.qid: topic for topic in collection.topics}
         assert list(topics) == ["01", "02", "03"]
@@ -368,7 +367,7 @@ def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -
 
 
 def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> None:
-    from heed.formats.user_files import read_topics
+    from heed.formats.topics import read_topics
 
     (tmp_path / "pool.jsonl").write_text('{"qid": "1_0", "docids": ["t006"]}\n')
     task, store = open_given(annotate_parser().parse_args([str(tmp_path / "pool.jsonl")]))

@@ -12,13 +12,19 @@ import pytest
 from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
-from heed.addons.judging.annotate.assessors import ADJUDICATED, parse_names, read_assigned
+from heed.addons.judging.annotate.adding import add_annotations
 from heed.addons.judging.annotate.database import create
 from heed.addons.judging.annotate.export import export
-from heed.addons.judging.annotate.joining import add_annotations
-from heed.addons.judging.annotate.pooled_documents import PooledDocument
 from heed.addons.judging.annotate.store import Change, Store, wording_of
-from heed.addons.judging.annotate.task import Task, load_task, parse_scale
+from heed.addons.judging.annotate.task import (
+    ADJUDICATED,
+    PooledDocument,
+    Task,
+    load_task,
+    parse_names,
+    parse_scale,
+    read_assigned,
+)
 from heed.errors import HeedError, UsageError
 from heed.types import Topic
 
@@ -154,9 +160,9 @@ def test_a_name_on_both_sides_needs_a_decision_unless_judgements_are_shared(
     here, there = new("here"), new("there")
     here.grade("ann", "1", "a", 1)
     there.grade("ann", "1", "a", 3)
-    with pytest.raises(UsageError, match=r"there\.db: ann has judged here too; give --as 'ann=ann' if that is one"):
+    with pytest.raises(UsageError, match=r"there\.db: ann has judged here too; give 'ann=ann' if that is one"):
         here.add(there)
-    with pytest.raises(UsageError, match="--as: carl has judged nothing there; who has: ann"):
+    with pytest.raises(UsageError, match="names: carl has judged nothing there; who has: ann"):
         here.add(there, names=["ann=ann", "carl=x"])
     assert here.log() == 1 and caplog.text == "", "all or nothing"
     here.add(there, names=["ann=ann 2"])
@@ -448,7 +454,7 @@ def test_the_next_export_of_a_project_is_by_the_persons_who_are_here(
         }
         assert here.log() == 4 and caplog.text == ""  # nothing was changed on two sides
     other = exported_project(names[0], (1, "a", 1), second=5)  # another installation's: nothing says who user 1 is
-    with pytest.raises(UsageError, match="1 of .* has judged here too; give --as"):
+    with pytest.raises(UsageError, match="1 of .* has judged here too; give '1 of"):
         here.add(other)
 
 
@@ -496,7 +502,7 @@ def test_a_file_of_both_conditions_is_read_with_its_notes_and_the_narrative_that
         ("cem", "1", "changed", "b"): (1, "", False),
     }
     table.write_text("qid,docid,condition,grade\n1,a,original,3\n1,a,reversed,0\n")
-    with pytest.raises(HeedError, match="judgements under several conditions: original .*, reversed "):
+    with pytest.raises(HeedError, match="judgements under several: original .*, reversed "):
         here.add(table)
 
 

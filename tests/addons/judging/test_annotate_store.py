@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heed.addons.judging.annotate.database import connect, create, is_annotation
-from heed.addons.judging.annotate.pooled_documents import PooledDocument
 from heed.addons.judging.annotate.store import Change, ConflictError, Store, wording_of
-from heed.addons.judging.annotate.task import Task, parse_scale
+from heed.addons.judging.annotate.task import PooledDocument, Task, parse_scale
 from heed.errors import HeedError
 from heed.types import Topic
 

@@ -15,12 +15,11 @@ from annotation_pool import DOCUMENTS, POOL, RESULTS, TOPICS, material, store
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.addons.judging.exchange import table_files
-from heed.addons.judging.exchange.exported_pool import AT_ONCE
-from heed.addons.judging.exchange.exports import FORMATS, ExportedPool, export
-from heed.addons.judging.exchange.table_files import GUARDED, guarded, unguarded
-from heed.datasets.paired import read_pairs
+from heed.addons.judging.exchange import exports
+from heed.addons.judging.exchange.exports import AT_ONCE, FORMATS, GUARDED, ExportedPool, export, guarded
+from heed.addons.judging.exchange.judgements import unguarded
 from heed.errors import HeedError
+from heed.formats.data_sets import read_pairs
 from heed.formats.document_store import DocumentStore
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_qrels, write_run
@@ -165,7 +164,7 @@ def test_a_workbook_that_excel_cannot_hold_is_refused(tmp_path: Path, monkeypatc
     odd = ExportedPool({"x\x01": ["007"]}, {"x\x01": Topic("x\x01", "eng", "q", {})}, "query", store(tmp_path))
     with pytest.raises(HeedError, match=r"'x\\x01', '007': an id with a control character"):
         export("xlsx", tmp_path / "p.xlsx", odd)
-    monkeypatch.setattr(table_files, "ROWS", 7)
+    monkeypatch.setattr(exports, "ROWS", 7)
     with pytest.raises(HeedError, match="7 documents, and an Excel sheet holds 6; write csv"):
         exported(tmp_path, "xlsx")
     assert not (tmp_path / "p.xlsx").exists()

@@ -15,7 +15,7 @@ from conftest import Heed, write_jsonl
 from openai_server import Reply, Server
 from processes import until
 
-from heed.addons.judging.model.judge_prompts import conversation, parse_grade
+from heed.addons.judging.model import conversation, parse_grade
 from heed.formats.trec_files import read_qrels, write_run
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "data/golden/umbrela_judge.json").read_text(encoding="utf-8"))
@@ -237,7 +237,7 @@ def test_only_its_own_files_are_replaced(server: Server, small: list[str], tmp_p
         (("--run", "a.run", "--qrels", "q"), "--run: one system has no order"),
         (("--model", "intfloat/e5-base-v2"), "of family bi-encoder, which answers no question; expected api-chat, cau"),
         (("--model", "openai/gpt-nano-typo/x"), "no system, no folder and no hub id"),
-        (("--model", "openai/gpt-nano"), "openai/gpt-nano: .*; a model behind an API needs --family api-chat"),
+        (("--model", "openai/gpt-nano"), "openai/gpt-nano: .*; a model behind an API needs the family api-chat"),
         (("--condition", "reversed"), "topic 1: has no reversed instruction"),
     ],
 )
@@ -374,7 +374,7 @@ def test_a_local_model_judges_and_its_answers_are_kept(
     again = heed("pipelines.judge", *options)
     assert "all 16 answers are in the cache" in again.stderr and path.read_bytes() == written
     refused = heed("pipelines.judge", *options, "--parallel", "2", "--quiet").stderr
-    assert refused == "error: --parallel 2: lm runs on this machine, one document at a time\n"
+    assert refused == "error: parallel: found 2, expected 1; lm runs here, one document at a time\n"
     assert server.calls == 0
 
 

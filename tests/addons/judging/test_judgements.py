@@ -20,7 +20,7 @@ from heed.addons.judging.exchange.judgements import count_votes, parse_grades, r
 from heed.errors import HeedError
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import read_qrels
-from heed.measures.standard import standard
+from heed.measures.registry import standard
 from heed.progress import gathering
 from heed.types import Qrels, Topic
 from pipelines.judgements import main
@@ -41,7 +41,7 @@ def qrels_of(*files: Path, rule: str = "error", **grades: int) -> Qrels:
 
 @pytest.mark.parametrize("name", ["label_studio.json", "label_studio.min.json", "label_studio.csv"])
 def test_results_of_label_studio_are_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(HeedError, match="topic 12, document fas-1: 0 by 1 .*; 2 by 2 .*choose a rule with --resolve"):
+    with pytest.raises(HeedError, match="topic 12, document fas-1: 0 by 1 .*; 2 by 2 .*choose a rule"):
         qrels_of(RESULTS / name)
     highest = {qid: dict(grades) for qid, grades in LABEL_STUDIO.items()}
     highest["12"]["fas-1"] = 2  # ann says 0, ben 2
@@ -340,8 +340,7 @@ def test_labels_are_whole_numbers_and_negative_ones_are_open(tmp_path: Path) -> 
     with pytest.raises(HeedError) as caught:
         qrels_of(path)
     assert str(caught.value).splitlines() == [
-        f"{path}, line {line}: label {label!r}, expected a whole number; give the grades of words with "
-        "--grades LABEL=GRADE"
+        f"{path}, line {line}: label {label!r}, expected a whole number; give the grades of words, LABEL=GRADE"
         for line, label in enumerate(("rel", "1.5", "1_0"), 1)
     ]
 
@@ -378,11 +377,11 @@ def test_words_are_labels_by_their_grades(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given_grades", "said"),
     [
-        (["rel"], "'rel': expected LABEL=GRADE"),
-        (["=1"], "'=1': expected LABEL=GRADE"),
-        (["rel=1.5"], "'rel=1.5': expected LABEL=GRADE with a whole number"),
-        (["rel=1,rel=2"], "'rel=2': rel has another grade before"),
-        (["rel=1,"], "'': expected LABEL=GRADE"),
+        (["rel"], "'rel', expected LABEL=GRADE"),
+        (["=1"], "'=1', expected LABEL=GRADE"),
+        (["rel=1.5"], "'rel=1.5', expected LABEL=GRADE with a whole number"),
+        (["rel=1,rel=2"], "'rel=2', and rel has another grade before"),
+        (["rel=1,"], "'', expected LABEL=GRADE"),
     ],
 )
 def test_wrong_grades_are_refused(given_grades: list[str], said: str) -> None:
@@ -574,7 +573,7 @@ def test_judgements_of_two_conditions_are_kept_apart(tmp_path: Path) -> None:
     for condition in ("original", "changed"):
         export("jsonl", tmp_path / f"{condition}.jsonl", material(tmp_path, condition))
     files = [tmp_path / "original.jsonl", tmp_path / "changed.jsonl"]
-    with pytest.raises(HeedError, match=r"under several conditions: changed \(.*\), original \(.*\); choose one"):
+    with pytest.raises(HeedError, match=r"judgements under several: changed \(.*\), original \(.*\); choose one"):
         read_judgements(files)
     chosen = read_judgements(files, condition="changed")
     assert chosen == read_judgements(files[1:]) and chosen

@@ -55,7 +55,7 @@ def test_topics_are_in_the_order_of_their_numbers() -> None:
 def test_one_topic_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(pooled("a.run", "b.run", "--topic", 2)) == ["2"]
     Path("pool.jsonl").unlink()
-    assert "--topic 3: not pooled; expected one of 1, 2" in refused(capsys, "a.run", "--topic", 3)
+    assert "topic: 3 is not pooled; expected one of 1, 2" in refused(capsys, "a.run", "--topic", 3)
 
 
 def test_rank_llm_results_and_gzipped_runs_are_pooled_too() -> None:
@@ -143,8 +143,8 @@ def test_another_process_writes_the_same_bytes(files: Path, heed_process: Heed) 
         (["a.run", "--budget", "zho=3", "--language", "fas=q"], "--budget zho=…: every language with a budget needs"),
         (["a.run", "--docs", "q"], "--docs: only used with --export"),
         (["a.run", "--size", "3", "--size", "4"], "--size: given twice; keep one"),
-        (["a.run", "--size", "9=4"], "--size 9=…: not pooled"),
-        (["a.run", "--exclude-judged", "other"], "--exclude-judged: none of its topics (8) is pooled (1, 2 are)"),
+        (["a.run", "--size", "9=4"], "size: 9 is not pooled"),
+        (["a.run", "--exclude-judged", "other"], "judged: none of its topics (8) is pooled (1, 2 are)"),
         (["a.run", "--exclude-judged", "none"], "every grade is negative, so nothing is judged"),
         (["a.run", "--only-relevant", "zeros"], "zeros: no document is relevant, so there is none to judge again"),
         (["a.run", "--exclude-judged", "all"], "the pool is empty: all documents of the runs are judged already"),

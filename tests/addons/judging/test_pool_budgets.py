@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pool_inputs import write_lists
 
 from heed.addons.judging.pools.pool_inputs import document_languages
-from heed.addons.judging.pools.rank_fusion import fuse, spend
-from heed.addons.judging.pools.samples import count_strata, draw_sample, parse_strata
+from heed.addons.judging.pools.selection import count_strata, draw_sample, parse_strata, spend
 from heed.errors import HeedError
 from heed.formats.pools import read_pool
+from heed.ranking import fuse
 from pipelines.pool import main
 
 # depth 1 holds x1 | p1 q1; depth 2 adds x2 y2 | p2; depth 3 adds x3 y3 | p3 q3
@@ -100,7 +100,7 @@ def test_a_budget_for_a_language_of_no_document_is_an_error(
     (multilingual / "rus.ids").write_text("r1\n")
     told = ["--language", "zho=zho.ids", "--language", "fas=fas", "--language", "rus=rus.ids"]
     assert main(["mlir.run", *told, "--budget", "rus=2", "--out", "p.jsonl"]) == 1
-    assert "--budget rus: no pooled document is in this language; expected one of fas, zho" in capsys.readouterr().err
+    assert "budget: no pooled document is in rus; expected one of fas, zho" in capsys.readouterr().err
 
 
 def test_languages_are_read_from_lists_documents_and_folders(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.addons.judging.pools.orders import ORDERS, TopicPool, hedge, hedge_weights, move_to_front, order_documents
-from heed.addons.judging.pools.rank_fusion import fuse
+from heed.addons.judging.pools.selection import ORDERS, TopicPool, hedge, hedge_weights, move_to_front, order_documents
+from heed.ranking import fuse
 
 THREE = [["a", "b", "c", "d"], ["e", "b", "f"], ["g", "h"]]
 TWO = [["x", "y", "z"], ["y", "w"]]

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from pool_inputs import write_lists
 
-from heed.addons.judging.pools.left_out import absent_at_depth, leave_out
 from heed.addons.judging.pools.pool_inputs import RunList, base_topics, ranked_lists, run_names, system_of
 from heed.addons.judging.pools.statistics import (
     Sizes,
+    absent_at_depth,
     depths,
+    leave_out,
     lists_reached,
     overlaps,
     retrieved_documents,
@@ -222,7 +223,7 @@ def test_leaving_out_says_which_judgements_there_are_not(
     assert main(arguments) == 0
     gaps = "1 relevant document is not in this pool; 3 pooled documents are not judged"
     printed = capsys.readouterr()
-    assert gaps in printed.out and f"warning: --qrels: {gaps}" in printed.err
+    assert gaps in printed.out and f"warning: qrels: {gaps}" in printed.err
     assert any(gaps in warning for warning in json.loads((tmp_path / "s.json").read_text())["warnings"])
     (tmp_path / "q").write_text("".join(f"1 0 {docid} {grade}\n" for docid, grade in QRELS["1"].items()))
     assert main(arguments) == 0
@@ -249,9 +250,9 @@ def test_judgements_that_cannot_score_the_runs_are_refused(
     (tmp_path / "q").write_text("1 0 a 1\n")
     arguments = [*map(str, paths), "--qrels", "q", "--out", "p.jsonl"]
     assert main(arguments) == 1
-    assert "--qrels: none of its topics (1) is pooled (1-changed, 1-og are)" in capsys.readouterr().err
+    assert "qrels: none of its topics (1) is pooled (1-changed, 1-og are)" in capsys.readouterr().err
     assert main([*arguments, "--by-base"]) == 1
-    assert "--qrels: its topics (1) are those of the pool, not those of the runs" in capsys.readouterr().err
+    assert "qrels: its topics (1) are those of the pool, not those of the runs" in capsys.readouterr().err
     (tmp_path / "q").write_text("1-og 0 a 1\n")
     assert main([str(paths[0]), "--qrels", "q", "--out", "p.jsonl"]) == 0
     assert "all runs are of one system, so none is left out" in capsys.readouterr().err

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Heed
 
-from heed.addons.published.figures import Paper, as_rows, find_table, read_paper, select
-from heed.addons.published.paper_tables import Figure
+from heed.addons.published.figures import Figure, Paper, as_rows, find_table, read_paper, select
 from heed.errors import UsageError
 from heed.types import PAPERS
 

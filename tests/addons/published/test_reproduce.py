@@ -6,17 +6,15 @@ from conftest import Heed, write_jsonl
 from followtable_copies import beir
 from mfollowir_copy import FILES as MFOLLOWIR
 
-from heed.addons.published.figures import read_paper, select
-from heed.addons.published.paper_tables import Figure
-from heed.addons.published.reproduction import LocalMeans, PlannedRow, tasks
-from heed.addons.published.settings import Setting
+from heed.addons.published.figures import Figure, read_paper, select
+from heed.addons.published.reproduction import PlannedRow, Setting, tasks
 from heed.addons.published.verdicts import cells
 from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry
 from heed.types import PAPERS
+from pipelines.reproduce import arguments_of
 
 COMMAND = "pipelines.reproduce"
-NOTHING = LocalMeans(None, 0.0)
 FOLLOWIR = {  # the files of its layout on the hub, and mFollowIR's with the same fields
     "corpus/corpus": "corpus-zho",
     "queries/queries": "queries-zho",
@@ -87,29 +85,29 @@ def test_a_measure_that_the_command_does_not_give_is_said_to_be_missing() -> Non
 @pytest.mark.parametrize("key", PAPERS)
 def test_every_system_of_a_paper_has_a_task_with_a_command_or_the_reason(key: str) -> None:
     paper = read_paper(key)
-    listed = tasks(paper, paper.tables, Registry(), NOTHING)
+    listed = tasks(paper, paper.tables, Registry(), None, 0.0)
     figures = [figure for each in listed for figure in each.figures]
     assert len(figures) == sum(bool(row.system) for table in paper.tables for row in table.rows)
     assert all(each.settings or each.missing for each in listed)
 
 
-def planned(key: str, table: str, system: str, subset: str, machine: LocalMeans = NOTHING) -> PlannedRow:
+def planned(key: str, table: str, system: str, subset: str, gpu_gib: float = 0.0) -> PlannedRow:
     paper = read_paper(key)
     [chosen] = [each for each in paper.tables if each.table == table]
-    return tasks(paper, select([chosen], system, subset), Registry(), machine)[0]
+    return tasks(paper, select([chosen], system, subset), Registry(), None, gpu_gib)[0]
 
 
 def test_commands_are_those_of_the_papers_settings() -> None:
-    reranked = planned("followir", "Table 2", "BM25", "robust04").settings["robust04"].arguments()
+    reranked = arguments_of(planned("followir", "Table 2", "BM25", "robust04").settings["robust04"])
     assert " ".join(reranked) == (
         "trec --benchmark followir/robust04 --pool published --retriever none --reranker rank_bm25"
     )
-    english = planned("mfollowir", "Table 3", "FollowIR-7B", "zho").settings["zho"].arguments()
+    english = arguments_of(planned("mfollowir", "Table 3", "FollowIR-7B", "zho").settings["zho"])
     assert " ".join(english[:9]) == (
         "neuclir --lang zho --topics jhu-clsp/mFollowIR-cross-lingual-parquet-mteb --topics-format mfollowir "
         "--query-lang eng"
     )
-    stage = planned("infosearch", "Table 15", "GPT-4o", "audience").settings["audience"].arguments()
+    stage = arguments_of(planned("infosearch", "Table 15", "GPT-4o", "audience").settings["audience"])
     assert stage[3:5] == ["--retriever", "intfloat/e5-mistral-7b-instruct"] and stage[-2:] == ["--rerank-depth", "100"]
 
 
@@ -121,9 +119,9 @@ def test_a_reranker_is_asked_as_by_the_code_beside_its_figures() -> None:
 
 def test_what_is_missing_is_named() -> None:
     missing = planned("mfollowir", "Table 4", "FollowIR-7B", "zho").missing
-    assert "weights" in missing[0] and "data: heed fetch mfollowir --lang zho" in missing
+    assert "weights" in missing[0] and "data: heed fetch mfollowir says how to get zho" in missing
     assert "GPU of 17 GB, by the size in its name; none found" in missing  # 7 · 2 bytes · 1.2
-    large = planned("mfollowir", "Table 4", "FollowIR-7B", "zho", LocalMeans(None, 24.0)).missing
+    large = planned("mfollowir", "Table 4", "FollowIR-7B", "zho", 24.0).missing
     assert not any("GPU" in text for text in large)
     assert planned("followtable", "Table 6", "BM25", "sample").missing == [
         "the 50 pairs and their trap tables are not released"

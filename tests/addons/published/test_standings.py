@@ -1,9 +1,14 @@
 """Ranks counted by hand in the printed tables that ``heed published`` shows."""
 
+from pathlib import Path
+
 import pytest
+from report_folders import write_results
 
 from heed.addons.published.standings import all_text, comparable, explanations, near_text
 from heed.measures.summary import Row
+from heed.report.plots import plots
+from heed.report.results import read_tree
 
 
 def row(system: str, condition: str, measure: str, value: float) -> Row:
@@ -74,3 +79,10 @@ def test_a_systems_name_in_two_groups_is_told_apart() -> None:
 def test_what_explains_a_difference_is_said_where_it_belongs() -> None:
     assert len(explanations("followtable", "WTR", ["bm25", "lsa"])) == 1
     assert explanations("followtable", "WQT", ["bm25"]) == explanations("followtable", "WTR", ["lsa"]) == []
+
+
+def test_a_chart_has_the_systems_of_papers_in_grey(tmp_path: Path) -> None:
+    rows = [row("a", "original", "nDCG@10", 0.164), row("a", "query>original", "IRS", 0.032)]
+    [plane] = plots(read_tree(write_results(tmp_path, rows, "followtable", "WTR")))
+    assert "Grey: systems of papers" in plane.note
+    assert any("published system: Promptriever" in str(layer["data"]) for layer in plane.spec()["layer"])

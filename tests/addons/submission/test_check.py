@@ -36,8 +36,9 @@ def test_errors_give_1_and_warnings_do_not(tmp_path: Path, capsys: pytest.Captur
     assert told.out.splitlines()[0].endswith("12 documents, 4 a topic: 1 error (q0); 1 warning (file-name)")
     assert told.err.splitlines() == [
         f"warning: {run}: found file name a.run, expected the tag, {TAG} or {TAG}.gz; "
-        "rename the file (--fix and --submission do)",
-        f"error: {run}, line 4: found 'q0' in column 2, expected 'Q0'; write Q0 (--fix)",
+        "rename the file (a corrected copy and a package have it)",
+        f"error: {run}, line 4: found 'q0' in column 2, expected 'Q0'; write Q0 (fixable)",
+        "error: fixable: --fix PATH writes corrected copies",
     ]
     write(run, clean())
     assert main([str(run), "--track", "neuclir-2023", "--quiet"]) == 0
@@ -58,7 +59,7 @@ def test_every_run_is_reported_in_json(tmp_path: Path, capsys: pytest.CaptureFix
         "line": 4,
         "kind": "q0",
         "severity": "error",
-        "message": "found 'q0' in column 2, expected 'Q0'; write Q0 (--fix)",
+        "message": "found 'q0' in column 2, expected 'Q0'; write Q0 (fixable)",
     }
     assert (found["runs"][1]["tag"], found["runs"][1]["lines"], found["runs"][1]["topics"]) == ("b", 12, 3)
 
@@ -119,13 +120,11 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
     ("arguments", "said"),
     [
         (("a", "b", "--tag", "t"), "--tag t with 2 runs: a tag names one run"),
-        (("a", "a"), "2 runs given, 1 of them again"),
         (("a", "--condition", "query"), "--condition query without --topics"),
         (("a", "--topics-format", "tsv"), "--topics-format tsv without --topics"),
         (("a", "--metadata", "m.yml"), "--metadata belongs to --submission"),
         (("a", "--submission", "s"), "--submission for the track trec: its form is not known"),
         (("a", "--track", "mlir", "--fix", "f", "--submission", "s"), "--fix with --submission"),
-        (("a", "--track", "mlir", "--named-as-tag", "--submission", "s"), "--named-as-tag with --submission"),
         (("absent",), "absent: no such file; give the path of a run"),
         ((".",), ".: is a folder, expected a file; give the path of a run"),
         ((".", "--fix", "x"), ".: not fixed\n"),
@@ -209,7 +208,9 @@ def test_a_track_says_how_many_topics_and_documents_it_expects(
     assert main([str(run), "--track", track]) == 1
     told = capsys.readouterr().err
     assert f"line {depth + 1}: found {depth + 1} documents in topic 301, expected at most {depth}" in told
-    assert f"found 1 topics, expected {TRACKS[track].topics}; --topics names those that are missing" in told
+    assert (
+        f"found 1 topics, expected {TRACKS[track].topics}; a file of topics would name those that are missing" in told
+    )
 
 
 COMMANDS = {

@@ -131,7 +131,7 @@ REFUSED = [
     Fault("two scores", put(4, 3, uuid(98)), 4, "duplicate", "in topic 200, with score 1e-3 after 9.5"),
     Fault("NaN", put(3, 5, "nan"), 3, "score", "found score 'nan'"),
     Fault("five fields", put(6, 3, ""), 6, "fields", "found 5 fields"),
-    Fault("two tags", put(7, 6, "other"), 7, "tag", "--fix with --tag NAME"),
+    Fault("two tags", put(7, 6, "other"), 7, "tag", "fixable with a new tag"),
     Fault("damage", put(5, 3, f"{uuid(7)}\0"), 5, "character", "(U+0000)"),
     Fault("distances", distances, 0, "", "if the scores are distances, negate them"),
     Fault("ranks reversed", ranks_reversed, 0, "", "if the ranks are wrong, number them anew"),

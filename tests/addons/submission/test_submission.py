@@ -10,7 +10,7 @@ import pytest
 import yaml
 from planted_faults import clean, put
 
-from heed.addons.submission.form import form_problems
+from heed.addons.submission.package import form_problems
 from pipelines.check import main
 
 ONE, OTHER = "zho-TEAM3-ACND_dense", "zho-TEAM3-2M_rerank"
@@ -81,7 +81,7 @@ def test_without_a_form_a_template_is_written_and_filled_in_as_far_as_names_tell
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert package() == 1
-    assert "no --metadata: out.metadata.yml is written for you" in capsys.readouterr().err
+    assert "--metadata: none given, out.metadata.yml is written for you" in capsys.readouterr().err
     assert not (folder / "out").exists()
     runs = yaml.safe_load((folder / "out.metadata.yml").read_text())["runs"]
     assert [(run["run"], run["priority"]) for run in runs] == [(ONE, 1), (OTHER, 2)]
@@ -134,7 +134,7 @@ def test_folders_that_are_there_runs_of_one_tag_and_other_teams_are_refused(
     for other in ("thesis", "form.yml", ".", ".."):
         before = contents(folder)
         assert package("--metadata", "form.yml", out=other) == 1
-        assert f"--submission {other}: is there already; name a new folder" in capsys.readouterr().err
+        assert f"--submission: {other} is there already; name a new folder" in capsys.readouterr().err
         assert contents(folder) == before
     (folder / "copy.run").write_text("".join(clean(tag=ONE)))
     assert package("--metadata", "form.yml", runs=("one.run", "copy.run")) == 1

@@ -15,10 +15,10 @@ import torch
 from conftest import ROOT, Heed, write_jsonl
 
 import heed
-from heed.addons.training import trainer
-from heed.addons.training.recipe import encode, read_examples
+from heed.addons.training import lora as trainer
+from heed.addons.training.lora import encode, read_examples
+from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, open_store
-from heed.models.local.runtime import Runtime
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
 from pipelines.train import main, parser
@@ -186,7 +186,7 @@ def test_its_scores_are_those_of_plain_peft_on_the_prompts_it_learned(
         with torch.no_grad():
             logits = network(input_ids=torch.tensor([ids])).logits[0, -1]
         expected.append(float(logits[yes] - logits[no]))
-    reranker = YesNoReranker(as_trained(trained), Runtime(device="cpu"))
+    reranker = YesNoReranker(as_trained(trained), Compute(device="cpu"))
     ours = [
         score
         for condition in CONDITIONS

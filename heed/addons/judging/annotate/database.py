@@ -1,9 +1,10 @@
-"""The SQLite file of an annotation: its schema, how it is created and opened.
+"""The SQLite file of an annotation: its schema, how it is created and opened, and its log of changes.
 
 It holds everything that is judged, so that a second start needs nothing but a pool. ``log`` only grows;
 ``judgements`` and ``narratives`` are its current state.
 """
 
+import hashlib
 import json
 import os
 import secrets
@@ -12,9 +13,9 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from heed.addons.judging.annotate.pooled_documents import PooledDocument
-from heed.addons.judging.annotate.task import Task, dump_task, join_pools
+from heed.addons.judging.annotate.task import PooledDocument, Task, dump_task, join_pools
 from heed.errors import DataError
 from heed.formats.pools import Pool
 from heed.reuse import recipe_version
@@ -116,10 +117,10 @@ def connect(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = FULL")
     except sqlite3.DatabaseError as error:
         db.close()
-        raise DataError(f"{path}: {error}; name another file with --database") from error
+        raise DataError(f"{path}: {error}; name another file") from error
     if mode != "wal":
         db.close()
-        raise DataError(f"{path}: no write-ahead log is possible here; name a file on a local disk with --database")
+        raise DataError(f"{path}: no write-ahead log is possible here; name a file on a local disk")
     return db
 
 
@@ -166,3 +167,90 @@ def check_form(db: sqlite3.Connection, path: Path) -> None:
     form = db.execute("PRAGMA user_version").fetchone()[0]
     if form != VERSION:
         raise DataError(f"{path}: made by another version of Heed (form {form}, expected {VERSION}); use that one")
+
+
+NARRATIVE = "narrative"
+ADDED = "added-"  # begins the request of an entry that came from another database: its identity there
+COLUMNS = "client, part, at, assessor, batch, kind, qid, condition, docid, before, after, undoes"
+
+Key = tuple[str, str, str, str, str]  # kind, assessor, qid, condition, docid; of a narrative kind and qid alone
+State = dict[str, Any]  # grade and wording, note, or text and version
+
+
+class Event(NamedTuple):
+    """A line of the log; ``undoes`` is the number of another one."""
+
+    request: str
+    part: int
+    time: str  # UTC, ISO 8601
+    assessor: str
+    batch: str
+    kind: str
+    qid: str
+    condition: str
+    docid: str
+    before: State
+    after: State
+    undoes: int | None = None
+
+    def identity(self) -> str:
+        """Return a text that is the same in every database that has the entry, even if its assessor is renamed."""
+        if self.request.startswith(ADDED):
+            return self.request
+        parts = (self.request, self.part, self.time, self.kind, self.qid, self.condition, self.docid)
+        return ADDED + hashlib.sha256("\t".join(map(str, parts)).encode()).hexdigest()[:32]
+
+    def origin(self) -> str:
+        """Return the part of the identity that all states of an annotation of another tool share."""
+        return self.identity().partition("@")[0]
+
+    def key(self) -> Key:
+        """Return the key of the grade, the note or the narrative that the entry changes."""
+        if self.kind == NARRATIVE:
+            return (NARRATIVE, "", self.qid, "", "")
+        return (self.kind, self.assessor, self.qid, self.condition, self.docid)
+
+
+def read_log(db: sqlite3.Connection) -> list[Event]:
+    """Return all entries, oldest first."""
+    rows = db.execute(f"SELECT {COLUMNS} FROM log ORDER BY id")  # noqa: S608 (our names)
+    return [Event._make((*row[:9], json.loads(row[9]), json.loads(row[10]), row[11])) for row in rows]
+
+
+def current_entries(db: sqlite3.Connection) -> dict[Key, Event]:
+    """Return the entry that the current value of each grade, note and narrative is from, if it was ever changed."""
+    return {
+        entry.key(): entry
+        for entry in read_log(db)
+        # not simply the last: Heed 0.2 added entries of other databases whose values did not become current
+        if read_state(db, *entry.key()).items() <= entry.after.items()
+    }
+
+
+def read_state(db: sqlite3.Connection, kind: str, assessor: str, qid: str, condition: str, docid: str) -> State:
+    """Return the current grade, note or narrative."""
+    if kind == NARRATIVE:
+        row = db.execute("SELECT text, version FROM narratives WHERE qid = ?", (qid,)).fetchone()
+        return {"text": row[0], "version": row[1]}
+    query = "SELECT grade, note, wording FROM judgements WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)"
+    grade, note, wording = db.execute(query, (assessor, qid, condition, docid)).fetchone() or (None, "", "")
+    return {"note": note} if kind == "note" else {"grade": grade, "wording": wording}
+
+
+def write_entry(db: sqlite3.Connection, entry: Event) -> None:
+    """Write an entry to the log, and make its value the current one; a new narrative's version is its number."""
+    after = entry.after
+    if entry.kind == NARRATIVE and entry.undoes is None:
+        after = {**after, "version": db.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM log").fetchone()[0]}
+    states = json.dumps(entry.before, ensure_ascii=False), json.dumps(after, ensure_ascii=False)
+    query = f"INSERT INTO log ({COLUMNS}) VALUES ({', '.join('?' * 12)})"  # noqa: S608 (our names)
+    db.execute(query, (*entry[:9], *states, entry.undoes))
+    if entry.kind == NARRATIVE:
+        values = (after["text"], after["version"], entry.qid)
+        db.execute("UPDATE narratives SET text = ?, version = ? WHERE qid = ?", values)
+        return
+    judged = (entry.assessor, entry.qid, entry.condition, entry.docid)
+    db.execute("INSERT OR IGNORE INTO judgements (assessor, qid, condition, docid) VALUES (?, ?, ?, ?)", judged)
+    for name in ("note",) if entry.kind == "note" else ("grade", "wording"):
+        query = f"UPDATE judgements SET {name} = ? WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)"  # noqa: S608
+        db.execute(query, (after[name], *judged))

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from heed.addons.judging.annotate.assessor_progress import progress_lines
-from heed.addons.judging.annotate.assessors import ADJUDICATED, check_name
+from heed.addons.judging.agreement import Agreement, same_grades
 from heed.addons.judging.annotate.grades import (
     FinalGrades,
     Narratives,
@@ -18,14 +17,14 @@ from heed.addons.judging.annotate.grades import (
     in_pool_order,
     is_changed,
     pair_agreements,
+    progress_lines,
 )
 from heed.addons.judging.annotate.store import Judgement, Store
-from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
 from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
 from heed.formats.topics import KEYS
 from heed.formats.trec_files import write_qrels
-from heed.measures.agreement import Agreement, same_grades
 from heed.progress import brief, number_of
 from heed.types import Qrels
 
@@ -36,10 +35,10 @@ def export(
     """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
 
     Of one assessor the grades are exported as they are. Of several together
-    :func:`~heed.addons.judging.annotate.grades.final_grades` says which grade a document has, with ``resolve`` as rule,
-    and of which topics the changed grades are written. Pooled documents that nobody has graded are left out, an
-    error, or written with the grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or
-    0. Returns lines that say what was written and what was not.
+    :func:`.grades.final_grades` says which grade a document has, with ``resolve`` as rule, and of which topics the
+    changed grades are written. Pooled documents that nobody has graded are left out, an error, or written with the
+    grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0.
+    Returns lines that say what was written and what was not.
 
     Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
     """
@@ -75,9 +74,9 @@ def _unjudged_lines(task: Task, final: FinalGrades, unjudged: str) -> list[str]:
     count, pooled = sum(map(len, without.values())), sum(map(len, task.pool.values()))
     line = f"{count} of {pooled} pooled documents are not judged (topic {by_topic})"
     if unjudged == "error":
-        raise DataError(f"{line}; judge them, or choose another --unjudged")
+        raise DataError(f"unjudged: {line}; judge them, or choose leave, -1 or 0")
     if unjudged == "leave":
-        return [f"{line}, left out; --unjudged -1 or 0 gives them a grade"]
+        return [f"{line}, left out; -1 or 0 in place of leave gives them a grade"]
     outside = [qid for qid in without if qid not in final.original and qid not in final.changed]
     return [f"{line}: {unjudged}{f'; topics without any grade are left out: {brief(outside)}' if outside else ''}"]
 
@@ -104,7 +103,7 @@ def _chosen(judgements: Sequence[Judgement], assessor: str | None) -> list[Judge
     judged = [judgement for judgement in graded if judgement.assessor == name]
     if not judged:
         known = ", ".join(sorted({judgement.assessor for judgement in graded} - {ADJUDICATED})) or "nobody"
-        raise UsageError(f"--assessor {name}: has judged nothing; who has: {known}")
+        raise UsageError(f"assessor: {name} has judged nothing; who has: {known}")
     return judged
 
 
@@ -187,7 +186,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
         )
     for keys, reason in (
         (final.waiting, "not all to whom the topic is assigned have judged; it is not in changed.qrels"),
-        (final.undecided, "assessors differ; decide on the agreement page, or choose a rule with --resolve"),
+        (final.undecided, "assessors differ; decide on the agreement page, or choose a rule"),
     ):
         count, names = number_of(len(keys), "judgement"), brief([" ".join(key) for key in sorted(keys)])
         lines += [f"{count} left out: {reason} (topic, condition, document): {names}"] if keys else []

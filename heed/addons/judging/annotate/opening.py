@@ -1,24 +1,17 @@
-"""Open an annotation: its database is made from files at the first start, and later compared with what is given."""
+"""Open an annotation: its database is made from a collection at the first start, and later compared with one."""
 
-import json
+import re
+from collections.abc import Collection as Docids
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from heed.addons.judging.annotate.assessors import parse_names, read_assigned
 from heed.addons.judging.annotate.database import create, is_annotation
-from heed.addons.judging.annotate.joining import add_annotations
-from heed.addons.judging.annotate.pooled_documents import read_pooled
-from heed.addons.judging.annotate.sources import (
-    Sources,
-    complete,
-    corpus_of,
-    judgements_of_pool,
-    make_task,
-    topics_of_pool,
-)
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import (
+    PooledDocument,
     Task,
     dump_task,
     join_pools,
@@ -27,51 +20,20 @@ from heed.addons.judging.annotate.task import (
     parse_scale,
     task_differences,
 )
+from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.pools import Pool, read_pool
-from heed.languages import language
-from heed.progress import brief, log
+from heed.formats.documents import DocumentLine, Source
+from heed.formats.pools import Pool
+from heed.formats.topic_ids import number_hint
+from heed.progress import bar, brief, log
+from heed.tables.recognition import as_table
+from heed.types import Qrels, Topic
 
-
-def open_annotation(sources: Sources, database: Path | None = None, *, must_exist: bool = False) -> tuple[Task, Store]:
-    """Return the task and its open database, by default the one beside the pool.
-
-    A database that was made with other pools gets this pool's documents too, after those already there; other databases
-    are added by :func:`heed.addons.judging.annotate.joining.add_annotations`. Raises
-    :class:`HeedError` if the database belongs to other topics, judgements or grades, and with ``must_exist`` if there
-    is none.
-    """
-    pool, names = read_pool(sources.pool), parse_names(sources.names)
-    if names and not sources.add:
-        raise UsageError("--as without --add: it names the assessors of a database that is added")
-    path = database or path_beside(sources.pool)
-    task = None if is_annotation(path) else _create(sources, path, pool, must_exist)
-    store = Store(path)
-    try:
-        task = task or _stored_task(sources, store, pool)
-        if sources.add:
-            add_annotations(path, sources.add, names, sources.encoding)
-            task = load_task(store.properties(), sources.only_relevant)
-        if sources.assign:
-            task = replace(task, assigned=read_assigned(sources.assign, task.pool))
-            store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
-    except BaseException:
-        store.close()
-        raise
-    if task.only_relevant:
-        _log_gaps(task)
-    return task, store
-
-
-def _create(sources: Sources, path: Path, pool: Pool, must_exist: bool) -> Task | None:
-    """Return the task of a new database; None if another process has created it meanwhile."""
-    if must_exist:
-        raise DataError(f"{path}: no judgements yet; judge first, or name their file with --database")
-    sources = complete(sources, pool)
-    task = make_task(sources, pool)
-    documents = read_pooled(corpus_of(sources), task.docids(), sources.encoding or sources.lang)
-    return task if create(path, task, documents) else None
+USUAL_SCALE = "0,1,2,3"
+DATES = ("time", "date", "published", "timestamp")  # NeuCLIR1 and HC4 have time, Patapsco and the guidelines date
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+LONGEST_DATE = 40
 
 
 def path_beside(pool: Path) -> Path:
@@ -79,52 +41,116 @@ def path_beside(pool: Path) -> Path:
     return pool.with_name(unpacked_name(pool)).with_suffix(".db")
 
 
-def _stored_task(sources: Sources, store: Store, pool: Pool) -> Task:
+def stored_task(database: Path) -> Task | None:
+    """Return the task of a database, None if there is none; :class:`DataError` for a file of another kind."""
+    if not is_annotation(database):
+        return None
+    with closing(Store(database)) as store:
+        return load_task(store.properties())
+
+
+def open_annotation(
+    pool: Pool, collection: Collection | None, database: Path, *, grades: str = "", only_relevant: bool = False
+) -> tuple[Task, Store]:
+    """Return the task and the open database, which is made from ``collection`` unless it is there.
+
+    The collection's original judgements, if it has any, are those to be judged again with ``only_relevant``. ``grades``
+    is a text for :func:`.task.parse_scale`, by default 0,1,2,3. A database that is there needs no collection, but for
+    documents that are new in ``pool``, which come after those already there; topics and judgements that a collection
+    has must be those that it was made with.
+
+    Raises :class:`DataError` for topics and documents of the pool that the collection lacks, and :class:`UsageError` if
+    the database belongs to other topics, judgements or grades, and for ``only_relevant`` without judgements.
+    """
+    created = None
+    if not is_annotation(database):
+        if collection is None:
+            raise DataError(f"{database}: no annotation yet; give the topics and documents of the pool")
+        task = Task(
+            pool=pool,
+            topics=_topics(collection, pool),
+            lang=collection.language.code,
+            scale=parse_scale(grades or USUAL_SCALE),
+            qrels=_given(collection, pool),
+            only_relevant=only_relevant,
+        )
+        _check_judged(task)
+        created = task if create(database, task, read_pooled(collection.source, task.docids())) else None
+    store = Store(database)
+    try:
+        task = created or _stored(store, pool, collection, grades, only_relevant)
+    except BaseException:
+        store.close()
+        raise
+    if only_relevant:
+        _log_gaps(task)
+    return task, store
+
+
+def _topics(collection: Collection, pool: Iterable[str]) -> dict[str, Topic]:
+    """Return the pool's topics, and the bare queries that FollowTable's topics belong to."""
+    topics = {topic.qid: topic for topic in collection.topics}
+    lacking = "of the pool: not among the topics; give the topics that were pooled"
+    fail(f"topic {qid} {lacking}{number_hint([qid], topics)}" for qid in pool if qid not in topics)
+    qids = {*pool, *(topics[qid].base for qid in pool)}
+    return {qid: topic for qid, topic in topics.items() if qid in qids}
+
+
+def _given(collection: Collection, pool: Pool) -> Qrels:
+    """Return the judgements of the pool's topics; :class:`DataError` if there are only others."""
+    qrels = collection.judging.of("original")
+    judged = {qid: qrels[qid] for qid in pool if qid in qrels}
+    missing = [qid for qid in pool if qid not in judged]
+    if qrels and not judged:
+        raise DataError(f"qrels: no judgement of a topic of the pool ({brief(missing)})")
+    if qrels and missing:
+        log.info(f"qrels: no judgement for {len(missing)} of the pool's {len(pool)} topics: {brief(missing)}")
+    return judged
+
+
+def _check_judged(task: Task) -> None:
+    if task.only_relevant and not task.qrels:
+        raise UsageError("only_relevant: needs the judgements that say what is relevant; give qrels")
+
+
+def _stored(store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool) -> Task:
     """Return the stored task, with the documents that are new in ``pool``."""
-    task = load_task(store.properties(), sources.only_relevant)
-    is_first = bool(sources.qrels and not task.qrels)  # judged so far without any, now to be judged again
-    if sources.qrels and is_first:
-        task = replace(task, qrels=judgements_of_pool(sources.qrels, task.lang, task.pool, sources.encoding))
-    if sources.only_relevant and not task.qrels:
-        raise UsageError("--only-relevant: name the judgements that say what is relevant with --qrels")
-    _check_sources(sources, store, task, pool)
+    task = load_task(store.properties(), only_relevant)
+    given = _given(collection, task.pool) if collection else {}
+    is_first = bool(given and not task.qrels)  # judged so far without any, now to be judged again
+    task = replace(task, qrels=task.qrels or given)
+    _check_judged(task)
+    other = replace(task, pool=pool, scale=parse_scale(grades) if grades else task.scale)
+    if collection:
+        other = replace(other, lang=collection.language.code)
+        if given:  # topics that it lacks differ too
+            other = replace(other, qrels={qid: {} for qid in task.qrels} | given)
+        if collection.topics and other.lang == task.lang:  # in another language they would differ too
+            other = replace(other, topics=_topics(collection, [qid for qid in pool if qid in task.pool]))
+    narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
+    advice = "give what it was made with, or name another database"
+    fail((f"{store.path}: {found}; {advice}" for found in task_differences(task, other, narratives)), UsageError)
     if is_first:
         store.set_property("given", dump_task(task)["given"])
+    return _extended(store, task, pool, collection)
+
+
+def _extended(store: Store, task: Task, pool: Pool, collection: Collection | None) -> Task:
+    """Return the task with the documents that are new in ``pool``, which are added to the database."""
     new = new_in(pool, task.pool)
     if not new:
-        if sources.docs:
-            log.info(f"the documents are in {store.path} since the first start; --docs is not read again")
         return task
     known = {*task.docids()}
     missing = [docid for docid in chain.from_iterable(new.values()) if docid not in known]
-    docs = sources.docs or (corpus_of(complete(replace(sources, lang=task.lang), pool)) if missing else ())
-    store.add_pool(new, [*read_pooled(docs, missing, sources.encoding or task.lang)])
+    if missing and collection is None:
+        raise DataError(
+            f"{store.path}: lacks documents {brief(missing)} of the pool; give the collection they are from"
+        )
+    store.add_pool(new, [*read_pooled(collection.source, missing)] if collection and missing else [])
     judged = {(judgement.qid, judgement.docid) for judgement in store.judgements() if judgement.grade is not None}
     count = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
-    log.info(f"{sources.pool}: {sum(map(len, new.values()))} documents new in this pool, {count} already judged")
+    log.info(f"{store.path}: {sum(map(len, new.values()))} documents new in this pool, {count} already judged")
     return replace(task, pool=join_pools(task.pool, pool))
-
-
-def _check_sources(sources: Sources, store: Store, task: Task, pool: Pool) -> None:
-    """Raise :class:`UsageError` for sources that differ from those that the database was made with."""
-    lang = language(sources.lang).code if sources.lang else task.lang
-    other = replace(task, pool=pool, lang=lang)
-    if sources.topics and lang == task.lang:  # in another language they would differ too
-        shared = {qid: docids for qid, docids in pool.items() if qid in task.pool}
-        other = replace(other, topics=topics_of_pool(replace(sources, lang=lang), shared))
-    if sources.qrels:
-        judged = judgements_of_pool(sources.qrels, task.lang, task.pool, sources.encoding)
-        other = replace(other, qrels={qid: {} for qid in task.qrels} | judged)  # topics that the file lacks differ too
-    if sources.grades:
-        other = replace(other, scale=parse_scale(sources.grades))
-    narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
-    fail(
-        (
-            f"{store.path}: {difference}; give what it was made with, or name another file with --database"
-            for difference in task_differences(task, other, narratives)
-        ),
-        UsageError,
-    )
 
 
 def _log_gaps(task: Task) -> None:
@@ -136,3 +162,34 @@ def _log_gaps(task: Task) -> None:
         missing = sorted({docid for docid, grade in grades.items() if grade > 0} - set(task.pool[qid]))
         if missing:
             log.info(f"topic {qid}: {len(missing)} relevant documents are not in the pool: {brief(missing)}")
+
+
+def read_pooled(source: Source, docids: Docids[str]) -> Iterator[PooledDocument]:
+    """Yield the documents ``docids`` of ``source``, each once, in reading order.
+
+    Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, and the lines that
+    could not be read.
+    """
+    missing = dict.fromkeys(docids)
+    problems = []
+    for line in bar(source.lines(), 0, "documents", "documents"):
+        if not missing:
+            break
+        if line.document is None:
+            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+        elif line.document.docid in missing:
+            docid, title, text = line.document[:3]
+            del missing[docid]
+            title = title or str(line.record.get("title") or "")  # a table's stands in its text
+            tabular = line.document.is_table or as_table(text) is not None
+            yield PooledDocument(docid, title, _date(line), text, tabular)
+    lost = [f"document {docid} of the pool: not in {source}; give the documents it is from" for docid in missing]
+    fail([*lost, *problems] if lost else [])
+
+
+def _date(line: DocumentLine) -> str:
+    """Return the day of a record's date if it is in ISO 8601, else the date as it is written."""
+    dates = (value.strip() for name in DATES if isinstance(value := line.record.get(name), str))
+    date = next(filter(None, dates), "")
+    day = DAY.match(date)
+    return day[0] if day else date[:LONGEST_DATE]

@@ -12,10 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.addons.judging.annotate.assessors import ADJUDICATED
-from heed.addons.judging.annotate.change_log import NARRATIVE, Event, State, read_state, write_entry
-from heed.addons.judging.annotate.database import connect, extend, stored_properties, transaction
-from heed.addons.judging.annotate.pooled_documents import PooledDocument
+from heed.addons.judging.annotate.database import (
+    NARRATIVE,
+    Event,
+    State,
+    connect,
+    extend,
+    read_state,
+    stored_properties,
+    transaction,
+    write_entry,
+)
+from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument
 from heed.errors import DataError
 from heed.formats.pools import Pool
 

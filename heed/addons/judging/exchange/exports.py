@@ -1,19 +1,457 @@
-"""Exports of a pool: the forms that annotation tools, rerankers and MTEB take."""
+"""A pool written for other programs: annotation tools, spreadsheets, rerankers, MTEB; checked before."""
 
-from collections.abc import Callable
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from xml.sax.saxutils import quoteattr
 
-from heed.addons.judging.exchange.exported_pool import ExportedPool, check_exported
-from heed.addons.judging.exchange.folder_layouts import write_mteb
-from heed.addons.judging.exchange.json_files import write_doccano, write_jsonl, write_label_studio, write_rank_llm
-from heed.addons.judging.exchange.table_files import write_csv, write_xlsx
-from heed.errors import UsageError
+from heed.errors import DataError, UsageError, fail
 from heed.extras import require
-from heed.files import write_packed
+from heed.files import (
+    digest,
+    finished,
+    finished_folder,
+    locked,
+    write_bytes,
+    write_json,
+    write_packed,
+)
+from heed.formats.document_store import DocumentStore
+from heed.formats.pools import Pool
 from heed.formats.trec_files import write_qrels
-from heed.progress import brief, log, number_of
-from heed.types import UNJUDGED
+from heed.progress import brief, counted, log, number_of, warn
+from heed.reuse import NOTE, Note, digests, read_note, write_note
+from heed.types import UNJUDGED, Document, Topic
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+
+AT_ONCE = 200  # documents in memory
+GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}  # tools are set up for these
+
+
+class ExportedPool(NamedTuple):
+    """A pool with its topics and documents.
+
+    ``topics`` (by qid) may be empty and ``documents`` None for the forms that show no text,
+    ``trec-pool`` and ``qrels-template``. The instruction of ``condition`` is shown, none under ``query``.
+    """
+
+    pool: Pool
+    topics: dict[str, Topic]
+    condition: str
+    documents: DocumentStore | None
+
+
+class ShownDocument(NamedTuple):
+    """A document to be judged for a topic; the names are those of the exported fields."""
+
+    qid: str
+    docid: str
+    condition: str
+    query: str
+    instruction: str
+    title: str
+    text: str
+
+    @property
+    def contents(self) -> str:
+        """Title and text together, for tools that show one text."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+def shown_documents(exported: ExportedPool) -> Iterator[ShownDocument]:
+    """Yield every document of a checked pool in the pool's order, a few documents at a time in memory."""
+    for qid, docids in exported.pool.items():
+        query = exported.topics[qid].under(exported.condition)
+        for docid, title, text, *_ in documents(exported, docids):
+            yield ShownDocument(qid, docid, exported.condition, query.query, query.instruction, title, text)
+
+
+def documents(exported: ExportedPool, docids: list[str]) -> Iterator[Document]:
+    """Yield the documents ``docids``, in their order, a few at a time in memory."""
+    store = _store(exported)
+    for start in range(0, len(docids), AT_ONCE):
+        yield from store.get(docids[start : start + AT_ONCE])
+
+
+def check_exported(exported: ExportedPool, shows_text: bool) -> None:
+    """Raise one :class:`HeedError` for all that keeps a pool from being exported.
+
+    That is an empty pool, an id that is no word and, where texts are shown, a topic that is missing or has no
+    instruction for the condition, and a document that is not in the collection.
+    """
+    docids = [*dict.fromkeys(chain.from_iterable(exported.pool.values()))]
+    ids = (name for name in [*exported.pool, *docids] if name.split() != [name])
+    fail(f"{name!r} in the pool: expected a word as id; fix the pool" for name in ids)
+    fail([] if docids else ["the pool holds no document; there is nothing to export"])
+    if not shows_text:
+        return
+    fail(problem for qid in exported.pool if (problem := _topic_problem(qid, exported)))
+    missing = _store(exported).missing(docids)
+    fail(f"document {docid}: in the pool and not in the collection; give the documents it is from" for docid in missing)
+
+
+def _topic_problem(qid: str, exported: ExportedPool) -> str:
+    topic, condition = exported.topics.get(qid), exported.condition
+    if topic is None:
+        return f"topic {qid}: in the pool and not among the topics; give the topics file it is from"
+    if condition == "query" or condition in topic.instructions:
+        return ""
+    carried = ", ".join(topic.instructions) or "none"
+    return f"topic {qid}: has no {condition} instruction (it has: {carried}); choose another condition"
+
+
+def _store(exported: ExportedPool) -> DocumentStore:
+    if exported.documents is None:
+        raise UsageError("this form shows the documents' texts; give the documents")
+    return exported.documents
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder that becomes ``path`` when the block ends without an error, with a note of its files.
+
+    An earlier, unchanged export is replaced, so that a command that was killed can be started again. Raises
+    :class:`DataError` if anything else is there.
+    """
+    path = path.absolute()
+    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or _is_export(path))):
+        raise DataError(f"{path}: is there already and not empty; name a new folder, or remove this one first")
+    with locked(path.parent), finished_folder(path) as part:
+        yield part
+        write_note(part / NOTE, Note({}, digests(part)))
+
+
+def _is_export(folder: Path) -> bool:
+    note = read_note(folder / NOTE)
+    return note is not None and note.files == digests(folder)
+
+
+COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano needs one for each label
+# line ends other than \n, at which some readers of JSON lines split (str.splitlines)
+ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\x85\u2028\u2029"}
+EMPTY = "(this document is empty)"  # doccano refuses an empty text
+
+CHOICE = "grade"  # name of the choices or the rating, by which judgements are found in Label Studio's results
+
+# plaintext: each line has the direction of its first strong letter, so that Persian documents
+# under an English query are set from the right. Label Studio 1.23 puts each line into an inline span
+# before a <br>; as a block it can have a direction and keeps its height when empty.
+STYLE = (
+    ".heed * { unicode-bidi: plaintext; text-align: start; white-space: pre-wrap; } "
+    ".heed span { display: block; min-height: 1.2em; } .heed br { display: none; }"
+)
+INSTRUCTION = '    <Text name="instruction" value="$instruction" valueType="text" selectionEnabled="false"/>\n'
+CONFIGURATION = """<View>
+  <Style>{style}</Style>
+  <View className="heed">
+    <Header value="$query" size="3"/>
+{instruction}    <Header value="$title" size="4"/>
+    <Text name="text" value="$text" valueType="text" selectionEnabled="false"/>
+  </View>
+  <Choices name="{choice}" toName="text" choice="single" required="true" showInline="true">
+{choices}
+  </Choices>
+</View>
+"""
+
+
+def write_jsonl(path: Path, exported: ExportedPool) -> None:
+    """Write one object for each document; ``grade`` is null, to be filled in."""
+    with finished(path) as stream:
+        stream.writelines(_line({**document._asdict(), "grade": None}) for document in shown_documents(exported))
+
+
+def write_doccano(path: Path, exported: ExportedPool) -> None:
+    """Write doccano's JSONL for text classification, and its labels beside it as ``….labels.json``.
+
+    All fields but ``text`` and ``label`` become doccano's metadata, which it shows beside the text
+    and exports again. doccano refuses an empty text: an empty document is shown as such. Read by
+    doccano 1.8.4 with the column names text and label, its defaults.
+    """
+    with finished(path) as stream:
+        for document in shown_documents(exported):
+            meta = document._asdict()
+            meta["text"] = document.contents or EMPTY
+            stream.write(_line({**meta, "label": []}))
+    labels = path.with_suffix(".labels.json")
+    style = {grade: {"background_color": COLOURS[grade], "text_color": "#000000"} for grade in GRADES}
+    write_json(labels, [{"text": str(grade), "suffix_key": str(grade), **style[grade]} for grade in GRADES])
+    log.info(f"{labels}: the labels {', '.join(map(str, GRADES))} with their keys; import it under doccano's Labels")
+
+
+def write_label_studio(path: Path, exported: ExportedPool) -> None:
+    """Write the tasks as a JSON list, and the labelling configuration beside them as ``….xml``.
+
+    Each task's ``data`` holds all fields of :class:`~heed.addons.judging.exchange.exports.ShownDocument`;
+    Label Studio returns them with its results. Imported by Label Studio 1.23.2.
+    """
+    with finished(path) as stream:
+        stream.writelines(_json_list({"data": document._asdict()} for document in shown_documents(exported)))
+    configuration = path.with_suffix(".xml")
+    write_bytes(configuration, _label_studio_configuration(exported.condition).encode())
+    log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
+
+
+def _label_studio_configuration(condition: str) -> str:
+    choices = "\n".join(
+        f'    <Choice value={quoteattr(f"{grade}: {meaning}")} alias="{grade}" hotkey="{grade}"/>'
+        for grade, meaning in GRADES.items()
+    )
+    instruction = "" if condition == "query" else INSTRUCTION
+    return CONFIGURATION.format(style=STYLE, instruction=instruction, choice=CHOICE, choices=choices)
+
+
+def write_rank_llm(path: Path, exported: ExportedPool) -> None:
+    """Write rank_llm's requests as JSONL, one for each topic.
+
+    The query is query and instruction as MTEB joins them. A pool has no scores: the n documents
+    of a topic get n, n - 1, … 1, which stand for the pool's order only.
+    """
+    with finished(path) as stream:
+        stream.writelines(map(_line, _requests(exported)))
+
+
+def _requests(exported: ExportedPool) -> Iterator[dict[str, Any]]:
+    for qid, docids in exported.pool.items():
+        query = {"text": exported.topics[qid].under(exported.condition).text, "qid": qid}
+        candidates = [
+            {"docid": docid, "score": float(len(docids) - index), "doc": {"title": title, "text": text}}
+            for index, (docid, title, text, *_) in enumerate(documents(exported, docids))
+        ]
+        yield {"query": query, "candidates": candidates}
+
+
+def _json_list(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield a JSON list in pieces, an item a line, so that the whole list is never in memory."""
+    separator = b"[\n"
+    for record in records:
+        yield separator + _line(record).rstrip(b"\n")
+        separator = b",\n"
+    yield b"\n]\n"
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return f"{json.dumps(record, ensure_ascii=False).translate(ESCAPED)}\n".encode()
+
+
+ZipMode = Literal["r", "w"]
+
+COLUMNS = ("qid", "docid", "condition", "query", "instruction", "grade", "title", "text")
+WIDTHS = (12, 24, 12, 40, 60, 8, 40, 120)  # of the columns, in characters
+HEIGHT = 120  # of a row, in points: the beginning of a document, not all of it
+# what spreadsheets read as the beginning of a formula (OWASP, CSV Injection), and the quote that guards it
+GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
+CELL = 32_767  # UTF-16 units that an Excel cell holds (Microsoft, Excel specifications and limits)
+ROWS = 1_048_576  # that an Excel sheet holds, with the header (ibid.)
+CUT = "[cut]"  # at the end of a cell whose text is longer
+UNXML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # not allowed by XML 1.0, section 2.2
+EPOCH = datetime(1980, 1, 1)  # the first moment that a zip file can write
+
+
+def write_csv(path: Path, exported: ExportedPool) -> None:
+    """Write a CSV table in UTF-8 with a byte-order mark, by which Excel recognises UTF-8.
+
+    A cell that a spreadsheet would read as a formula, or that begins with a single quote, gets a
+    single quote in front, which :func:`unguarded` removes.
+    """
+    with finished(path) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        try:
+            rows = csv.writer(text)
+            rows.writerow(COLUMNS)
+            rows.writerows([guarded(cell) for cell in _cells(document)] for document in shown_documents(exported))
+        finally:
+            text.detach()  # flushes, and leaves the stream open
+
+
+def guarded(cell: str) -> str:
+    """Return ``cell`` so that no spreadsheet reads it as a formula."""
+    return f"'{cell}" if cell.startswith(GUARDED) else cell
+
+
+def write_xlsx(path: Path, exported: ExportedPool) -> None:
+    """Write an Excel workbook of one sheet; every cell is typed as text, so that ``007`` and ``=1`` are kept.
+
+    A text longer than a cell holds ends in ``[cut]``, with a warning that names the documents. Control characters,
+    which no workbook can hold, are replaced in texts by their pictures (U+2400 and on).
+    Raises :class:`DataError` for an id with one, and for more documents than a sheet has rows.
+    """
+    count = sum(map(len, exported.pool.values()))
+    fail([f"{path}: {count} documents, and an Excel sheet holds {ROWS - 1}; write csv"] if count >= ROWS else [])
+    fail(
+        f"{path}: {qid!r}, {docid!r}: an id with a control character, which no workbook holds; write csv"
+        for qid, docids in exported.pool.items()
+        for docid in docids
+        if UNXML.search(qid + docid)
+    )
+    from openpyxl.writer.excel import ExcelWriter
+
+    cut: dict[str, None] = {}
+    with finished(path) as stream, _Timeless(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        ExcelWriter(_workbook(exported, cut), archive).write_data()
+    if cut:
+        documents = f"{counted(len(cut), 'document')} cut at Excel's {CELL:,} characters"
+        warn(f"{path}: {documents}: {brief([*cut])}; csv and heed annotate show all of them")
+
+
+class _Timeless(zipfile.ZipFile):
+    """A zip file without times: the same pool gives the same bytes."""
+
+    def open(
+        self, name: str | zipfile.ZipInfo, mode: ZipMode = "r", pwd: bytes | None = None, *, force_zip64: bool = False
+    ) -> IO[bytes]:
+        if isinstance(name, zipfile.ZipInfo):
+            name.date_time = EPOCH.timetuple()[:6]
+        return super().open(name, mode, pwd, force_zip64=force_zip64)
+
+
+def _workbook(exported: ExportedPool, cut: dict[str, None]) -> "Workbook":
+    """Return the workbook; the docids of documents with a text that is cut are added to ``cut``."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Alignment, NamedStyle
+    from openpyxl.utils import get_column_letter
+
+    book = Workbook(write_only=True)
+    book.properties.created = book.properties.modified = EPOCH
+    # @: Excel's format of text, which remains text when it is edited
+    book.add_named_style(NamedStyle("heed", number_format="@", alignment=Alignment(wrap_text=True, vertical="top")))
+    sheet = book.create_sheet("pool")
+    sheet.freeze_panes = "A2"
+    sheet.sheet_format.defaultRowHeight, sheet.sheet_format.customHeight = HEIGHT, True
+    for number, width in enumerate(WIDTHS, 1):
+        sheet.column_dimensions[get_column_letter(number)].width = width
+    sheet.append(COLUMNS)
+    for document in shown_documents(exported):
+        row = []
+        for text in _cells(document):
+            shown = _cut(text)
+            cut |= {} if shown == text else {document.docid: None}
+            cell = WriteOnlyCell(sheet, UNXML.sub(_picture, shown) or None)
+            cell.style = "heed"
+            cell.data_type = "s" if text else "n"
+            row.append(cell)
+        sheet.append(row)
+    return book
+
+
+def _cells(document: ShownDocument) -> Iterator[str]:
+    fields = {**document._asdict(), "grade": ""}
+    return (fields[name] for name in COLUMNS)
+
+
+def _cut(text: str) -> str:
+    """Return the text as far as it fits into a cell, marked where it is cut; letters beyond U+FFFF take two units."""
+    size = CELL if len(text) <= CELL // 2 or max(text) <= "\uffff" else CELL // 2
+    return text if len(text) <= size else text[: size - len(CUT)] + CUT
+
+
+def _picture(match: re.Match[str]) -> str:
+    letter = match[0]
+    return chr(0x2400 + ord(letter)) if letter < " " else "\ufffd"
+
+
+Row = dict[str, Any]
+
+SPLIT = "test"
+GROUP = 2000  # rows in memory
+# the queries of each condition with FollowIR's endings: its measure compares changed with original
+ENDINGS = {
+    "query": {"query": ""},
+    "original": {"original": "-og"},
+    "changed": {"original": "-og", "changed": "-changed"},
+}
+README = """---
+configs:
+{configs}
+---
+A pool of {documents} documents for {topics} topics, exported by Heed (python -m pipelines.pool).
+All judgements in `default` are {unjudged}, unjudged: once they are made, put a file with them in its place
+and its name in the list above.
+"""
+README_CONFIG = """- config_name: {name}
+  data_files:
+  - split: {split}
+    path: {name}/{file}"""
+
+
+def write_mteb(path: Path, exported: ExportedPool) -> None:
+    """Write ``corpus``, ``queries``, ``top_ranked``, ``default`` (qrels) and ``instruction`` as Parquet in a folder.
+
+    Under ``query`` there is no ``instruction`` and the query ids are the topics'. Under ``original``
+    they end in ``-og``; ``changed`` gives the pair, ``-og`` and ``-changed``, as FollowIR has it (of
+    a topic without an original instruction only ``-changed``). Every document of the pool has
+    grade -1 in the qrels, unjudged: MTEB drops topics without any. Raises :class:`UsageError` for
+    other conditions, which the layout does not have.
+    """
+    if exported.condition not in ENDINGS:
+        raise UsageError(f"condition {exported.condition}: not in MTEB's layout; export {', '.join(ENDINGS)}")
+    queries = {
+        qid + ending: (qid, condition)
+        for qid in exported.pool
+        for condition, ending in ENDINGS[exported.condition].items()
+        if condition == "query" or condition in exported.topics[qid].instructions
+    }
+    with new_folder(path) as part:
+        files = {config: _write_parquet(part / config, rows) for config, rows in _configs(exported, queries).items()}
+        write_bytes(part / "README.md", _readme(files, exported).encode())
+
+
+def _configs(exported: ExportedPool, queries: dict[str, tuple[str, str]]) -> dict[str, Iterator[Row]]:
+    """Return the rows of each config; ``queries`` holds topic and condition by query id."""
+    topics, pool = exported.topics, exported.pool
+    listed = {full: pool[qid] for full, (qid, _) in queries.items()}
+    corpus = documents(exported, list(dict.fromkeys(chain.from_iterable(pool.values()))))
+    configs: dict[str, Iterator[Row]] = {
+        "corpus": ({"_id": docid, "title": title, "text": text} for docid, title, text, *_ in corpus),
+        "queries": ({"_id": full, "text": topics[qid].query} for full, (qid, _) in queries.items()),
+        "top_ranked": ({"query-id": full, "corpus-ids": docids} for full, docids in listed.items()),
+        "default": (
+            {"query-id": full, "corpus-id": docid, "score": UNJUDGED}
+            for full, docids in listed.items()
+            for docid in docids
+        ),
+    }
+    if exported.condition != "query":
+        texts_of = ((full, topics[qid].instructions[condition]) for full, (qid, condition) in queries.items())
+        configs["instruction"] = ({"query-id": full, "instruction": text} for full, text in texts_of)
+    return configs
+
+
+def _write_parquet(folder: Path, rows: Iterator[Row]) -> str:
+    """Write one config and return its file's name; its columns have MTEB's types, so that no id becomes a number."""
+    import pyarrow
+    import pyarrow.parquet
+
+    types = {"corpus-ids": pyarrow.list_(pyarrow.string()), "score": pyarrow.int32()}
+    group = list(islice(rows, GROUP))
+    schema = pyarrow.schema([(name, types.get(name, pyarrow.string())) for name in group[0]])
+    folder.mkdir()
+    draft = folder / "draft.parquet"
+    with pyarrow.parquet.ParquetWriter(draft, schema) as writer:
+        while group:
+            writer.write_table(pyarrow.Table.from_pylist(group, schema))
+            group = list(islice(rows, GROUP))
+    # the digest, as in hub repositories: the datasets library caches a local folder by the names in its
+    # README alone, and would return the data of an earlier export to the same place
+    return draft.rename(folder / f"{SPLIT}-00000-of-00001-{digest(draft)[:16]}.parquet").name
+
+
+def _readme(files: dict[str, str], exported: ExportedPool) -> str:
+    configs = "\n".join(README_CONFIG.format(name=name, split=SPLIT, file=file) for name, file in files.items())
+    count = len(set(chain.from_iterable(exported.pool.values())))
+    return README.format(configs=configs, documents=count, topics=len(exported.pool), unjudged=UNJUDGED)
+
 
 __all__ = ["FORMATS", "ExportedPool", "check_form", "export"]
 
@@ -58,7 +496,7 @@ _FORMS = {
         package="pyarrow",
     ),
 }
-FORMATS = {name: form.description for name, form in _FORMS.items()}  # for --help
+FORMATS = {name: form.description for name, form in _FORMS.items()}  # for a command's help
 
 
 def check_form(form: str, path: Path) -> None:

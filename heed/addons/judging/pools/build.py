@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from heed.addons.judging.pools.orders import TopicPool, order_documents
 from heed.addons.judging.pools.pool_inputs import (
     RunList,
     base_topics,
@@ -16,14 +15,23 @@ from heed.addons.judging.pools.pool_inputs import (
     ranked_lists,
     relevant_documents,
 )
-from heed.addons.judging.pools.rank_fusion import ALL, Candidates, Fused, cut, fuse, spend_by_language
-from heed.addons.judging.pools.samples import Sample, Stratum, draw_sample
+from heed.addons.judging.pools.selection import (
+    ALL,
+    Candidates,
+    Sample,
+    Stratum,
+    TopicPool,
+    cut,
+    draw_sample,
+    order_documents,
+    spend_by_language,
+)
 from heed.errors import DataError, UsageError, fail
 from heed.formats.pairs import stem
 from heed.formats.pools import Pool
-from heed.measures.comparison_warnings import warn_of_missing_topics
+from heed.measures.comparison import warn_of_missing_topics
 from heed.progress import brief, log, number_of
-from heed.ranking import in_order
+from heed.ranking import Fused, fuse, in_order
 from heed.types import Qrels, Run
 
 DEPTH = 100  # of each list; TREC's classic pools (Voorhees and Harman, TREC-8 overview, 1999)
@@ -101,8 +109,8 @@ def pool_inputs(
     if qrels.only:
         topics = _topics_of_relevant(topics, only)
     topics = _selected(topics, settings.topics)
-    check_topics("--exclude-judged", qrels.excluded, topics, base_of)
-    check_topics("--judged", qrels.judged, topics, base_of)
+    check_topics("exclude_judged", qrels.excluded, topics, base_of)
+    check_topics("judged", qrels.judged, topics, base_of)
     judged = _judged(topics, qrels, base_of)
     return PoolInputs(topics, base_of, judged, only, qrels_by_topic(qrels.judged, base_of), languages)
 
@@ -110,27 +118,27 @@ def pool_inputs(
 def _bases(in_runs: set[str], qids: set[str], by_base: bool) -> dict[str, str]:
     if not by_base:
         if len({stem(qid) for qid in in_runs}) < len(in_runs):
-            log.info("some topics are narratives of one query, by their ids; --by-base makes one pool for each query")
+            log.info("some topics are narratives of one query, by their ids; pooled by base each query has one pool")
         return {qid: qid for qid in qids}
     base_of = base_topics(qids)
-    log.info(f"--by-base: {len(in_runs)} topics make {len({base_of[qid] for qid in in_runs})} pools")
+    log.info(f"by base: {len(in_runs)} topics make {len({base_of[qid] for qid in in_runs})} pools")
     return base_of
 
 
 def _topics_of_relevant(topics: Mapping[str, list[RunList]], only: Mapping[str, set[str]]) -> dict[str, list[RunList]]:
     """Return the topics with relevant documents; runs may have others, or none of them."""
     if topics:
-        check_topics("--only-relevant", {topic: {} for topic in only}, topics, {})
+        check_topics("only_relevant", {topic: {} for topic in only}, topics, {})
         without = [topic for topic in topics if topic not in only]
         if without:
             topics_without = number_of(len(without), "topic")
-            log.info(f"--only-relevant: {topics_without} of the runs without a relevant document: {brief(without)}")
+            log.info(f"only_relevant: {topics_without} of the runs without a relevant document: {brief(without)}")
     return {topic: topics.get(topic, []) for topic in in_order(only)}
 
 
 def _selected(topics: dict[str, list[RunList]], chosen: Collection[str]) -> dict[str, list[RunList]]:
     unknown = [topic for topic in chosen if topic not in topics]
-    fail([f"--topic {topic}: not pooled; expected one of {brief(list(topics))}" for topic in unknown], UsageError)
+    fail([f"topic: {topic} is not pooled; expected one of {brief(list(topics))}" for topic in unknown], UsageError)
     return {topic: lists for topic, lists in topics.items() if topic in chosen or not chosen}
 
 
@@ -150,7 +158,7 @@ def build_pool(inputs: PoolInputs, settings: PoolSettings) -> BuiltPool:
     :class:`UsageError` for sizes of unknown topics and :class:`DataError` for an empty pool.
     """
     unknown = [topic for topic in settings.sizes if topic not in (ALL, *inputs.topics)]
-    fail([f"--size {topic}=…: not pooled" for topic in unknown], UsageError)
+    fail([f"size: {topic} is not pooled" for topic in unknown], UsageError)
     inputs = inputs._replace(topics=first_documents(inputs.topics, settings.depth))
     fused = {topic: fuse(ranking.docids for ranking in lists) for topic, lists in inputs.topics.items()}
     _check_languages(fused, inputs, settings)
@@ -172,8 +180,8 @@ def _check_languages(fused: Candidates, inputs: PoolInputs, settings: PoolSettin
     if not budgeted:
         return
     languages = {inputs.languages[docid] for documents in fused.values() for docid in documents}
-    expected = f"no pooled document is in this language; expected one of {', '.join(sorted(languages))}"
-    fail([f"--budget {language}: {expected}" for language in sorted(budgeted - languages)], UsageError)
+    known, absent = ", ".join(sorted(languages)), sorted(budgeted - languages)
+    fail([f"budget: no pooled document is in {language}; expected one of {known}" for language in absent], UsageError)
 
 
 def choose(fused: Candidates, inputs: PoolInputs, settings: PoolSettings) -> tuple[Candidates, Sample]:

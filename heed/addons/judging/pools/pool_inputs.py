@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.docids import read_docids
+from heed.formats.data_sets import read_judgements
+from heed.formats.document_store import read_docids
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
 from heed.formats.topic_ids import number_hint
-from heed.formats.user_files import read_judgements
-from heed.measures.comparison_warnings import warn_of_same_runs
+from heed.measures.comparison import warn_of_same_runs
 from heed.measures.per_topic import judged as without_negative
 from heed.progress import bar, brief, log
 from heed.ranking import in_order, ranked
@@ -164,7 +164,7 @@ def check_topics(option: str, judged: Qrels, topics: Collection[str], base_of: M
     if judged and len(unknown) == len(judged):
         raise DataError(
             f"{option}: none of its topics ({brief(unknown)}) is pooled ({brief(list(topics))} are); "
-            f"the ids must be the same, see --by-base{hint}"
+            f"the ids must be the same, or the narratives pooled by base{hint}"
         )
     if unknown:
         log.info(f"{option}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}{hint}")
@@ -199,8 +199,8 @@ def relevant_documents(judged: Qrels) -> dict[str, set[str]]:
 def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str]) -> dict[str, str]:
     """Return the language of each of ``docids`` by ``files``, pairs of a language and a path.
 
-    A path is read by :func:`heed.formats.docids.read_docids`. Raises :class:`DataError` for documents that are in no
-    file or in those of two languages, and for bad lines.
+    A path is read by :func:`~heed.formats.document_store.read_docids`. Raises :class:`DataError` for documents that are
+    in no file or in those of two languages, and for bad lines.
     """
     docids = set(docids)
     languages: dict[str, str] = {}
@@ -215,7 +215,7 @@ def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str
     missing = sorted(docids - languages.keys())
     if missing:
         raise DataError(
-            f"--language: {len(missing)} of {len(docids)} documents of the runs are in none of the files: "
+            f"language: {len(missing)} of {len(docids)} documents of the runs are in none of the files: "
             f"{brief(missing)}; add the file that holds them"
         )
     return languages

@@ -1,0 +1,242 @@
+"""The systems of a results folder, loaded once: they rank the documents of a question as a command would."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock, Thread
+from typing import NamedTuple
+
+from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.run_settings import read_run_settings
+from heed.compute import Compute
+from heed.errors import DataError, HeedError, UsageError, fail
+from heed.files import locked
+from heed.formats.document_store import StoredDocuments
+from heed.languages import language
+from heed.models.registry.entries import Registry
+from heed.progress import log
+from heed.ranking import pooled as fused_pool
+from heed.ranking import ranked
+from heed.report.results import AGAIN
+from heed.reranking.polarity import Explanation, Polarity, explain
+from heed.reranking.rank_bm25 import RankBm25
+from heed.reranking.rescore import score_alone
+from heed.retrieval.bm25.index import Searcher
+from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.corpus import Corpus
+from heed.systems.make import Place, Search, built_in, make, refuse_twins
+from heed.types import Query, Reranker, Retriever, Run, Topic
+
+INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
+REMEMBERED = 64  # lists of earlier questions
+
+
+class Choice(NamedTuple):
+    """Which systems answer beside those of the runs that need no model, and what runs them.
+
+    ``rerank_depth`` is the number of documents in a pool, None for that of the runs.
+    """
+
+    retrievers: Sequence[str] = ()
+    rerankers: Sequence[str] = ()
+    rerank_depth: int | None = None
+    compute: Compute = Compute()
+    registry: Registry | None = None
+
+
+class Question(NamedTuple):
+    """A topic under one condition, with its query and that condition's instruction as they may have been changed."""
+
+    qid: str
+    condition: str
+    query: str
+    instruction: str
+
+
+class LiveSystems:
+    """Retrievers and rerankers over the documents of a results folder; each answers one question at a time."""
+
+    def __init__(self, explored: Explored, choice: Choice) -> None:
+        """Build and load nothing yet; raises :class:`DataError` where the documents of ``explored`` are not here.
+
+        Raises :class:`UsageError` for a system that is unknown, named twice, or cannot run here.
+        """
+        if explored.store is None:
+            raise DataError(f"{explored.path}: {' '.join(explored.notes)}")
+        self.explored, self.documents = explored, explored.store
+        self.settings = read_run_settings(explored.path)
+        if self.settings.foreign:
+            raise DataError(f"{explored.path}: BM25 searched an index made elsewhere; only Heed's own is asked here")
+        self._depth, self._size = self.settings.depth, choice.rerank_depth or self.settings.pool_depth
+        self._loaded, self._load_begun = set[str](), False
+        self._opening, self._loading = Lock(), Lock()  # of indexes, and of models, one at a time
+        self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
+        search, registry = Search(self.settings.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
+        answers = explored.stored.parents[2] / "api"
+        place = Place(registry, choice.compute, self._corpus, search, answers, instructed=True)
+        searching = self._names(built_in(Retriever), "bm25", choice.retrievers)
+        rescoring = self._names(built_in(Reranker), "polarity", choice.rerankers)
+        retrievers = [make(name, place, Retriever) for name in searching]
+        rerankers = [make(name, place, Reranker) for name in rescoring]
+        self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
+        refuse_twins(self.names, [*searching, *rescoring])
+        self._answering = {name: Lock() for name in self.names}
+        self._retrievers = {retriever.name: retriever for retriever in retrievers}
+        self._rerankers = {reranker.name: reranker for reranker in rerankers}
+        searched = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
+        self._bm25 = next(searched, None) or place.bm25
+        self._listed = lru_cache(REMEMBERED)(self._search)
+        self._ranked = lru_cache(REMEMBERED)(self._rank)
+
+    def _names(self, light: Sequence[str], otherwise: str, further: Sequence[str]) -> list[str]:
+        """Return the ``light`` systems of the runs, or the one that is there for certain, and ``further`` ones."""
+        ran = [name for name in light if name in self.settings.systems]
+        return list(dict.fromkeys([*(ran or [otherwise]), *further]))
+
+    def close(self) -> None:
+        """Forget indexes and models."""
+        for system in (*self._retrievers.values(), *self._rerankers.values(), self._bm25):
+            system.close()
+
+    def load(self, names: Sequence[str] = ()) -> None:
+        """Build and open what the systems ``names`` need, and the index of BM25 that searches go to."""
+        self._load(self._bm25)
+        for name in names:
+            self._load(self._system(name))
+
+    def begin_loading(self) -> None:
+        """Load all systems in another thread, once: somebody is looking at the folder."""
+        if not self._load_begun:
+            self._load_begun = True
+            Thread(target=self._load_all, daemon=True).start()
+
+    def _load_all(self) -> None:
+        try:
+            self.load(self.names)
+        except HeedError as error:  # whoever asks a system gets it too
+            log.info(f"{self.explored.path}: {error}")
+
+    def check(self, name: str) -> None:
+        """Raise :class:`DataError` for a system that is not here."""
+        fail(
+            [] if name in self.names else [f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}"]
+        )
+
+    def _system(self, name: str) -> Retriever | Reranker:
+        self.check(name)
+        return self._retrievers.get(name) or self._rerankers[name]
+
+    def _load(self, system: Retriever | Reranker) -> None:
+        if system.name in self._loaded:
+            return
+        of_index = isinstance(system, Polarity | RankBm25) or system.name not in self._rerankers
+        with self._opening if of_index else self._loading:
+            if system.name not in self._loaded:
+                if of_index:
+                    self._open_index(system)
+                else:  # a model, which takes minutes; the index stays free for commands and other systems meanwhile
+                    system.load()
+                self._loaded.add(system.name)
+
+    def _open_index(self, system: Retriever | Reranker) -> None:
+        if not self._has_index(system):
+            raise DataError(f"{self._corpus.folder}: no index for {system.name} here; {AGAIN}")
+        try:
+            with locked(self._corpus.folder):
+                system.load()
+        except OSError as error:
+            raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
+
+    def _has_index(self, system: Retriever | Reranker) -> bool:
+        """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
+        needed = getattr(system, "index_name", "")
+        indexes = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
+        return any(match and needed in ("", match[1]) for match in indexes)
+
+    @property
+    def searcher(self) -> Searcher:
+        """The index of BM25 over the documents."""
+        return self._bm25.searcher
+
+    def search(self, text: str, depth: int) -> list[str]:
+        """Return the docids that BM25 finds for ``text``, best first."""
+        self.load()
+        fields = self._bm25.config["fields"]  # where they are, the index has no whole texts
+        return ranked(self.searcher.search({"": text}, depth, fields=fields)[""])
+
+    def scores(self, name: str, question: Question) -> Mapping[str, float]:
+        """Return the scores of the documents of system ``name``, as a command writes them into a run."""
+        self._make_ready(name)
+        return self._ranked(name, question)
+
+    def _make_ready(self, name: str) -> None:
+        """Load what system ``name`` needs; :class:`DataError` where these runs gave it other documents than a pool."""
+        if self.settings.published and name not in self._retrievers:
+            raise DataError(f"{name}: reranked a paper's candidates in these runs; here it would get other documents")
+        self.load([name] if name in self._retrievers else [*self._retrievers, name])
+
+    def explains(self, name: str) -> bool:
+        """Return whether a system can say why a document has its score."""
+        return isinstance(self._rerankers.get(name), Polarity)
+
+    def explained(self, name: str, question: Question, docid: str) -> Explanation:
+        """Return why a document has its score by system ``name``.
+
+        Raises :class:`UsageError` for a system that cannot say so and for a document that it did not score.
+        """
+        if not isinstance(reranker := self._system(name), Polarity):
+            raise UsageError(f"{name}: gives no reasons; polarity does")
+        self._make_ready(name)
+        documents = StoredDocuments(self.documents, self._pool(self.topic(question)))
+        with self._answering[name]:
+            return explain(reranker, self.query(question), documents, docid)
+
+    def topic(self, question: Question) -> Topic:
+        """Return the topic with the question's query and instruction; :class:`DataError` for an unknown topic."""
+        topic = self.explored.topics.get(question.qid)
+        if topic is None:
+            raise DataError(f"{self.explored.path}: no topic {question.qid!r}")
+        if not topic.has(question.condition) and not (question.condition == "query" and topic.base):
+            raise DataError(f"topic {question.qid}: it is not asked under {question.condition!r}")
+        instructions = topic.instructions
+        if question.condition != "query":
+            instructions = instructions | {question.condition: question.instruction}
+        return topic._replace(query=question.query, instructions=instructions)
+
+    def query(self, question: Question) -> Query:
+        """Return the question as systems get it."""
+        return self.topic(question).under(question.condition, self.settings.join)
+
+    def _rank(self, name: str, question: Question) -> Mapping[str, float]:
+        query = self.query(question)
+        if name in self._retrievers:
+            return self._listed(name, query)
+        docids = self._pool(self.topic(question))
+        reranker = self._rerankers[name]
+        with self._answering[name]:
+            scores = score_alone(reranker, query, StoredDocuments(self.documents, docids))
+        return dict(zip(docids, scores, strict=True))
+
+    def _pool(self, topic: Topic) -> list[str]:
+        """Return the pool of the topic's query: what the retrievers find for it under all conditions."""
+        base = topic.base or topic.qid
+        topics = [topic if other.qid == topic.qid else other for other in self.explored.topics.values()]
+        queries = [
+            each.under(condition, self.settings.join)
+            for condition in self.explored.conditions
+            for each in topics
+            if (each.base or each.qid) == base and each.has(condition)
+        ]
+        lists: Iterator[Run] = ({base: self._listed(name, query)} for name in self._retrievers for query in queries)
+        return fused_pool(lists, self._size, self._size).get(base, [])
+
+    def _search(self, name: str, query: Query) -> dict[str, float]:
+        with self._answering[name]:
+            return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
+
+
+def shards_in(folder: Path) -> int:
+    """Return into how many shards the index of BM25 in ``folder`` is split."""
+    names = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
+    return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in names if match), default=1)

@@ -1,0 +1,235 @@
+"""The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
+
+import json
+from asyncio import Lock
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from threading import Lock as ThreadLock
+from typing import Annotated, TypeVar
+
+import msgspec
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from heed.addons.explorer.answers import answer, reason, search
+from heed.addons.explorer.embedded import MAIN, style
+from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.flags import Flag, Flags
+from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
+from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
+from heed.errors import DataError, HeedError
+from heed.experiment.results import title_of
+from heed.report.html import Part, compose, policy, script
+from heed.report.page import look, overview, page_title, vega_file
+from heed.report.results import ResultsFolder
+from heed.web.json_answers import json_route, read_json
+
+DEEPEST = 1000  # documents of a list, as the longest runs have
+LONGEST = 20_000  # characters of a query or an instruction
+LONGEST_SEARCH = 400
+LONGEST_NUMBER = 6  # digits
+HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
+OWN_SERVER = "'self'"
+CLOSED = 499  # nginx's status of a request that nobody waits for any more
+
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
+Body = TypeVar("Body")
+
+
+class Ask(msgspec.Struct):
+    """The body of a question to the playground; ``docid`` of one document whose score is to be explained."""
+
+    folder: str
+    system: str
+    topic: str
+    condition: str
+    query: Text
+    instruction: Text
+    docid: str = ""
+
+    def question(self) -> Question:
+        """Return the question to a system."""
+        return Question(self.topic, self.condition, self.query, self.instruction)
+
+
+def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annotate: str) -> str:
+    """Return the report's page of ``results``, at and below the folder ``runs``, for topics that the server sends.
+
+    ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
+    """
+    served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
+    data = Markup(json.dumps(served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
+    title = page_title(runs)
+    return compose(title, [_explorer()._replace(html=HTML.format(data)), overview(results, title)], OWN_SERVER)
+
+
+def served_policy() -> str:
+    """Return the Content-Security-Policy of the page."""
+    return f"{policy([_explorer(), look()._replace(library=vega_file())], OWN_SERVER)}; frame-ancestors 'none'"
+
+
+def _explorer() -> Part:
+    return Part(Markup(), style(), script(MAIN))
+
+
+class Folders:
+    """The results folders of a tree, and their systems."""
+
+    def __init__(self, results: Iterable[ResultsFolder], choice: Choice) -> None:
+        """Open nothing yet."""
+        self._results = {each.folder: each for each in results}
+        self._choice = choice
+        self._open = cache(lambda folder: Explored(self._results[folder]))
+        self._lock, self._live = ThreadLock(), dict[str, LiveSystems]()
+
+    def check(self) -> None:
+        """Raise :class:`HeedError` where the chosen systems can answer in no folder whose documents are here."""
+        refusals = list[HeedError]()
+        for folder in self._results:
+            try:
+                self.live(folder)
+                return
+            except DataError:  # its view says why
+                continue
+            except HeedError as error:
+                refusals.append(error)
+        if refusals:
+            raise refusals[0]
+
+    def explored(self, folder: str) -> Explored:
+        """Return a folder; 404 for a name that is none of the tree's: names are never taken as paths."""
+        if folder not in self._results:
+            raise HTTPException(404)
+        return self._open(folder)
+
+    def live(self, folder: str) -> LiveSystems:
+        """Return the systems of a folder; :class:`DataError` where its documents are not here."""
+        explored = self.explored(folder)
+        with self._lock:
+            if folder not in self._live:
+                self._live[folder] = LiveSystems(explored, self._choice)
+            return self._live[folder]
+
+    def close(self) -> None:
+        """Close all systems."""
+        for live in self._live.values():
+            live.close()
+
+
+class PlaygroundServer:
+    """The routes over a tree of results folders and a file of flags."""
+
+    def __init__(self, page: Callable[[], str], folders: Folders, flags: Flags) -> None:
+        """``page`` makes the page when it is first asked for; nothing is read before that."""
+        self._page, self._folders, self._flags = cache(page), folders, flags
+        self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
+
+    def application(self) -> Starlette:
+        """Return the routes with the handlers of errors."""
+        return Starlette(
+            routes=[
+                Route("/", self._index),
+                Route("/api/folder", json_route(self._folder)),
+                Route("/api/topic", json_route(self._topic)),
+                Route("/api/document", json_route(self._document)),
+                Route("/api/search", json_route(self._search)),
+                Route("/api/flags", json_route(self._flags_with_titles)),
+                Route("/api/ask", self._ask, methods=["POST"]),
+                Route("/api/why", self._why, methods=["POST"]),
+                Route("/api/flag", self._flag, methods=["POST"]),
+            ],
+            exception_handlers={HeedError: _bad_request},
+        )
+
+    async def _index(self, request: Request) -> Response:
+        return HTMLResponse(await run_in_threadpool(self._page))
+
+    def _folder(self, request: Request) -> object:
+        explored = self._explored(request)
+        names, problem = list[str](), ""
+        try:
+            live = self._folders.live(explored.results.folder)
+            live.begin_loading()
+            names = sorted(live.names, key=live.explains, reverse=True)  # the one that says why stands first
+        except HeedError as error:
+            problem = str(error)
+        return {**folder_view(explored), "playground": names, "problem": problem}
+
+    def _explored(self, request: Request) -> Explored:
+        return self._folders.explored(request.query_params.get("folder", ""))
+
+    def _topic(self, request: Request) -> object:
+        explored, qid = self._explored(request), request.query_params.get("id", "")
+        if qid not in explored.topics:
+            raise HTTPException(404)
+        number = request.query_params.get("depth", "")
+        depth = min(int(number), DEEPEST) if number.isdecimal() and len(number) < LONGEST_NUMBER else DEPTH
+        return topic_view(explored, qid, depth)
+
+    def _document(self, request: Request) -> object:
+        return document_view(self._explored(request), request.query_params.get("docid", ""))
+
+    def _search(self, request: Request) -> object:
+        text = request.query_params.get("q", "")[:LONGEST_SEARCH]
+        explored = self._explored(request)
+
+        def by_bm25(text: str, depth: int) -> list[str]:
+            return self._folders.live(explored.results.folder).search(text, depth)
+
+        return search(explored, by_bm25, text)
+
+    async def _ask(self, request: Request) -> Response:
+        return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))
+
+    async def _why(self, request: Request) -> Response:
+        return await self._in_turn(request, lambda live, ask: reason(live, ask.system, ask.question(), ask.docid))
+
+    async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
+        """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
+        ask = await _body(request, Ask)
+        live = await run_in_threadpool(self._folders.live, ask.folder)
+        live.check(ask.system)
+        async with self._turns[ask.folder, ask.system]:
+            if await request.is_disconnected():
+                return Response(status_code=CLOSED)
+            return JSONResponse(await run_in_threadpool(compute, live, ask))
+
+    def _flags_with_titles(self, request: Request) -> object:
+        """Return all flags; where a folder is named, its flags alone, with the titles of their documents."""
+        flags = self._flags.all()
+        if "folder" not in request.query_params:
+            return msgspec.to_builtins(flags)
+        explored = self._explored(request)
+        flags = [flag for flag in flags if flag.folder == explored.results.folder]
+        documents = explored.store.find([flag.docid for flag in flags]) if explored.store else {}
+        titles = {docid: title_of(document) for docid, document in documents.items()}
+        return [{**msgspec.to_builtins(flag), "title": titles.get(flag.docid, "")} for flag in flags]
+
+    async def _flag(self, request: Request) -> Response:
+        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await _body(request, Flag))))
+
+    def _flagged(self, flag: Flag) -> Flag:
+        explored = self._folders.explored(flag.folder)
+        if flag.topic not in explored.topics or flag.condition not in explored.conditions:
+            raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
+        grades = explored.grades(explored.topics[flag.topic], flag.condition) or {}
+        return self._flags.add(msgspec.structs.replace(flag, grade=grades.get(flag.docid)))
+
+
+async def _body(request: Request, kind: type[Body]) -> Body:
+    """Return a request's body as ``kind``; :class:`DataError` if it is not of that form."""
+    try:
+        return msgspec.convert(await read_json(request), kind)
+    except msgspec.ValidationError as error:
+        raise DataError(f"request: {error}") from error
+
+
+async def _bad_request(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 400)

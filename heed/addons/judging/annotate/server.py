@@ -1,0 +1,384 @@
+"""The annotation page's server: its routes, and the JSON between page and server.
+
+Requests are validated against the task, answers are made from the database. Judgements of other assessors are only in
+the answer for the agreement page.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from heed.addons.judging.annotate.database import NARRATIVE
+from heed.addons.judging.annotate.grades import (
+    DocumentKey,
+    current,
+    disagreements,
+    final_grades,
+    grade_before_edit,
+    grades_by_document,
+    is_changed,
+    is_open,
+    missing_for_export,
+    pair_agreements,
+    progress_by_topic,
+    progress_lines,
+)
+from heed.addons.judging.annotate.store import Change, ConflictError, Store, wording_of
+from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, check_name
+from heed.errors import DataError, HeedError, JavaError, fail
+from heed.languages import language_data
+from heed.progress import warn
+from heed.tables.recognition import as_table
+from heed.web.json_answers import TYPES, json_route, read_json
+
+LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
+MOST_TEXTS = 10  # of one request: query, narratives and documents
+MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are kept for a new wording
+
+Id = Annotated[str, msgspec.Meta(pattern=r"\A[\w-]{8,64}\Z")]
+NarrativeText = Annotated[str, msgspec.Meta(max_length=LONGEST_NARRATIVE)]
+
+MOST_SHOWN = 500  # disagreements on the page; the export has them all
+
+Data = dict[str, Any]
+
+
+class _NarrativeChange(msgspec.Struct, tag_field="kind", tag=NARRATIVE):
+    qid: str
+    text: NarrativeText
+    base: int
+
+    def problems(self, task: Task, wording: str) -> Iterator[str]:
+        return iter(())
+
+    def change(self, wording: str, by: str) -> Change:
+        return Change(NARRATIVE, self.qid, value=self.text, base=self.base)
+
+
+class _Judged(msgspec.Struct, tag_field="kind"):
+    qid: str
+    condition: str
+    docid: str
+
+    def problems(self, task: Task, wording: str) -> Iterator[str]:
+        if self.condition not in task.conditions():
+            yield f"condition is {self.condition!r}, expected {' or '.join(task.conditions())}"
+        if self.docid not in task.to_judge(self.qid):
+            yield f"document {self.docid!r} is not to be judged for topic {self.qid}"
+
+
+class _NoteChange(_Judged, tag="note"):
+    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
+
+    def change(self, wording: str, by: str) -> Change:
+        return Change("note", self.qid, self.condition, self.docid, self.note)
+
+
+class _GradeChange(_Judged, tag="grade"):
+    grade: int | None = None
+
+    def problems(self, task: Task, wording: str) -> Iterator[str]:
+        yield from super().problems(task, wording)
+        if self.grade not in (None, *task.grades()):
+            yield f"grade is {self.grade!r}, expected one of {', '.join(map(str, task.grades()))}"
+        if self.condition == "changed" and self.grade is not None and not is_changed(task, self.qid, wording):
+            yield f"topic {self.qid}: its narrative is not edited; edit it before a grade under the changed one"
+
+    def change(self, wording: str, by: str) -> Change:
+        under = wording if self.condition == "changed" else ""
+        return Change("grade", self.qid, self.condition, self.docid, self.grade, under, by=by)
+
+
+class _Body(msgspec.Struct):
+    id: Id
+    assessor: str
+    batch: Id = ""
+    wording: NarrativeText = ""  # that grades under the condition changed are given for
+    by: str = ""  # who makes an adjudicator's decisions
+    changes: Annotated[list[_NarrativeChange | _NoteChange | _GradeChange], msgspec.Meta(max_length=MOST_CHANGES)] = []
+
+
+class ChangeRequest(NamedTuple):
+    """A valid request: ``request_id`` is the same when it is sent twice; one undo takes back a ``batch``."""
+
+    request_id: str
+    assessor: str
+    batch: str
+    changes: list[Change]
+
+
+def read_request(body: object, task: Task) -> ChangeRequest:
+    """Return the request in ``body``, parsed JSON; :class:`DataError` naming every part that does not fit the task."""
+    try:
+        request = msgspec.convert(body, _Body)
+    except msgspec.ValidationError as error:
+        raise DataError(f"request: {error}") from error
+    assessor, by = check_name(request.assessor), check_name(request.by) if request.by else ""
+    problems: list[str] = []
+    for change in request.changes:
+        if change.qid in task.pool:
+            problems += [*_unassigned(change.qid, task, assessor, by), *change.problems(task, request.wording)]
+        else:
+            problems.append(f"topic is {change.qid!r}, expected one of the pool")
+    fail(problems)
+    changes = [change.change(request.wording, by) for change in request.changes]
+    return ChangeRequest(request.id, assessor, request.batch or request.id, changes)
+
+
+def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
+    """Yield a problem if a topic is another's, or is to be decided by one who judges it."""
+    if assessor != ADJUDICATED and qid not in task.topics_of(assessor):
+        yield f"topic {qid} is assigned to {', '.join(task.assigned.get(qid, ())) or 'nobody'}, not to {assessor}"
+    if by in task.assigned.get(qid, ()):
+        yield f"topic {qid} is judged by {by}; another one decides it"
+
+
+class _Texts(msgspec.Struct):
+    texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
+
+
+def read_texts(body: object) -> list[str]:
+    """Return the texts in ``body``, parsed JSON, whose terms are requested; :class:`DataError` for anything else."""
+    try:
+        return msgspec.convert(body, _Texts).texts
+    except msgspec.ValidationError as error:
+        raise DataError(f"request: {error}") from error
+
+
+def task_data(task: Task, store: Store, assessor: str) -> Data:
+    """Return the task for the whole page; ``assessor`` is the name given to the command, or empty."""
+    judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
+    return {
+        "name": store.properties()["name"],
+        "pool": f"{store.path.resolve().parent.name}/{store.path.stem}",
+        "scale": [grade._asdict() for grade in task.scale],
+        "judged": list(task.conditions()),
+        "onlyRelevant": task.only_relevant,
+        "assessor": assessor,
+        "assessors": sorted({*judges, *chain.from_iterable(task.assigned.values())}),
+        "documents": language_data(task.lang),
+        "topics": [
+            {
+                "qid": qid,
+                "query": task.topics[qid].query,
+                "description": task.topics[qid].description,
+                "language": language_data(task.topics[qid].lang),
+                "documents": len(task.to_judge(qid)),
+            }
+            for qid in task.pool
+        ],
+    }
+
+
+def progress_data(task: Task, store: Store, assessor: str) -> Data:
+    """Return an assessor's progress in each of his topics, the last change's number, and what the export would lack.
+
+    What it would lack is None while something is left for the assessor. Who has topics assigned learns of the others'
+    work only that it is not finished.
+    """
+    judgements, versions = store.judgements(), store.narratives()
+    narratives = {qid: text for qid, (text, _) in versions.items()}
+    topics = progress_by_topic(task, judgements, narratives, assessor)
+    missing = None
+    if not any(is_open(task, qid, progress) for qid, progress in topics.items()):
+        missing = missing_for_export(task, final_grades(task, judgements, narratives))
+    return {
+        "last": store.last(assessor),
+        "missing": "Others still judge or decide." if missing and task.assigned and topics else missing,
+        "topics": {qid: {**progress, "version": versions[qid][1]} for qid, progress in topics.items()},
+    }
+
+
+def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Data:
+    """Return a topic's narratives, and its documents in the pool's order with this assessor's judgements."""
+    text, version = store.narratives()[qid]
+    wording = wording_of(text)
+    judgements: dict[str, Data] = {}
+    everybodys = store.judgements(qid=qid)
+    for (_, condition, docid), grades in grades_by_document(everybodys).items():
+        before = grade_before_edit(task, qid, grades, assessor) if condition == "original" else None
+        if before is not None and before != grades.get(assessor):
+            judgements.setdefault(docid, {})["decided"] = before
+    for judgement in everybodys:
+        if judgement.assessor != assessor:
+            continue
+        state = {"grade": judgement.grade, "note": judgement.note, "stale": judgement.is_stale(wording)}
+        judgements.setdefault(judgement.docid, {})[judgement.condition] = state
+    earlier = task.qrels.get(qid, {})
+    return {
+        "qid": qid,
+        "original": task.original(qid),
+        "changed": text,
+        "version": version,
+        "documents": [
+            {"docid": docid, "given": earlier.get(docid), **judgements.get(docid, {})} for docid in task.to_judge(qid)
+        ],
+    }
+
+
+def document_data(document: PooledDocument) -> Data:
+    """Return a document; ``table`` is None unless it is displayed as one."""
+    table = as_table(document.text, known=True) if document.tabular else None
+    shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
+    return {**document._asdict(), "table": shown}
+
+
+def agreement_data(task: Task, store: Store, assessor: str) -> Data:
+    """Return progress, κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
+
+    An assessor without any grade, such as an organiser, gets all disagreements. One who has topics assigned gets no κ
+    and only what is decided. With the disagreements come the narratives that they are decided by.
+    """
+    judgements, narratives = store.judgements(), store.narratives()
+    texts = {qid: text for qid, (text, _) in narratives.items()}
+    is_blind = bool(task.assigned and task.topics_of(assessor))
+    graded, notes = set(), dict[DocumentKey, dict[str, str]]()
+    for judgement in judgements:
+        if judgement.assessor == assessor and judgement.grade is not None:
+            graded.add(judgement[1:4])
+        if judgement.note:
+            notes.setdefault(judgement[1:4], {})[judgement.assessor] = judgement.note
+    differing = {
+        key: item
+        for item in disagreements(current(judgements, texts), store.deciders())
+        if (key := (item["qid"], item["condition"], item["docid"])) in graded or not (graded or is_blind)
+        if item["decision"] is not None or not is_blind
+    }
+    shown = [*differing.items()][:MOST_SHOWN]
+    titles = store.titles([item["docid"] for _, item in shown])
+    return {
+        "blind": is_blind,
+        "progress": progress_lines(task, judgements, texts),
+        "pairs": [] if is_blind else pair_agreements(judgements, task.grades()),
+        "count": len(differing),
+        "open": sum(item["decision"] is None for item in differing.values()),
+        "narratives": {qid: {"original": task.original(qid), "changed": texts[qid]} for (qid, _, _), _ in shown},
+        "disagreements": [
+            {**item, "notes": notes.get(key, {}), "title": titles.get(item["docid"], "")} for key, item in shown
+        ],
+    }
+
+
+# of each term of a text its first character and the one after its last, in UTF-16 units, and itself
+Analyse = Callable[[Sequence[str]], Sequence[Sequence[tuple[int, int, str]]]]
+
+HEED = Path(__file__).parents[3]
+MOST_ASSESSORS = 100  # whose progress is remembered
+PAGES = (Path(__file__).with_name("page"), HEED / "report" / "page" / "shared")  # its own, and the explorer's too
+
+
+def page_files() -> list[Path]:
+    """Return the files that the page consists of; their names are those under ``/static/``."""
+    return [path for folder in PAGES for path in sorted(folder.iterdir()) if path.suffix in TYPES]
+
+
+class AnnotationServer:
+    """The routes over one task and its database; nothing between requests decides an answer but the database."""
+
+    def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:
+        """``assessor`` is the name that the page starts with; if empty, the page asks for it.
+
+        ``analyse`` returns the terms of texts as the documents' index has them, by which the page marks words; where it
+        raises :class:`JavaError`, it is not asked again.
+        """
+        self._task, self._store, self._assessor = task, store, assessor
+        self._analyse: Analyse | None = analyse
+        self._analysis = ThreadPoolExecutor(1, "analysis")  # threads that end would have to be detached from Java
+        # open pages ask every few seconds, and all judgements are read for an answer: once for each change of the log
+        self._progress_at = lru_cache(MOST_ASSESSORS)(lambda assessor, entry: progress_data(task, store, assessor))
+        self._files = {path.name: path.read_bytes() for path in page_files()}
+
+    def application(self) -> Starlette:
+        """Return the routes with the handlers of errors."""
+        return Starlette(
+            routes=[
+                Route("/", self._file),
+                Route("/static/{name}", self._file),
+                Route("/api/task", json_route(lambda _: task_data(self._task, self._store, self._assessor))),
+                Route("/api/progress", json_route(self._progress)),
+                Route("/api/topic", json_route(self._topic)),
+                Route("/api/document", json_route(self._document)),
+                Route("/api/agreement", json_route(lambda request: agreement_data(*self._of(request)))),
+                Route("/api/changes", self._changes, methods=["POST"]),
+                Route("/api/undo", self._undo, methods=["POST"]),
+                Route("/api/terms", self._terms_of_texts, methods=["POST"]),
+            ],
+            exception_handlers={HeedError: _bad_request, sqlite3.Error: _database_error},
+        )
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        if name not in self._files:
+            raise HTTPException(404)
+        return Response(self._files[name], media_type=TYPES[Path(name).suffix])
+
+    def _of(self, request: Request) -> tuple[Task, Store, str]:
+        """Return task, database and the assessor who requests."""
+        return self._task, self._store, check_name(request.query_params.get("assessor"))
+
+    def _progress(self, request: Request) -> object:
+        _, store, assessor = self._of(request)
+        return self._progress_at(assessor, store.last_entry())
+
+    def _topic(self, request: Request) -> object:
+        task, store, assessor = self._of(request)
+        qid = request.query_params.get("qid", "")
+        if qid not in task.topics_of(assessor):
+            raise HTTPException(404)
+        return topic_data(task, store, assessor, qid)
+
+    def _document(self, request: Request) -> object:
+        document = self._store.document(request.query_params.get("docid", ""))
+        if document is None:
+            raise HTTPException(404)
+        return document_data(document)
+
+    async def _changes(self, request: Request) -> Response:
+        sent = await self._read(request)
+        done = await run_in_threadpool(self._store.record, sent.request_id, sent.assessor, sent.batch, sent.changes)
+        return JSONResponse({"done": done})
+
+    async def _undo(self, request: Request) -> Response:
+        sent = await self._read(request)
+        done = await run_in_threadpool(self._store.undo, sent.request_id, sent.assessor)
+        return JSONResponse({"done": done})
+
+    async def _terms_of_texts(self, request: Request) -> Response:
+        texts = read_texts(await read_json(request))
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, texts))
+
+    def _terms(self, texts: Sequence[str]) -> dict[str, object]:
+        """Return the terms of each of ``texts``; None, after one warning, without Java."""
+        try:
+            return {"terms": self._analyse(texts) if self._analyse else None}
+        except JavaError as error:
+            self._analyse = None
+            warn(f"words are marked by their endings, not as BM25 matches them: {error}")
+            return {"terms": None}
+
+    async def _read(self, request: Request) -> ChangeRequest:
+        return read_request(await read_json(request), self._task)
+
+
+async def _bad_request(request: Request, error: Exception) -> Response:
+    if isinstance(error, ConflictError):
+        return JSONResponse({"error": str(error), "text": error.text, "version": error.version}, 409)
+    return JSONResponse({"error": str(error)}, 400)
+
+
+async def _database_error(request: Request, error: Exception) -> Response:
+    """Answer 503 when the disk is full or another process holds the file: the page keeps its changes and retries."""
+    return JSONResponse({"error": f"the database cannot be used: {error}"}, 503)

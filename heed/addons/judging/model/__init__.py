@@ -1,1 +1,0 @@
-"""Judgements by a language model for documents that nobody judged, apart from people's, and their agreement."""

@@ -1,0 +1,319 @@
+"""The files of a model: here, in the hub's cache, or fetched; whether its code may run; its family by its files."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from heed.downloads import fetching
+from heed.errors import ModelError, fail, first_line
+from heed.files import digest, read_bytes
+from heed.models.pickles import converted, has_weights, lacks_safetensors
+from heed.models.registry.entries import Model, refuse_gguf
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, TABLE
+from heed.progress import log, warn
+from heed.types import Config
+
+# pickled weights only where these have none
+FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "*.metadata"]
+CODE = "*.py"  # fetched only where the user lets it run
+# what transformers, tokenizers, sentence-transformers and PEFT read without checking; each is an object
+OBJECTS = {
+    *("config.json", "generation_config.json", "adapter_config.json", "model.safetensors.index.json"),
+    "bert_config.json",
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("config_sentence_transformers.json", "sentence_bert_config.json"),
+}
+MODULES = "modules.json"  # of sentence-transformers: a list of objects
+KINDS = ("config_sentence_transformers.json", MODULES)  # files that say what a model is
+KINDS_OF_RAW = ("config.json", "README.md")  # and of one without modules
+SPARSE, RAW = re.compile("SparseEncoder|sparse_encoder|splade", re.IGNORECASE), ("ForMaskedLM", "ForPreTraining")
+# fields that decide no score: facts for people, and the user's permission
+FACTS = (
+    *("status", "pickled", "licence", "gated", "price", "search_price"),
+    *("api", "needs", "note", "names", "presets", "trusted", "entry"),
+)
+UNSET = ("pair_length", "block")  # fields that are no part of a fingerprint where an entry leaves them out
+NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
+ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
+
+TAPAS = "bert_config.json"  # of Google's own programs
+OF_ADAPTERS = {"CAUSAL_LM": "causal", "SEQ_CLS": CROSS_ENCODER}  # task_type of an adapter of PEFT
+
+
+def runs_remote_code(model: Model) -> bool:
+    """Whether to run code of the model's repository; :class:`ModelError` where that is not allowed or not pinned."""
+    if not model.remote_code:
+        return False
+    if not model.trusted:
+        raise ModelError(
+            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
+            "with --trust-remote-code"
+        )
+    if not model.revision and not Path(model.source).is_dir():
+        raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
+    return True
+
+
+def local_copy(model: Model) -> Path:
+    """Return the folder of the model's files as they are loaded: :func:`source_folder`, pickled weights converted.
+
+    Raises :class:`ModelError` as it and :func:`heed.models.pickles.converted` do.
+    """
+    return converted(source_folder(model))
+
+
+def source_folder(model: Model) -> Path:
+    """Return the folder of the model's files as they came: the local path, or the hub's files fetched at most once.
+
+    Only configuration, tokenizer and safetensors files are fetched, code where it may run, and pickled weights where
+    there are no others. Raises :class:`ModelError` that says what to do when there is no such folder, the hub is out
+    of reach or access must be granted first, and that names all files with unexpected content.
+    """
+    code = runs_remote_code(model)
+    folder = (
+        Path(model.source) if Path(model.source).is_dir() else _from_hub(model, [*FETCHED, CODE] if code else FETCHED)
+    )
+    if code:
+        _refuse_code_elsewhere(folder)
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    refuse_gguf(model.source, map(str, paths))
+    problems = (_problem(path, path.stat().st_mtime_ns) for path in paths)
+    fail(filter(None, problems), ModelError)
+    if not model.pooling and model.family in ("", BI_ENCODER, CROSS_ENCODER):
+        _refuse_words(model, folder)
+    return folder
+
+
+def _refuse_words(model: Model, folder: Path) -> None:
+    """Raise :class:`ModelError` for a folder that scores words of a vocabulary: learned sparse, or only pretrained."""
+    kind = "" if (folder / MODULES).is_file() else architecture_of(folder)
+    paths = (folder / name for name in (*KINDS, *(KINDS_OF_RAW if kind.endswith(RAW) else ())))
+    texts = {path.name: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
+    if origin := next((name for name, text in texts.items() if SPARSE.search(text)), ""):
+        raise ModelError(
+            f"{model.source}: a model of learned sparse retrieval by its {origin}, no bi-encoder and no cross-encoder; "
+            "search with it elsewhere, and bring its run with --run NAME=FILE"
+        )
+    if kind.endswith(RAW):
+        raise ModelError(
+            f"{model.source}: a masked language model ({kind}), perhaps SPLADE, no bi-encoder and no cross-encoder; if "
+            f'trained for vectors, give its pooling in a --models file: {{"mine": {{"source": …, "pooling": "cls"}}}}'
+        )
+
+
+def architecture_of(folder: Path) -> str:
+    """Return the class that config.json names first, empty without one."""
+    names = read_object(folder / "config.json").get("architectures")
+    return str(names[0]) if isinstance(names, list) and names else ""
+
+
+def _refuse_code_elsewhere(folder: Path) -> None:
+    """Raise :class:`ModelError` where a model's files name code of a hub repository: it would be fetched unpinned."""
+    for path in (folder / name for name in NAMING):
+        match = ELSEWHERE.search(path.read_text(encoding="utf-8")) if path.is_file() else None
+        if match:
+            raise ModelError(
+                f"{path}: names code in the repository {match[1]}, which the model's revision does not pin; read it, "
+                f"put its files beside a copy of the model, and take {match[1]}-- out of the copy's {path.name}"
+            )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object of a JSON file, empty without the file; :func:`source_folder` has checked that it is one."""
+    content: dict[str, Any] = json.loads(read_bytes(path)) if path.is_file() else {}
+    return content
+
+
+@cache
+def _problem(path: Path, changed: int) -> str:
+    """Return the problem with a file of a model, an empty text if there is none; one that ``changed`` is read again."""
+    if path.suffix == ".safetensors":
+        return _weights_problem(path)
+    if path.name not in {*OBJECTS, MODULES}:
+        return ""
+    try:
+        content = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        return f"{path}: not JSON ({error}); fetch the file again"
+    expected = _expected(path.name, content)
+    return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again" if expected else ""
+
+
+def _expected(name: str, content: Any) -> str:
+    """Return the form that a JSON file should have, an empty text if it has it."""
+    if name == MODULES:
+        valid = isinstance(content, list) and all(isinstance(module, dict) and "type" in module for module in content)
+        return "" if valid else "a list of objects with type and path"
+    if not isinstance(content, dict):
+        return "an object"
+    valid = name != "tokenizer.json" or (isinstance(content.get("model"), dict) and "added_tokens" in content)
+    return "" if valid else "an object with model and added_tokens"
+
+
+def _weights_problem(path: Path) -> str:
+    """Return the problem with a file of weights, by their header and the length that it says; an empty text without."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy"):
+            return ""
+    except SafetensorError as error:
+        return f"{path}: not whole safetensors ({error}); fetch the file again"
+
+
+def _from_hub(model: Model, patterns: list[str]) -> Path:
+    from huggingface_hub import model_info, snapshot_download
+
+    folder = in_cache(model.source, model.revision, patterns)
+    if folder and (CODE not in patterns or any(folder.rglob(CODE))):  # it may have been fetched before without its code
+        return folder
+    if not folder:
+        log.info(f"{model.source}: fetching it from the hub")
+    try:
+        with fetching(model.source, "model"):
+            # first, as the client's own listing is retried for 25 s where the hub is out of reach, and this is not
+            files = model_info(model.source, revision=model.revision or "main").siblings or []
+            get = partial(snapshot_download, model.source, revision=model.revision)
+            refuse_gguf(model.source, names := [file.rfilename for file in files])
+            pickles = lacks_safetensors(names)
+            if pickles:  # first, so that a folder with all else is complete
+                get(allow_patterns=pickles)
+            return Path(get(allow_patterns=patterns))
+    except ModelError:
+        raise
+    except Exception as error:  # the hub client raises its HTTP library's errors, which changed between releases
+        problem = unusable(model.source, error)
+        if model.gated and not model.base:  # an adapter's gate is its base's
+            problem = ModelError(
+                f"{problem}; access to it must be granted first: request it with your account at "
+                f"https://huggingface.co/{model.source}, then log in with 'hf auth login' or set HF_TOKEN"
+            )
+        raise problem from error
+
+
+def in_cache(source: str, revision: str | None, patterns: list[str]) -> Path | None:
+    """Return the folder in the hub's cache with the files that ``patterns`` name and weights; None if some are missing.
+
+    With the patterns: without the repository's other files a folder is incomplete to the hub's client.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    with suppress(LocalEntryNotFoundError):
+        folder = Path(snapshot_download(source, revision=revision, allow_patterns=patterns, local_files_only=True))
+        return folder if has_weights(folder) else None
+    return None
+
+
+def fingerprint(model: Model) -> Config:
+    """Return the identity of a model for a ``config``: its settings, and the commit or the digests of its files.
+
+    Of a model in a local folder the path is left out: another machine may have the same files elsewhere. Pickled
+    weights are converted first, so that what is wrong with them is said before anything is computed.
+    """
+    settings = settings_of(model)
+    if model.base and Path(model.base).is_dir():
+        del settings["base"]
+    folder = source_folder(model)
+    converted(folder)
+    if folder != Path(model.source):
+        return {**settings, "commit": folder.name}
+    del settings["source"]
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {**settings, "files": {str(path.relative_to(folder)): digest(path) for path in paths}}
+
+
+def settings_of(model: Model) -> Config:
+    """Return the fields of an entry that decide scores."""
+    absent = {field for field in UNSET if getattr(model, field) is None}
+    return {field: value for field, value in model._asdict().items() if field not in absent.union(FACTS)}
+
+
+@contextmanager
+def loading(source: str) -> Iterator[None]:
+    """Load a model in the block without transformers' progress bars; its errors become :class:`ModelError`."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        raise unusable(source, error) from error
+    except Exception as error:
+        if type(error) is Exception:  # of tokenizers, which has no class of its own
+            raise unusable(source, error) from error
+        raise
+
+
+def unusable(source: str, error: Exception) -> ModelError:
+    """Return the error for a model that cannot be loaded: why, and what to do without a network."""
+    return ModelError(
+        f"{source}: cannot be loaded as a model ({first_line(error)}); give the path of a local copy "
+        f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
+    )
+
+
+def with_family(model: Model, otherwise: str) -> Model:
+    """Return ``model`` with a family: its own, else that of its files, else ``otherwise``.
+
+    A guess is logged, what it was made from stands in ``guessed_from``; ``otherwise`` is a warning. The files
+    are found, or fetched; raises as :func:`heed.models.files.source_folder` does.
+    """
+    if model.family:
+        return model
+    family, source = guess(model)
+    if family:
+        log.info(f"{model.source}: family {family}, guessed from {source}")
+    else:
+        family, source = otherwise, "its use"
+        warn(f"{model.source}: its files do not tell its family; taken as {family} because it is used so")
+    return model._replace(family=family, guessed_from=source)
+
+
+def guess(model: Model) -> tuple[str, str]:
+    """Return the family of a model without one, and the file and field that show it; two empty texts without."""
+    if model.pooling is not None or model.similarity is not None:
+        field = "pooling" if model.pooling is not None else "similarity"
+        return BI_ENCODER, f"its entry, which has {field}"
+    folder = source_folder(model)
+    tables = (TABLE, f"{TAPAS} (several type_vocab_size)") if is_tapas(folder) else ("", "")
+    return _adapter(folder) or _modules(folder) or _architecture(folder) or tables
+
+
+def _adapter(folder: Path) -> tuple[str, str] | None:
+    path = folder / "adapter_config.json"
+    if not path.is_file():
+        return None
+    task = read_object(path).get("task_type")
+    return OF_ADAPTERS.get(str(task), "peft"), f"adapter_config.json (task_type {task})"
+
+
+def _modules(folder: Path) -> tuple[str, str] | None:
+    """Read what sentence-transformers saved: the kind of model, else the modules after the transformer."""
+    name = "config_sentence_transformers.json"
+    kind = read_object(folder / name).get("model_type")
+    for row in ROWS:
+        if kind in row.saved_as:
+            return row.name, f"{name} (model_type {kind})"
+    path = folder / "modules.json"
+    if not path.is_file():
+        return None
+    types = [str(module["type"]) for module in json.loads(read_bytes(path))]
+    if any(".cross_encoder." in kind for kind in types):
+        return CROSS_ENCODER, f"modules.json ({types[-1].rpartition('.')[2]})"
+    return BI_ENCODER, "modules.json"
+
+
+def _architecture(folder: Path) -> tuple[str, str] | None:
+    name = architecture_of(folder)
+    endings = {ending: row.name for row in ROWS for ending in row.architectures if name.endswith(ending)}
+    return (endings[max(endings, key=len)], f"config.json ({name})") if endings else None
+
+
+def is_tapas(folder: Path) -> bool:
+    """Whether ``folder`` is one of Google's archives of a model that reads tables: it has types of columns and rows."""
+    return isinstance(read_object(folder / TAPAS).get("type_vocab_size"), list)

@@ -1,0 +1,125 @@
+"""A model of this machine: loaded at its first use, unloaded, and its texts divided into batches."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from heed.compute import Compute
+from heed.errors import ModelError, first_line
+from heed.models.files import runs_remote_code
+from heed.models.registry.entries import Model
+from heed.process import free_memory
+from heed.progress import log
+from heed.types import System
+
+TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
+TOKENS_CPU = 4096  # the same on a CPU, so that results stay in its cache
+NEXT_WORD_TOKENS = 8192  # of language models' prompts; keeps a GPU busy with 7 billion weights within 4 GB
+
+Value = TypeVar("Value")
+
+
+class LocalModel(System):
+    """A model of this machine: its name, loading at its first use, and unloading."""
+
+    def __init__(self, model: Model, compute: Compute) -> None:
+        """Keep entry and settings; :class:`ModelError` for code of the repository that the user has not allowed."""
+        runs_remote_code(model)  # checked before anything is fetched
+        self.name = model.name
+        self._model, self._compute = model, compute
+        self._held: Any = None
+
+    def _load(self) -> Any:
+        """Return the loaded model, with all that refers to its network."""
+        raise NotImplementedError
+
+    @property
+    def _loaded(self) -> Any:
+        if self._held is None:
+            self._held = self._load()
+        return self._held
+
+    def load(self) -> None:
+        """Load the model."""
+        _ = self._loaded
+
+    def close(self) -> None:
+        """Unload the model and free its memory; a later use loads it again."""
+        self._held = None
+        free_memory()
+
+
+def on_device(features: Any, device: Any) -> dict[str, Any]:
+    """Return a model's input with its tensors on ``device``."""
+    return {name: value.to(device) if hasattr(value, "to") else value for name, value in features.items()}
+
+
+class Batches:
+    """How the texts of one model are divided into batches; the division is halved when memory was too small once."""
+
+    def __init__(self, name: str, device: Any, texts: int | None = None, tokens: int | None = None) -> None:
+        """Bound a batch to ``texts`` and to ``tokens``, by default to what suits ``device``, a torch device."""
+        self._name, self._texts = name, texts
+        self._size = 0  # of the last batch
+        self._tokens = tokens or (TOKENS_CPU if device.type == "cpu" else TOKENS)
+        self._halved = False
+
+    def read(self, lengths: Sequence[int], read: Callable[[list[int]], Iterable[Value]]) -> list[Value]:
+        """Return a value for each text of ``lengths`` tokens, from what ``read`` returns for the texts of a batch.
+
+        Longer texts are read first. Raises :class:`ModelError` where memory is too small for half of a batch too, and
+        where the network cannot compute one.
+        """
+        values: dict[int, Value] = {}
+        while missing := [position for position in range(len(lengths)) if position not in values]:
+            problem = self._read(missing, lengths, read, values)
+            if problem:
+                self._halve(problem)
+        return [values[position] for position in range(len(lengths))]
+
+    def _read(
+        self,
+        missing: list[int],
+        lengths: Sequence[int],
+        read: Callable[[list[int]], Iterable[Value]],
+        values: dict[int, Value],
+    ) -> str:
+        """Add the values of ``missing`` texts; return the error of a GPU whose memory is full, else an empty text."""
+        from torch import OutOfMemoryError
+
+        for batch in batches([lengths[position] for position in missing], self._tokens, self._texts):
+            positions = [missing[index] for index in batch]
+            self._size = len(positions)
+            try:
+                values.update(zip(positions, read(positions), strict=True))
+            except OutOfMemoryError as error:  # no more of it, as its frames hold tensors
+                return f"{self._name}: {first_line(error).partition('. ')[0]}"
+            except (RuntimeError, IndexError, ValueError) as error:  # torch's, for settings that it cannot compute
+                raise ModelError(
+                    f"{self._name}: the network cannot compute {self._size} texts of up to {lengths[positions[0]]} "
+                    f"tokens ({first_line(error).partition('. ')[0]}); check config.json, or use another --dtype"
+                ) from error
+        return ""
+
+    def _halve(self, problem: str) -> None:
+        import torch
+
+        if self._halved or self._size == 1:
+            raise ModelError(f"{problem}, for {self._size} texts at once; set a smaller --batch-size or --max-length")
+        self._halved, self._texts, self._tokens = True, self._size // 2, self._tokens // 2
+        torch.cuda.empty_cache()
+        log.info(f"{problem}; batches are halved, to at most {self._texts} texts")
+
+
+def batches(lengths: Sequence[int], tokens: int, most: int | None = None) -> Iterator[list[int]]:
+    """Yield the positions in ``lengths`` that are read together, longest first.
+
+    A batch has at most ``tokens`` with padding, and at most ``most`` texts; one longer than ``tokens`` is read alone.
+    """
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lambda position: -lengths[position]):
+        if batch and ((len(batch) + 1) * lengths[batch[0]] > tokens or len(batch) == most):
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch

@@ -1,0 +1,321 @@
+"""The charts of a report: of one system, of the parts of an evaluation, and of all systems of a folder."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, cos, floor, pi, sin
+from typing import NamedTuple
+
+from heed.measures import mean
+from heed.measures.significance import interval
+from heed.measures.summary import Detail, Shift
+from heed.report.html import explorer_link, page_link
+from heed.report.results import TYPES
+from heed.report.vega_lite import (
+    BLUE,
+    CROSS,
+    GREY,
+    RED,
+    TEXT,
+    Spec,
+    chart,
+    layer,
+    level,
+    linked,
+    listed,
+    marks,
+    note,
+    number,
+    printed,
+    says,
+    short,
+)
+
+DOTS = 600  # of one chart; more can neither be told apart nor chosen
+SIDE = 270  # pixels
+BAR = 14  # pixels of a bar with the space beside it, at most
+WIDE = 860  # pixels of a chart, at most
+MANY, ENDS = 100, 20  # topics of one chart; of more, those of its two ends
+LABEL = 12  # pixels between the names of two topics
+GROUPS = {"compliant": "stay relevant", "violating": "ruled out"}  # of per_topic.json, in the words of the docs
+
+# of charts of parts
+Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
+RADIUS = 110  # pixels of the radar's outermost ring
+RINGS = 4
+CIRCLE = 72  # corners of a ring
+STEPS = (1, 2, 5, 10, 20, 25, 50, 100)  # from ring to ring
+ORDER = {"order": {"field": "at", "type": "quantitative"}}
+
+# of the chart of all systems
+SIZE = (400, 300)  # pixels
+CUT = 0.5  # an axis does not begin at 0 where all values are above this share of the highest
+SPAN = 10  # of an axis, at least
+Value = tuple[float, float, float]  # a figure ×100 and the ends of its 95% interval: itself where there is none
+
+
+def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: int) -> Spec:
+    """Return ranks of judged documents under both conditions of ``pair``, on axes that reach the rank ``lowest``."""
+    base, _, new = pair.partition(">")
+    end = 2.4 * lowest  # leaves room for the two notes
+    drawn = _spread(shifts)
+    counts = Counter[str](each["group"] for each in shifts)
+    labels = {group: f"{words} ({counts[group]:,})" for group, words in GROUPS.items()}
+    values = [
+        {
+            "x": each["base"],
+            "y": each["new"],
+            "group": labels[each["group"]],
+            "to": explorer_link(folder, "document", each["docid"], topic=each["qid"], system=system),
+            **says(
+                ("system", system),
+                ("topic", each["qid"]),
+                (GROUPS[each["group"]], each["docid"]),
+                ("rank", f"{each['base']} → {each['new']}"),
+            ),
+        }
+        for each in drawn
+    ]
+    ticks = [tick for power in range(9) for tick in (10**power, 3 * 10**power) if tick <= end]
+    scale = {"type": "log", "domain": [0.7, end], "nice": False}
+    axis = {"values": ticks, "format": "d"}
+    axes = {
+        "x": number("x", f"rank under {base}", scale=scale, axis=axis),
+        "y": number("y", f"rank under {new}", scale=scale | {"reverse": True}, axis=axis),
+    }
+    groups = {
+        "color": listed("group", [*labels.values()], [BLUE, RED], columns=2),
+        "shape": listed("group", [*labels.values()], ["circle", CROSS], columns=2),
+    }
+    dots = {"type": "point", "filled": False, "size": 30, "strokeWidth": 1.3, "opacity": 0.75}
+    layers = [
+        layer(
+            [{"x": each, "y": each} for each in (0.7, end)],
+            {"type": "line", "color": TEXT, "strokeWidth": 1, "opacity": 0.5},
+            axes,
+        ),
+        note("pushed down", 6, SIDE - 10, "left"),
+        note("lifted", SIDE - 6, 10, "right"),
+        layer(values, dots, axes | groups | linked()),
+    ]
+    left_out = f"{len(drawn):,} of {len(shifts):,} documents, evenly by distance moved"
+    return chart(short(system, 40), left_out if len(drawn) < len(shifts) else "", (SIDE, SIDE), layers)
+
+
+def _spread(shifts: Sequence[Shift]) -> Sequence[Shift]:
+    """Return at most ``DOTS`` of the documents, evenly chosen over how far they moved."""
+    if len(shifts) <= DOTS:
+        return shifts
+    ordered = sorted(shifts, key=lambda each: (each["new"] / each["base"], each["qid"], each["docid"]))
+    return [ordered[round(index * (len(ordered) - 1) / (DOTS - 1))] for index in range(DOTS)]
+
+
+def topics(folder: str, detail: Detail, highest: float) -> Spec:
+    """Return a bar for each topic, the mean as a line, its 95% interval as a band; ``highest`` ends the axis.
+
+    Of more than ``MANY`` topics the worst and the best ``ENDS`` have bars, by value.
+    """
+    by_topic = {qid: 100 * value for qid, value in sorted(detail["per_topic"].items())}
+    low, high = (100 * bound for bound in interval([*detail["per_topic"].values()]))
+    average = mean(by_topic)
+    limit = 105 * (highest or 1)
+    ranked = sorted(by_topic, key=lambda qid: by_topic[qid])
+    shown = [*by_topic] if len(by_topic) <= MANY else [*ranked[:ENDS], *ranked[-ENDS:]]
+    values = [
+        {
+            "x": qid,
+            "y": by_topic[qid],
+            "to": explorer_link(folder, "topic", qid, system=detail["system"]),
+            **says(("system", detail["system"]), ("topic", qid), (_title(detail), (by_topic[qid],))),
+        }
+        for qid in shown
+    ]
+    step = min(BAR, WIDE // len(shown))
+    axis = {
+        "values": shown[:: ceil(LABEL / step)],
+        "labelAngle": -90,
+        "labelLimit": 90,
+        "labelOverlap": False,
+        "grid": False,
+    }
+    bars = {
+        "x": {"field": "x", "type": "nominal", "title": "topic", "sort": None, "axis": axis},
+        "y": number("y", _title(detail), scale={"domain": [-limit, limit], "nice": False}),
+        "color": {"condition": {"test": "datum.y > 0", "value": BLUE}, "value": RED},
+    }
+    interval_of_mean = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
+    around = printed(average, low, high).replace(" [", ", 95% interval [")
+    band = {"type": "rect", "color": TEXT, "opacity": 0.16, "description": f"mean: {around}"}
+    layers = [
+        layer([{"low": low, "high": high}], band, interval_of_mean),
+        layer(values, {"type": "bar"}, bars | linked()),
+        level(0),
+        level(average, strokeDash=[5, 3], strokeWidth=1.5),
+    ]
+    left_out = f"; the worst and the best {ENDS} of {len(by_topic):,} topics" if len(by_topic) > MANY else ""
+    return chart(short(detail["system"], 40), f"mean {around}{left_out}", (max(step * len(shown), 200), 210), layers)
+
+
+def histogram(detail: Detail) -> Spec:
+    """Return the number of topics by value."""
+    signs = {1: BLUE, 0: GREY, -1: RED}
+    per_topic = detail["per_topic"].values()
+    values = [{"x": 100 * value, "colour": signs[(value > 0) - (value < 0)]} for value in per_topic]
+    bars = {
+        "x": number("x", _title(detail), bin={"maxbins": 40}),
+        "y": {"aggregate": "count", "type": "quantitative", "title": "topics"},
+        "color": {"field": "colour", "type": "nominal", "scale": None},
+    }
+    caption = f"all {len(values):,} topics by value"
+    return chart(short(detail["system"], 40), caption, (360, 210), [layer(values, {"type": "bar"}, bars)])
+
+
+def _title(detail: Detail) -> str:
+    return f"{detail['measure']} of {detail['condition']}, ×100"
+
+
+class Disc(NamedTuple):
+    """The radar's plane: one direction for each part, heights ×100 from ``low`` at the centre to ``high``."""
+
+    parts: Sequence[str]
+    low: float
+    high: float
+
+    def point(self, turn: float, height: float) -> Spec:
+        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
+        share = (height - self.low) / (self.high - self.low)
+        return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
+
+    def turn(self, part: str) -> float:
+        """Return the direction of a part."""
+        return self.parts.index(part) / len(self.parts)
+
+
+def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
+    """Return a spoke for each dimension, which leads to its folder, a line for each system; the dashed ring is 0."""
+    parts = sorted({part for values in series.values() for part in values})
+    heights = [0.0, *(100 * value for values in series.values() for value in values.values())]
+    reach = max(heights) - min(heights)
+    step = next((step for step in STEPS if step * RINGS >= reach), STEPS[-1])
+    rings = range(step * floor(min(heights) / step), step * ceil(max(heights) / step) + 1, step)
+    disc = Disc(parts, rings[0] - step, rings[-1])
+    plain = {"scale": {"domain": [-1, 1], "nice": False}, "axis": None}
+    axes = {"x": number("x", "", **plain), "y": number("y", "", **plain)}
+    values = [
+        disc.point(disc.turn(part), 100 * of[part])
+        | {"at": position, "name": short(system, 30), "to": page_link(folders[part])}
+        | says(("system", system), ("dimension", part), ("value ×100", (100 * of[part],)))
+        for system, of in series.items()
+        for position, part in enumerate([*parts, parts[0]])
+        if part in of
+    ]
+    ends = [value for value in values if value["at"] < len(parts)]
+    colours, shapes = marks([*series])
+    dots = {"type": "point", "filled": True, "size": 50, "opacity": 1}
+    layers = [
+        *_grid(disc, rings, axes),
+        layer(values, {"type": "line", "strokeWidth": 1.6}, axes | ORDER | colours),
+        layer(ends, dots, axes | colours | shapes | linked()),
+    ]
+    return chart(f"{title}, ×100", "", (2 * RADIUS, 2 * RADIUS), layers)
+
+
+def _grid(disc: Disc, rings: Sequence[int], axes: Spec) -> Iterator[Spec]:
+    """Yield the radar's rings with their heights, and its spokes with the names of the parts."""
+    thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
+    for height in rings:
+        ring = [disc.point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
+        style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
+        yield layer(ring, thin | style, axes | ORDER)
+    figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}
+    turn = 0.5 / len(disc.parts)  # between two spokes
+    heights = [disc.point(turn, height) | {"height": str(height)} for height in rings]
+    yield layer(heights, figure, axes)
+    for part in disc.parts:
+        turn = disc.turn(part)
+        spoke = [disc.point(turn, height) | {"at": height} for height in (disc.low, disc.high)]
+        yield layer(spoke, thin | {"opacity": 0.16}, axes | ORDER)
+        x, y = cos(2 * pi * turn), sin(2 * pi * turn)
+        align = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
+        yield note(part, RADIUS * (1 + 1.08 * x), RADIUS * (1 - 1.12 * y), align)
+
+
+def grouped(title: str, series: Series, folder: str) -> Spec:
+    """Return bars by constraint type, which lead to ``folder``, one colour for each system."""
+    parts = [part for part in TYPES if any(part in values for values in series.values())]
+    values = [
+        {"part": part, "y": 100 * of[part], "name": short(system, 30), "to": page_link(folder)}
+        | says(("system", system), ("constraint type", part), ("value ×100", (100 * of[part],)))
+        for system, of in series.items()
+        for part in parts
+        if part in of
+    ]
+    colours, _ = marks([*series])
+    names = colours["color"]["scale"]["domain"]
+    axis = {"labelAngle": 0, "grid": False}
+    bars = {
+        "x": {"field": "part", "type": "nominal", "title": "constraint type", "sort": parts, "axis": axis},
+        "xOffset": {"field": "name", "type": "nominal", "sort": names, "scale": {"domain": names}},
+        "y": number("y", "value ×100"),
+    }
+    layers = [layer(values, {"type": "bar"}, bars | colours | linked()), level(0)]
+    return chart(title, "", (max(300, len(parts) * (14 + 12 * len(names))), 220), layers)
+
+
+class Point(NamedTuple):
+    """A system's main measure, and its measure of following the instruction."""
+
+    system: str
+    x: Value
+    y: Value
+
+
+def scatter(
+    folder: str, points: Sequence[Point], named: Sequence[str], titles: tuple[str, str], published: Sequence[Point] = ()
+) -> Spec:
+    """Return effectiveness to the right, following the instruction upwards, a point for each system.
+
+    ``titles`` are those of both axes. The ``named`` systems have a colour and shape of their own and their intervals,
+    and the ``published`` ones are grey. A point leads to its system beside the best other one.
+    """
+    everyone = [*points, *published]
+    x, y = _axis(titles[0], [point.x for point in everyone]), _axis(titles[1], [point.y for point in everyone])
+    axes = {"x": number("x", **x), "y": number("y", **y)}
+    theirs = [_dot("published system", point, titles) for point in published]
+    ours = [_dot("system", point, titles) | _link(point, folder, named) for point in points]
+    chosen = [dot for dot, point in zip(ours, points, strict=True) if point.system in named]
+    colours, shapes = marks([point.system for point in points if point.system in named])
+    channels = linked() if len(points) > 1 else {"description": {"field": "says"}}
+    style = {"type": "point", "filled": True, "opacity": 0.9}
+    interval = {"type": "rule", "opacity": 0.4}
+    layers = [
+        *([level(0, opacity=0.5)] if y["scale"]["domain"][0] <= 0 else []),
+        layer(theirs, style | {"size": 28, "color": GREY}, axes | {"description": {"field": "says"}}),
+        layer([dot for dot in ours if dot not in chosen], style | {"size": 36, "color": BLUE}, axes | channels),
+        layer(chosen, interval, axes | colours | {"x": number("left", **x), "x2": {"field": "right"}}),
+        layer(chosen, interval, axes | colours | {"y": number("low", **y), "y2": {"field": "high"}}),
+        layer(chosen, style | {"size": 70}, axes | colours | shapes | channels),
+    ]
+    return chart("Effectiveness and instruction following", "", SIZE, layers)
+
+
+def _dot(kind: str, point: Point, titles: tuple[str, str]) -> Spec:
+    (x, left, right), (y, low, high) = point.x, point.y
+    text = says((kind, point.system), *zip(titles, (point.x, point.y), strict=True))
+    bounds = {"x": x, "left": left, "right": right, "y": y, "low": low, "high": high}
+    return bounds | {"name": short(point.system, 30)} | text
+
+
+def _link(point: Point, folder: str, named: Sequence[str]) -> Spec:
+    rival = next((system for system in named if system != point.system), "")
+    return {"to": page_link(folder, "systems", point.system, rival) if rival else ""}
+
+
+def _axis(title: str, values: Sequence[Value]) -> Spec:
+    """Return an axis with 0 on it, unless that would leave most of it empty, which its title says."""
+    low, high = min(low for _, low, _ in values), max(high for _, _, high in values)
+    room = 0.08 * (high - low)
+    start, end = min(low - room, 0) if low < 0 else 0, max(high + room, 0)
+    if low > CUT * high > 0 and high - low < CUT * high:
+        start = 5 * int((low - room) / 5)
+        title = f"{title} (axis from {start}, not 0)" if start else title
+    return {"title": title, "scale": {"domain": [start, max(end, start + SPAN)], "nice": False, "zero": False}}

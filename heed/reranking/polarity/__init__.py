@@ -1,1 +1,0 @@
-"""``polarity``: a lexical reranker that reads the instruction, with no model."""

@@ -1,1 +1,0 @@
-"""Latent semantic analysis of character n-grams."""
