@@ -19,7 +19,7 @@ LIBRARY, ADDONS = Path("heed"), Path("heed/addons")
 MODULES = 12  # in a package of the core, __init__.py not counted; the ground, heed/ itself, may have more
 # of what? a noun of the field is missing, such as documents, grades, position, path
 PARTICIPLES = {"asked", "found", "given", "held", "kept", "made", "noted", "told", "wanted"}
-NAMES = PARTICIPLES | {"at", "beside", "one", "own", "place", "tell", "what"}
+NAMES = PARTICIPLES | {"at", "beside", "one", "own", "tell", "what"}
 OPENINGS = re.compile(r"Return (what|how it is) |What (comes?|came) of ")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # options of other programs, which texts of the library may name or give them
