@@ -26,8 +26,8 @@ from heed.errors import fail
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
 from heed.formats.pairs import renamed
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.measures.significance import interval

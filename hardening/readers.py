@@ -37,19 +37,19 @@ def _brought(path: Path) -> object:
 
 
 def _qrels(path: Path) -> object:
-    from heed.formats.user_files import read_judgements
+    from heed.formats.data_sets import read_judgements
 
     return read_judgements(path, "zho")
 
 
 def _topics(path: Path) -> object:
-    from heed.formats.user_files import read_topics
+    from heed.formats.topics import read_topics
 
     return read_topics(path, "zho", "title")
 
 
 def _neuclir(path: Path) -> object:
-    from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
+    from heed.formats.topics import TopicTexts, read_neuclir_topics
 
     return read_neuclir_topics(path, TopicTexts("zho", "zho", "any", "both"))
 
@@ -85,19 +85,19 @@ def _pool(path: Path) -> object:
 
 
 def _listed(path: Path) -> object:
-    from heed.formats.user_files import read_listed
+    from heed.formats.data_sets import read_listed
 
     return read_listed(path)
 
 
 def _rows(path: Path) -> object:
-    from heed.formats.data_set_rows import grades_of, rows
+    from heed.formats.data_sets import grades_of, rows
 
     return [grades_of(rows(path.parent, path.name.partition(".")[0]))]
 
 
 def _hub_topics(path: Path) -> object:
-    from heed.formats.data_set_rows import Columns, read_rows, topics_of
+    from heed.formats.data_sets import Columns, read_rows, topics_of
 
     return topics_of(read_rows([path]), "eng", Columns(instructions={"original": ("instruction",)}))
 
@@ -144,7 +144,7 @@ def _form(path: Path) -> object:
 
 def _shown(path: Path) -> object:
     from heed.addons.judging.annotate.opening import read_pooled
-    from pipelines.annotate import documents_of
+    from heed.datasets.pool_texts import documents_of
 
     return list(read_pooled(documents_of([str(path)], "eng"), ["doc1", "doc2"]))
 

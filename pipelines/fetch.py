@@ -4,8 +4,7 @@ import argparse
 import sys
 
 from heed.datasets.catalogue import Catalogue
-from heed.datasets.fetchable import Holding, holdings
-from heed.datasets.hub import Repository, hub_download
+from heed.datasets.fetchable import Holding, Repository, holdings, hub_download
 from heed.downloads import Download, File, bytes_to_fetch, check, check_space, free_space, size_text
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.progress import log, timed

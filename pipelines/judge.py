@@ -153,7 +153,7 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
 
 def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
     from heed.addons.judging.pools.pool_inputs import read_runs
-    from heed.formats.user_files import read_judgements
+    from heed.formats.data_sets import read_judgements
     from heed.measures.agreement import compare_judgements
 
     if not options.qrels:

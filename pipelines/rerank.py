@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from heed.addons.cluster.pool import WorkerPool, open_pool
-from heed.datasets.own_ids import ignores_own_ids, own_documents
+from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest_json, locked, unpacked_name
 from heed.formats.document_store import DocumentStore
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     from heed.experiment.ledger import Ledger, settle
     from heed.experiment.run_files import rescore_to_file
-    from heed.formats.origin import open_documents
+    from heed.formats.document_store import open_documents
     from heed.formats.trec_files import as_tag
     from pipelines.options.settings import machine_of
     from pipelines.texts import named_texts, usual_condition

@@ -121,7 +121,7 @@ def hub_read_again() -> Iterator[None]:
     """Let the hub's client read HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE again, as it does when it is loaded."""
     from huggingface_hub import constants, hf_api
 
-    from heed.datasets.hub import _info
+    from heed.datasets.fetchable import _info
 
     _info.cache_clear()  # what another hub said
     before = dict(vars(constants))

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.files import parse_json, read_text
-from heed.formats.data_set_rows import Columns
+from heed.formats.data_sets import Columns
 from heed.languages import LANGUAGES
 from heed.measures import STANDARD
 from heed.measures.evaluate import CHANGED, Pair
@@ -30,7 +30,7 @@ Values = Mapping[str, Any]
 class EntryFiles(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of one kind, in a data set of the hub (by default the entry's) or below an address.
 
-    Each of ``files`` is a file, or a config (see :mod:`heed.formats.data_set_folders`), of which ``split`` is taken,
+    Each of ``files`` is a file, or a config (see :mod:`heed.formats.data_sets`), of which ``split`` is taken,
     or all.
     """
 
@@ -62,7 +62,7 @@ class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     recognised); or an ``id`` of ir_datasets. ``lang`` is the documents' language, ``query_lang`` the topics' where that
     is another. ``reranked``, ``join``, ``robust``, ``pairs`` and ``measures`` are those of
     :class:`heed.datasets.collection.Collection` and :class:`heed.measures.evaluate.Judging`. Another form is read by
-    its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.layout.Layout`; an ``embedded`` sample comes with
+    its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.loading.Layout`; an ``embedded`` sample comes with
     Heed. ``subsets`` are collections of their own, ``NAME/SUBSET``:
     ``{subset}`` and ``{key}`` for each of their keys are replaced in all texts, in a list by several if it is a list;
     keys that are fields replace these. ``ir_datasets`` are downloads that it knows, by source. ``use`` is the command

@@ -8,18 +8,26 @@ from typing import Annotated
 from heed.data import Data
 from heed.datasets.catalogue import EntryFiles, Named
 from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.fetchable import page_files, repository_of
-from heed.datasets.hub import Repository, snapshot
+from heed.datasets.fetchable import Repository, page_files, repository_of, snapshot
 from heed.datasets.irds import find_topics
 from heed.datasets.loading import Layout, Option
-from heed.datasets.own_files import ir_dataset, own_collection, source_of
-from heed.datasets.own_ids import ignores_own_ids
+from heed.datasets.own_files import ignores_own_ids, ir_dataset, own_collection, source_of
 from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_set_folders import is_data_set, split_files
-from heed.formats.data_set_rows import grades_of, listed_of, read_rows, topics_of, warn_blank
-from heed.formats.user_files import ROWS, given_judgements, judged_topics, read_judgements
+from heed.formats.data_sets import (
+    JSON_OR_PARQUET,
+    given_judgements,
+    grades_of,
+    is_data_set,
+    judged_topics,
+    listed_of,
+    read_judgements,
+    read_rows,
+    split_files,
+    topics_of,
+    warn_blank,
+)
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -111,7 +119,7 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
 
 
 def _judged(paths: Sequence[Path], only_language: str | None, encoding: str) -> Qrels:
-    if len(paths) > 1 or unpacked_name(paths[0]).endswith(ROWS):
+    if len(paths) > 1 or unpacked_name(paths[0]).endswith(JSON_OR_PARQUET):
         return grades_of(read_rows(paths, encoding))
     return read_judgements(paths[0], only_language, encoding)
 

@@ -8,11 +8,9 @@ from heed.data import Data
 from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection
 from heed.datasets.described import LocalCopy, read_described
-from heed.datasets.fetchable import files_of
-from heed.datasets.hub import Repository, snapshot
+from heed.datasets.fetchable import Repository, files_of, snapshot
 from heed.datasets.loading import Layout
-from heed.datasets.paired import PairedTopics, read_pairs
-from heed.formats.data_set_folders import config_files
+from heed.formats.data_sets import PairedTopics, config_files, read_pairs
 from heed.types import ABLATIONS
 
 NAME, OLDER = "followir", "followir-older"  # entries of the catalogue

@@ -19,11 +19,20 @@ from heed.datasets.loading import Layout, Option
 from heed.datasets.own_files import given_topics, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text
-from heed.formats.data_set_folders import collection_name, config_files, data_set_in
-from heed.formats.data_set_rows import Columns, HubRow, parsed, rows, topics_of
-from heed.formats.topics import with_bases
+from heed.formats.data_sets import (
+    Columns,
+    HubRow,
+    collection_name,
+    config_files,
+    data_set_in,
+    given_judgements,
+    parsed,
+    read_listed,
+    rows,
+    topics_of,
+)
+from heed.formats.topics import read_topics, with_bases
 from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import given_judgements, read_listed, read_topics
 from heed.languages import language
 from heed.measures import JUDGED
 from heed.measures.evaluate import Judging, Pair

@@ -12,7 +12,7 @@ from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection
 from heed.datasets.described import LocalCopy, read_described
-from heed.datasets.hub import Repository
+from heed.datasets.fetchable import Repository
 from heed.datasets.loading import OWN, Layout, check_data
 from heed.datasets.own_files import own_collection
 from heed.errors import DataError, UsageError
@@ -42,10 +42,9 @@ def _read(
     """
     name = members[0].name if len(members) == 1 else members[0].group
     if request.docs:
-        if len(members) == 1 or data:
-            raise UsageError(
-                f"{name}, {data}: not used here, docs names other documents; expected {NAME}, without data"
-            )
+        if len(members) == 1:
+            raise UsageError(f"{name}: not used with docs, which names other documents; expected {NAME}")
+        fail(["data: not used with docs, which names other documents"] if data else [], UsageError)
         collection = own_collection(request)
         return [replace(collection, judging=_judging(collection.judging.qrels))]
     check_data(name, (), request, {}, INFOSEARCH.options)

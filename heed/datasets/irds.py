@@ -24,11 +24,9 @@ from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import DocumentLine, checked
-from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.topic_ids import topics_with_ids
-from heed.formats.topics import FIELDS, query_and_description
+from heed.formats.topics import FIELDS, TopicTexts, query_and_description, read_neuclir_topics, read_topics
 from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
-from heed.formats.user_files import read_topics
 from heed.languages import LANGUAGES, language
 from heed.progress import log
 from heed.types import Document, Qrels, Subtopics, Topic, by_subtopic
@@ -140,7 +138,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
 
 
 def find_topics(path: Path, lang: str, fields: str, form: str = "", encoding: str | None = None) -> list[Topic]:
-    """Return the topics of a file or folder, see :func:`heed.formats.user_files.read_topics`, else of an id."""
+    """Return the topics of a file or folder, see :func:`heed.formats.topics.read_topics`, else of an id."""
     is_id = not form and not path.exists() and find_spec("ir_datasets")
     return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form, encoding)
 

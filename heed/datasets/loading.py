@@ -158,12 +158,13 @@ def load(
 
     ``lang`` is an ISO 639 code; ``query_lang`` is ``native`` or ``eng``; ``fields`` takes the title, description or
     both as the query; ``subset`` is one of a group such as FollowTable's, called ``dimension`` of InfoSearch;
-    ``catalogue`` is a file of entries of one's own. The other arguments are parameters of the collection's layout: of
-    NeuCLIR and HC4 ``docs_lang`` (``native`` or ``eng``), ``translation`` (``human`` or ``machine``) and ``years``; of
-    tables ``form``, how they are written for systems, and ``traps``; ``data`` is a local copy of what the hub
-    has. An entry may be a data set of the hub, as ``hub:OWNER/NAME``. Raises :class:`UsageError` for an unknown name, with the
-    nearest ones, and for arguments that ``name`` does not take, naming those that it takes; :class:`DataError` for
-    missing data, saying how to get them.
+    ``catalogue`` is a file of entries of one's own. An entry may be a data set of the hub, as ``hub:OWNER/NAME``.
+
+    The other arguments are parameters of the collection's layout: of NeuCLIR and HC4 ``docs_lang`` (``native`` or
+    ``eng``), ``translation`` (``human`` or ``machine``) and ``years``; of tables ``form``, how they are written for
+    systems, and ``traps``; ``data`` is a local copy of what is on the hub. Raises :class:`UsageError` for an unknown
+    name, with the nearest ones, and for arguments that ``name`` does not take, naming those that it takes;
+    :class:`DataError` for missing data, saying how to get them.
     """
     data = Data(lang=lang or "", query_lang=query_lang or "native", fields=fields or "title")
     known = Catalogue(Path(catalogue) if catalogue else None)

@@ -15,12 +15,10 @@ from heed.datasets.loading import Layout, Option
 from heed.datasets.own_files import plain_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_set_folders import collection_name, data_set_in, data_set_of
+from heed.formats.data_sets import collection_name, data_set_in, data_set_of, given_judgements
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
-from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import TopicTexts, read_jsonl_topics, read_neuclir_topics, read_topics, recognised
 from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import given_judgements, read_topics, recognised
 from heed.languages import code_of, language, script_language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log

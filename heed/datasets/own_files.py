@@ -1,6 +1,7 @@
 """Collections of files of the user's own, and of any id of ir_datasets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -8,25 +9,70 @@ from pathlib import Path
 from heed.data import Data
 from heed.datasets.collection import Collection, with_warnings
 from heed.datasets.irds import CODES, IrDataset, find_topics, language_of, read_judgements, read_queries
-from heed.datasets.own_ids import ignores_own_ids
-from heed.datasets.paired import is_paired, read_pairs
 from heed.errors import DataError, UsageError
-from heed.formats.data_set_folders import collection_name, config_files, data_set_in, qrels_files, test_qrels
-from heed.formats.data_set_rows import read_candidates
+from heed.formats.data_sets import (
+    collection_name,
+    config_files,
+    data_set_in,
+    given_judgements,
+    is_paired,
+    judged_topics,
+    qrels_files,
+    read_candidates,
+    read_pairs,
+    test_qrels,
+)
+from heed.formats.data_sets import read_judgements as read_judgements_file
+from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Files, Source
 from heed.formats.topic_ids import number_hint
-from heed.formats.user_files import given_judgements, judged_topics
-from heed.formats.user_files import read_judgements as read_judgements_file
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
-from heed.progress import log, warn
+from heed.progress import brief, log, warn
 from heed.types import Qrels, Topic
+
+Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
+IGNORED = Path(__file__).with_name("mteb_own_ids.txt")  # owner, then data sets whose tasks in MTEB 2.26.24 do so
+
+
+def ignores_own_ids(name: str) -> bool:
+    """Whether MTEB's task of a data set, of the hub or ``beir/…`` of ir_datasets, looks at the ids alone."""
+    owner, data_set = ("mteb" if part == "beir" else part for part in f"{name}/".split("/")[:2])
+    return any(owner == line.split()[0] and data_set in line.split() for line in IGNORED.read_text().splitlines())
+
+
+def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) -> AbstractSet[str]:
+    """Return the queries that are documents: of the same id and, unless ``by_id``, the same title, text or both.
+
+    They are logged, and so are those that have the id of a document alone.
+    """
+    documents, left_out = store.find([topic.qid for topic in topics]), {}
+    for topic in (topic for topic in topics if topic.qid in documents):
+        query, title, text = (part.casefold().split() for part in (topic.query, *documents[topic.qid][1:3]))
+        if by_id or query in (title, text, title + text):
+            left_out[topic.qid] = topic
+    if left_out:
+        why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
+        log.info(
+            f"{len(left_out)} queries left out of their lists, {why} (--keep-own-id keeps them): {brief([*left_out])}"
+        )
+    if len(left_out) < len(documents):
+        log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")
+    return left_out.keys()
+
+
+def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
+    """Return the run without each query of ``left_out`` in its own list."""
+    return {
+        **run,
+        **{qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in left_out & run.keys()},
+    }
 
 
 @with_warnings
 def ir_dataset(dataset: str, data: Data) -> Collection:
     """Return a collection of ir_datasets; files of ``data`` replace its documents, topics or judgements."""
-    code = _language([dataset], data.lang)
+    code = documents_language([dataset], data.lang)
     qrels = given_judgements(data, code)
     topics = given_topics(data, code) if data.topics else read_queries(dataset, code, data.fields)
     published = {} if "original" in qrels else read_judgements(dataset)
@@ -58,19 +104,12 @@ def own_collection(data: Data) -> Collection:
     return replace(texts, topics=topics, judging=Judging(qrels), candidates=candidates)
 
 
-@with_warnings
-def own_texts(data: Data) -> Collection:
-    """Return the user's own documents and topics, as a collection without judgements."""
-    texts = _documents(data)
-    return replace(texts, topics=given_topics(data, texts.language.code))
-
-
 def _documents(data: Data) -> Collection:
     """Return the documents of ``data`` as a collection without topics.
 
     Its language defaults to the one that ir_datasets names, else to English.
     """
-    code = _language([path for path in data.docs if not Path(path).exists()], data.lang)
+    code = documents_language([path for path in data.docs if not Path(path).exists()], data.lang)
     first = Path(data.docs[0])
     name = data.name or (collection_name(first) if first.exists() else data.docs[0].replace("/", "-"))
     return plain_collection(name, code, source_of(data.docs, data.encoding or code), [], {})
@@ -131,7 +170,7 @@ def source_of(docs: Sequence[str], encoding: str | None = None) -> Source:
     return Files([Path(path) for path in docs], encoding)
 
 
-def _language(ids: Sequence[str], lang: str) -> str:
+def documents_language(ids: Sequence[str], lang: str) -> str:
     """Return ``lang``, else the language of the first of ``ids`` in ir_datasets, else English."""
     if lang or not ids:
         return language(lang or "eng").code

@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from heed.addons.bridges.prebuilt import find_index
 from heed.addons.cluster.pool import WorkerPool, open_pool
 from heed.datasets.collection import Collection, check_collection, missing_documents
-from heed.datasets.own_ids import own_documents, without_own
+from heed.datasets.own_files import own_documents, without_own
 from heed.errors import UsageError, fail
 from heed.experiment.hits import Hits, hits_of, look
 from heed.experiment.ledger import NEW, Ledger, settle
@@ -22,8 +22,7 @@ from heed.experiment.pools import POOL, pool_of_runs, published_pool
 from heed.experiment.results import Results
 from heed.experiment.run_files import Destination, RunFile, SystemRuns, rescore_to_file, run_to_file, search_to_file
 from heed.files import digest_json, locked, write_json
-from heed.formats.document_store import DocumentStore
-from heed.formats.origin import open_documents
+from heed.formats.document_store import DocumentStore, open_documents
 from heed.formats.pools import write_pool
 from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.own_measures import AnyMeasure

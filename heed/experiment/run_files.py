@@ -5,12 +5,11 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Self
 
-from heed.datasets.own_ids import Scores, without_own
+from heed.datasets.own_files import Scores, without_own
 from heed.errors import DataError
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
-from heed.formats.run_warnings import one_score
-from heed.formats.trec_files import as_tag, read_run, write_run
+from heed.formats.trec_files import as_tag, one_score, read_run, write_run
 from heed.measures.summary import SystemEntry
 from heed.notebook import html_table
 from heed.progress import brief, replies, replying, timed, warn

@@ -3,24 +3,103 @@
 SQLite (standard library) gives crash-safe building, sorting beyond memory and random access in
 microseconds. Lucene keeps no text: with stored text every hit would carry its whole document.
 Documents are numbered in docid order, so that counting and splitting them into ranges reads none.
-Each is compressed on its own (:mod:`heed.formats.compression`), so that reading one unpacks no other.
+Each is compressed on its own by Zstandard, so that reading one unpacks no other, with a dictionary of what the
+documents have in common: a few hundred words hold too little repetition to compress well on their own, and the
+dictionary is as if each came after typical ones (RFC 8878, section 5).
+
+A folder of results or indexes notes where its documents are from, so that no other collection of its name overwrites
+it. Documents that were edited in place are built again; other documents from another place are another collection.
 """
 
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from heapq import heappush, heappushpop
 from pathlib import Path
+from threading import local
 from typing import Any, NamedTuple, overload
 from weakref import finalize
+from zlib import crc32
+
+import zstandard
+from msgspec import ValidationError, convert
 
 from heed.errors import SHOWN, DataError, HeedError, fail
-from heed.files import digest_json
-from heed.formats.compression import Sample, Unpacker, joined, packer, separated
-from heed.formats.documents import Source
+from heed.files import digest_json, read_lines, unpacked_name
+from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source
+from heed.formats.trec_documents import is_trec_documents
 from heed.progress import bar
-from heed.reuse import NOTE, Recipe, ensure_folder, read_note, recipe_version
+from heed.reuse import NOTE, SOURCE, Note, Recipe, ensure_folder, read_note, recipe_version, write_note
 from heed.types import Document
+
+LEVEL = 3  # 6 saves a twentieth more and takes four times as long
+DOCUMENTS, LONGEST = 2000, 1 << 13  # of the sample that a dictionary is made from, and bytes of each
+LARGEST = 1 << 16  # bytes of a dictionary; twice as many save a hundredth more
+SEGMENT = 537  # bytes; what zstd finds best for tables and English, in four times as long: a twentieth less at most
+LEAST = 1 << 18  # bytes of a sample below which a dictionary would save less than it takes
+BETWEEN = b"\xff"  # in no text of UTF-8
+
+
+class Sample:
+    """A sample of documents in bounded memory, the same in whatever order they come: those of least hash."""
+
+    def __init__(self) -> None:
+        """Begin without a document."""
+        self._heap: list[tuple[int, str, bytes]] = []  # negated hash, docid, beginning of the document
+
+    def add(self, docid: str, body: bytes) -> None:
+        """Take a document, if it is one of the sample."""
+        key = -crc32(docid.encode())
+        if len(self._heap) < DOCUMENTS:
+            heappush(self._heap, (key, docid, body[:LONGEST]))
+        elif key >= self._heap[0][0]:
+            heappushpop(self._heap, (key, docid, body[:LONGEST]))
+
+    def dictionary(self) -> bytes:
+        """Return a dictionary for documents like these; empty where it would not pay."""
+        bodies: list[bytes | bytearray | memoryview] = [body for _, _, body in sorted(self._heap)]
+        if sum(map(len, bodies)) < LEAST:
+            return b""
+        return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
+
+
+def joined(texts: Sequence[str]) -> bytes:
+    """Return texts as the bytes that are compressed; raises UnicodeEncodeError for half of a surrogate pair."""
+    return BETWEEN.join([text.encode() for text in texts])
+
+
+def separated(body: bytes) -> list[str]:
+    """Return the texts that :func:`joined` joined."""
+    return [text.decode() for text in body.split(BETWEEN)]
+
+
+def packer(dictionary: bytes) -> Callable[[bytes], bytes]:
+    """Return a function that compresses bytes and adds a checksum, for one thread."""
+    settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
+    return zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
+
+
+class Unpacker(local):
+    """Reverses :func:`packer`'s function, in any thread: each has a decompressor of its own."""
+
+    def __init__(self, dictionary: bytes) -> None:
+        """Called in each thread that uses the object."""
+        self._decompressor = zstandard.ZstdDecompressor(dict_data=_trained(dictionary))
+
+    def unpack(self, content: bytes) -> bytes:
+        """Return the bytes that were packed; raises ValueError for damaged bytes."""
+        try:
+            return self._decompressor.decompress(content)
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from error
+
+
+def _trained(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
+    return zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+
 
 VERSION = recipe_version("store")
 FILE = "documents.sqlite"
@@ -285,3 +364,118 @@ def _duplicates(db: sqlite3.Connection, files: list[Path]) -> Iterator[str]:
             yield f"{files[file]}, line {line}: document {docid} was already at {first_place}; keep one of them"
         else:
             first = (docid, file, line)
+
+
+ANY = "latin-1"  # an encoding of files that are not UTF-8 and of which only the ids count, which are ASCII
+
+
+def read_docids(path: Path) -> Iterator[str]:
+    """Yield the ids of ``path``: documents, a folder of them, ``indexes/…/documents``, or a list of one docid a line.
+
+    Raises :class:`heed.errors.DataError` naming each bad line.
+    """
+    if (path / FILE).is_file():
+        yield from DocumentStore(path, "").docids()
+        return
+    problems = []
+    for line in _listed(path) if _is_list(path) else Files([path], ANY).lines():
+        if line.document:
+            yield line.document.docid
+        else:
+            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+            if len(problems) > SHOWN:
+                break
+    fail(problems)
+
+
+def _is_list(path: Path) -> bool:
+    """Whether a file holds neither TREC's documents nor JSON, which documents may be whatever the file's suffix."""
+    if not path.is_file() or unpacked_name(path).endswith(SUFFIXES) or is_trec_documents(path):
+        return False
+    first = next((text for _, text in read_lines(path) if text.strip()), "")
+    return not (first.lstrip().startswith(("{", "[")) or "\t" in first.strip())
+
+
+def _listed(path: Path) -> Iterator[DocumentLine]:
+    for line_no, text in read_lines(path):
+        words = text.split()
+        if len(words) > 1:
+            yield DocumentLine(path, line_no, None, f"found {text.strip()[:60]!r}, expected one docid a line")
+        elif words:
+            yield DocumentLine(path, line_no, Document(words[0], "", ""))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The digest of a folder's documents, and the files, folders or data set that they are from."""
+
+    documents: str
+    places: list[str]
+
+
+def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
+    """Return the documents of ``source``, stored below ``index``; it and ``others`` note where these are from.
+
+    Raises :class:`DataError`, before anything is written, if one of these folders is of other documents from other
+    places. Sources without ``places`` (files and folders, or the id of a data set), and folders that do not say, are
+    taken as they come.
+    """
+    folders = (*others, index)
+    for folder in folders:
+        _check(folder, source)
+    store = open_store(index / "documents", source)
+    for folder in folders:
+        _note(folder, source, store.digest)
+    return store
+
+
+def _check(folder: Path, source: Source) -> None:
+    earlier, places = _origin(folder), _relative(source, folder)
+    if not earlier or not places or _meet(earlier.places, places):
+        return
+    if digest_json(source.recipe) != earlier.documents:
+        others = ", ".join(_shown(folder, path) for path in earlier.places)
+        raise DataError(
+            f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
+            f"{source}; give this collection another name (--name) or other folders (--out and --indexes), or remove "
+            "this one"
+        )
+
+
+def _note(folder: Path, source: Source, documents: str) -> None:
+    """Write into ``folder`` where its documents, of digest ``documents``, are from."""
+    earlier, places = _origin(folder), _relative(source, folder)
+    if not places:
+        return
+    if earlier and earlier.documents == documents:
+        places = sorted({*places, *earlier.places})
+    if earlier != (origin := Origin(documents, places)):
+        write_note(folder / SOURCE, Note(asdict(origin), {}))
+
+
+def _origin(folder: Path) -> Origin | None:
+    """Return where the documents of ``folder`` are from; None without a note that can be read."""
+    note = read_note(folder / SOURCE)
+    if note is None:
+        return None
+    try:
+        return convert(note.recipe, Origin)
+    except ValidationError:
+        return None
+
+
+def _relative(source: Source, folder: Path) -> list[str]:
+    """Return the places as seen from ``folder``, so that a project can be moved as a whole; links stay links."""
+    places: list[str] = getattr(source, "places", [])
+    return sorted(os.path.relpath(path, folder) if Path(path).exists() else path for path in places)
+
+
+def _shown(folder: Path, name: str) -> str:
+    path = os.path.normpath(folder / name)
+    return path if name.startswith(os.pardir) or Path(path).exists() else name
+
+
+def _meet(before: list[str], now: list[str]) -> bool:
+    """Whether a file or folder is among both, or in one of the other's."""
+    pairs = [(Path(earlier), Path(path)) for earlier in before for path in now]
+    return any(path.is_relative_to(earlier) or earlier.is_relative_to(path) for earlier, path in pairs)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from heed.encodings import named
 from heed.errors import DataError, fail
 from heed.files import CONTROL, digest, digest_json, parse_json, read_lines, read_text, unpacked_name
-from heed.formats.data_set_folders import config_files, is_data_set
+from heed.formats.data_sets import config_files, is_data_set, read_parquet
 from heed.formats.trec_documents import article_text, head, is_trec_documents, read_trec_documents
 from heed.progress import brief, counted, log
 from heed.types import Document
@@ -22,7 +22,6 @@ OTHERS = (".json", ".jl")  # read in a folder that has none of the usual ones
 SUFFIXES = (".jsonl", ".parquet", *OTHERS)
 TSV = ".tsv"  # read where they are named: in a folder they may be topics or judgements
 WHOLE = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*\n)")  # an array or object of several lines, as Anserini's
-ROWS = 1000  # of a Parquet file, in memory at once
 MEMORY = Path("documents in memory")  # in place of a file, in messages
 
 
@@ -182,18 +181,6 @@ def _json(text: str) -> Any:
         return parse_json(text)
     except ValueError as error:
         return error
-
-
-def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file, a batch at a time in memory; raises :class:`DataError` for another file."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=ROWS):
-            yield from batch.to_pylist()
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # ValueError: texts that are no UTF-8
-        raise DataError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
 
 
 def checked(path: Path, line_no: int, record: Any) -> DocumentLine:

@@ -7,9 +7,8 @@ from typing import Any
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
 from heed.formats.pairs import ENDINGS
-from heed.formats.run_warnings import warn_of_order, warn_of_tags
 from heed.formats.topic_ids import number_hint, with_ids
-from heed.formats.trec_files import parse_score, read_given_run
+from heed.formats.trec_files import parse_score, read_given_run, warn_of_order, warn_of_tags
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
 

@@ -1,15 +1,21 @@
-"""Topics from JSON Lines and TSV: queries, and their instructions by condition."""
+"""Topics in all forms: queries, and their instructions by condition."""
 
 import difflib
+import html
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines, read_objects
+from heed.files import read_lines, read_objects, read_pieces, read_text, unpacked_name
+from heed.formats.data_sets import is_data_set, read_queries
+from heed.formats.topic_ids import topics_with_ids
 from heed.languages import code_of
-from heed.progress import counted, log
+from heed.progress import brief, counted, log, warn
+from heed.templates import paragraphs
 from heed.types import INSTRUCTED, Topic
 
 FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
@@ -141,3 +147,255 @@ def query_and_description(title: Any, description: Any, fields: str) -> tuple[st
         return title, description if title else ""
     parts = [description] if fields == "description" else [title, description]
     return " ".join(parts) if all(parts) else "", ""
+
+
+# (?![\w-]) ends the name: a "<" that opens no tag must not be tried with each of its beginnings.
+TAG = re.compile(r"<(/?)([a-z][\w-]*)(?![\w-])[^<>]*>", re.IGNORECASE)
+NAMES = {"query": "title", "question": "desc", "description": "desc", "narrative": "narr", "identifier": "num"}
+LABELS = {  # what the files repeat after the tag: with a colon, or alone in its line
+    "num": re.compile(r"number(?:\s*:|\s)", re.IGNORECASE),
+    "title": re.compile(r"topic\s*:", re.IGNORECASE),
+    "desc": re.compile(r"description(?:\s*:|[^\S\n]*(?:\n|$))", re.IGNORECASE),
+    "narr": re.compile(r"narrative(?:\s*:|[^\S\n]*(?:\n|$))", re.IGNORECASE),
+}
+NUMBER = re.compile(r"""\bnumber\s*=\s*["']?([^"'<>\s]+)""", re.IGNORECASE)  # in the tag of a topic
+ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]\w{1,31});", re.IGNORECASE)
+
+
+class Tag(NamedTuple):
+    """A tag that opens or ends a part of a topic, lowercased, closing ones with their slash."""
+
+    name: str
+    start: int
+    end: int
+
+
+class Top(NamedTuple):
+    """One ``<top>`` or ``<topic>``: its line, its fields, and the names of repeated fields."""
+
+    line_no: int
+    fields: dict[str, str]
+    repeated: list[str]
+
+
+def read_trec_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
+    """Return the topics of a file; the narrative, if any, is the original instruction.
+
+    The query is the title, the description or both, as ``fields`` says. Raises :class:`DataError` for a file without
+    ``<top>`` and ``<topic>``, for topics without number or with a field twice, and as
+    :func:`heed.formats.topics.topics_from_rows` does.
+    """
+    rows = [(top.line_no, _row(top)) for top in _tops(read_text(path, encoding or lang))]
+    if not rows:
+        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another --topics-format")
+    return topics_from_rows(path, lang, fields, rows)
+
+
+def _row(top: Top) -> Row:
+    if "num" not in top.fields:
+        return "this <top> has no <num>"
+    if top.repeated:
+        return f"topic {top.fields['num']} has <{'>, <'.join(top.repeated)}> twice; keep one"
+    keys = {"_id": "num", "query": "title", "description": "desc", "instruction": "narr"}
+    return {key: top.fields.get(name) for key, name in keys.items()}
+
+
+def _tops(text: str) -> list[Top]:
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    tops: list[Top] = []
+    inside = False
+    whole = "top" if re.search(r"<top(?![\w-])", text, re.IGNORECASE) else "topic"
+    for tag, following in pairwise([*_tags(text, whole), Tag("", len(text), len(text))]):
+        if tag.name in (whole, f"/{whole}"):
+            inside = tag.name == whole
+            if inside:
+                number = NUMBER.search(text, tag.start, tag.end)
+                tops.append(Top(bisect_right(lines, tag.start), {"num": number[1]} if number else {}, []))
+        elif inside and tag.name in LABELS:
+            top = tops[-1]
+            if tag.name in top.fields:
+                top.repeated.append(tag.name)
+            top.fields[tag.name] = _clean(tag.name, text[tag.end : following.start])
+    return tops
+
+
+def _tags(text: str, whole: str) -> Iterator[Tag]:
+    """Yield the tags that end the field before them: ``whole`` and its parts anywhere, others at the start of a line.
+
+    An unknown tag within a line, such as ``<b>``, is a part of the text.
+    """
+    for match in TAG.finditer(text):
+        name = NAMES.get(match[2].lower(), match[2].lower())
+        before = text[max(0, match.start() - 1) : match.start()]
+        if name in LABELS or name == whole or before in ("", "\n"):
+            yield Tag(match[1] + name, match.start(), match.end())
+
+
+def _clean(name: str, text: str) -> str:
+    text = ENTITY.sub(lambda match: html.unescape(match[0]), text).strip()
+    label = LABELS[name].match(text)
+    text = text[label.end() if label else 0 :]
+    return paragraphs(text) if name == "narr" else " ".join(text.split())
+
+
+ORIGINAL, HUMAN = "original", "human translation"  # the files' own names; any other source is a machine
+
+# HC4's four levels of value as one instruction. "Not that valuable" becomes grade 0 when HC4 and
+# NeuCLIR grade (guidelines 2022), so it comes under what is not relevant.
+LEVELS = (
+    ("very_valuable", "Highly relevant: {}"),
+    ("somewhat_valuable", "Also relevant: {}"),
+    ("not_that_valuable", "Not relevant: {}"),
+    ("non_relevant", "Not relevant: {}"),
+)
+
+
+class TopicTexts(NamedTuple):
+    """Which of a topic's texts to read.
+
+    ``lang`` is the query's language, ``collection`` the documents' (narratives of HC4 are kept by
+    it), ``translation`` human, machine, or any (human where there is one), ``fields`` title,
+    description or both.
+    """
+
+    lang: str
+    collection: str
+    translation: str
+    fields: str
+
+
+def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = None) -> list[Topic]:
+    """Return the topics of a NeuCLIR or HC4 file, with the narrative as the original instruction.
+
+    A topic without a text in the wanted language and translation is left out, with a warning. Where the
+    narrative exists in another form only (2023 has no human translation of it, HC4 has English
+    alone), that one is used and logged. Raises :class:`DataError` naming each line that is not of
+    these files' form, and if no topic is left.
+    """
+    topics: list[Topic] = []
+    problems: list[str] = []
+    left_out: list[str] = []
+    forms: dict[str, list[str]] = {}
+    for line_no, record in read_objects(path, encoding or texts.lang):
+        problem = _problem(record)
+        if problem:
+            problems.append(f"{path}, line {line_no}: {problem}")
+            continue
+        qid = str(record.get("topic_id", ""))
+        form, text = _text(record, texts.lang, texts.translation)
+        query, description = query_and_description(text.get("topic_title"), text.get("topic_description"), texts.fields)
+        if not qid or not query:
+            left_out.append(qid or f"line {line_no}")
+            continue
+        narrated, narrative = _narrative(record, texts)
+        if form != narrated:
+            form = f"{form}, with the instruction as {narrated}"
+        forms.setdefault(form, []).append(qid)
+        instructions = {"original": narrative} if narrative else {}
+        topics.append(Topic(qid, texts.lang, query, instructions, description=description))
+    fail(problems)
+    for form, qids in forms.items():
+        log.info(f"{path}: {len(qids)} topics as {form}")
+    if left_out:
+        warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
+    sought = f"in {texts.lang}, translation {texts.translation}, with {texts.fields}"
+    fail([] if topics else [f"{path}: no topic {sought}; try another --query-lang, --translation or --fields"])
+    return topics_with_ids(topics, path)
+
+
+def _problem(record: dict[str, Any]) -> str:
+    """Return the problem with the ids, texts or narratives of a line, else an empty text; all may be missing."""
+    qid, entries, narratives = record.get("topic_id", ""), record.get("topics"), record.get("narratives")
+    if isinstance(qid, bool) or not isinstance(qid, str | int) or (qid != "" and str(qid).split() != [str(qid)]):
+        return f"topic_id is {qid!r}, expected a word"
+    if not isinstance(entries, list | None) or not all(isinstance(entry, dict) for entry in entries or []):
+        return f"topics is {repr(entries)[:60]}, expected a list of objects"
+    if not all(isinstance(entry.get("topic_narrative"), str | None) for entry in entries or []):
+        return f"topic {qid}: a topic_narrative is no text"
+    if not isinstance(narratives, dict | None):
+        return f"narratives is {repr(narratives)[:60]}, expected an object"
+    for narrative in (narratives or {}).values():
+        if not isinstance(narrative, dict | None) or not all(
+            isinstance(text, str | None) for text in (narrative or {}).values()
+        ):
+            return f"topic {qid}: narratives hold {repr(narrative)[:60]}, expected texts by level"
+    return ""
+
+
+def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dict[str, Any]]:
+    """Return the kind of translation and its entry; of several machines' the one with the latest tag."""
+    in_lang = (entry for entry in record.get("topics") or [] if code_of(str(entry.get("lang"))) == lang)
+    entries = {str(entry.get("source")): entry for entry in in_lang}
+    if lang == "eng":
+        return "English originals", entries.get(ORIGINAL, {})
+    machines = sorted(entries.keys() - {HUMAN, ORIGINAL})
+    if translation == "human" or (translation == "any" and (HUMAN in entries or not machines)):
+        return "human translations", entries.get(HUMAN, {})
+    return "machine translations", entries[machines[-1]] if machines else {}
+
+
+def _narrative(record: dict[str, Any], texts: TopicTexts) -> tuple[str, str]:
+    """Return the kind of narrative and the instruction: the entry's own narrative first, then the nearest other."""
+    for lang, translation in ((texts.lang, texts.translation), (texts.lang, "machine"), ("eng", "any")):
+        form, entry = _text(record, lang, translation)
+        if (entry.get("topic_narrative") or "").strip():
+            return form, entry["topic_narrative"].strip()
+    levels = (record.get("narratives") or {}).get(texts.collection)
+    return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("none", "")
+
+
+def instruction_of_levels(levels: dict[str, str]) -> str:
+    """Return one instruction made of HC4's four levels: what is relevant, what is less so, what is not."""
+    parts = []
+    for name, form in LEVELS:
+        lines = [line.strip(" \t-•") for line in (levels.get(name) or "").splitlines()]
+        lines_with_text = [line for line in lines if line and line.upper().rstrip(".") not in ("N/A", "NA", "NONE")]
+        if lines_with_text:
+            parts.append(form.format(" ".join(line if line[-1] in ".!?" else f"{line}." for line in lines_with_text)))
+    return " ".join(parts)
+
+
+JSON = (".json", ".jsonl")
+
+
+def read_topics(path: Path, lang: str, fields: str, form: str = "", encoding: str | None = None) -> list[Topic]:
+    """Return the topics of ``path`` in language ``lang``; their form is recognised unless ``form`` names it.
+
+    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. A file that is not UTF-8 is in
+    ``encoding`` or, without one, in one of the language's. Raises :class:`DataError` for bad lines and a file without
+    topics, :class:`UsageError` for another form.
+    """
+    encoding = encoding or lang
+    if not form and is_data_set(path):
+        if fields != "title":
+            raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
+        return read_queries(path, lang, encoding=encoding)
+    form = form or recognised(path, encoding)
+    if form == "tsv":
+        topics = read_tsv_topics(path, lang, fields, encoding)
+    elif form == "trec":
+        topics = read_trec_topics(path, lang, fields, encoding)
+    elif form == "heed":
+        topics = read_jsonl_topics(path, lang, fields, encoding)
+    elif form == "neuclir":
+        topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields), encoding)
+    else:
+        raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
+    return topics_with_ids(topics, path)
+
+
+def recognised(path: Path, encoding: str | None = None) -> str:
+    """Return the form of a topics file: by its beginning and suffix, and of JSON by the keys of its first object."""
+    head, name = next(read_pieces(path), (1, b""))[1], unpacked_name(path)
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].decode(errors="replace").rstrip()
+    if not name.endswith(JSON) and not first.startswith("{"):
+        if first.startswith("<") or b"\n<top" in head.lower():
+            return "trec"
+        if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
+            return "tsv"
+        expected = "TREC's <top>, JSON lines, or qid, tab and query; topics_format names the form"
+        raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
+    record = next(iter(read_objects(path, encoding)), None)
+    if record is None:
+        raise DataError(f"{path}: empty; expected one topic a line")
+    return "neuclir" if "topic_id" in record[1] else "heed"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from heed.encodings import encoding_of
 from heed.errors import DataError
 from heed.files import CONTROL, LONGEST_LINE, read_pieces, read_raw_lines
-from heed.formats.trec_topics import ENTITY
+from heed.formats.topics import ENTITY
 from heed.progress import log
 from heed.types import Document
 

@@ -6,13 +6,10 @@ from typing import Any
 import pytest
 from hub_copies import Files, published
 
-from heed.datasets.fetchable import holdings
+from heed.datasets.fetchable import holdings, snapshot
 from heed.datasets.followir import docno
-from heed.datasets.hub import snapshot
-from heed.datasets.paired import PairedTopics, read_pairs
 from heed.errors import HeedError
-from heed.formats.data_set_folders import config_files
-from heed.formats.data_set_rows import grades_of, rows
+from heed.formats.data_sets import PairedTopics, config_files, grades_of, read_pairs, rows
 from heed.types import Topic
 
 CORPUS = [{"_id": "FBIS3-1_0", "title": "", "text": "one"}, {"_id": "FBIS3-2_13", "title": "T", "text": "two"}]

@@ -12,8 +12,7 @@ from hub_copies import packed
 
 from heed.datasets import irds
 from heed.errors import HeedError
-from heed.formats.neuclir_topics import TopicTexts
-from heed.formats.topics import FIELDS
+from heed.formats.topics import FIELDS, TopicTexts
 from heed.types import Topic
 
 

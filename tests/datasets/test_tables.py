@@ -17,9 +17,9 @@ from followtable_copies import beir, raw
 
 import heed as library
 from heed.experiment.experiment import Experiment
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.data_sets import read_listed
+from heed.formats.topics import read_jsonl_topics, read_topics
 from heed.formats.trec_files import read_run
-from heed.formats.user_files import read_listed, read_topics
 from heed.retrieval.lucene import jvm
 
 COMMAND = "pipelines.tables"

@@ -13,8 +13,7 @@ import pytest
 from conftest import write_jsonl
 
 from heed.errors import DataError, HeedError
-from heed.formats.docids import read_docids
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import DocumentStore, open_store, read_docids
 from heed.formats.documents import DocumentLine, Documents, Files, corpus_files
 from heed.tables.documents import Tables
 from heed.types import Document

@@ -12,9 +12,15 @@ from ir_datasets.formats.trec import TrecColonQueries
 from heed.addons.submission.expected import expected_topics
 from heed.datasets.irds import _topic
 from heed.errors import HeedError
-from heed.formats.neuclir_topics import TopicTexts, instruction_of_levels, read_neuclir_topics
-from heed.formats.topics import read_jsonl_topics, read_tsv_topics
-from heed.formats.user_files import read_topics, recognised
+from heed.formats.topics import (
+    TopicTexts,
+    instruction_of_levels,
+    read_jsonl_topics,
+    read_neuclir_topics,
+    read_topics,
+    read_tsv_topics,
+    recognised,
+)
 from heed.templates import paragraphs
 from heed.types import Query, Topic, conditions_of, under
 

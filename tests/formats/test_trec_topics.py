@@ -14,7 +14,7 @@ from ir_datasets.formats import TrecQueries, TrecXmlQueries
 from properties import unhurried
 
 from heed.errors import HeedError
-from heed.formats.trec_topics import read_trec_topics
+from heed.formats.topics import read_trec_topics
 from heed.types import Topic
 
 # the form of topics.301-450: unclosed tags, labels, text on the next line

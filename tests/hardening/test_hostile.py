@@ -29,14 +29,12 @@ from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.irds import _member
 from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
-from heed.formats.data_set_rows import grades_of, rows
+from heed.formats.data_sets import grades_of, read_listed, rows
 from heed.formats.documents import Files
-from heed.formats.neuclir_topics import TopicTexts, read_neuclir_topics
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import TopicTexts, read_jsonl_topics, read_neuclir_topics, recognised
 from heed.formats.trec_files import read_qrels
-from heed.formats.user_files import read_listed, recognised
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.files.model_files import local_copy
 from heed.models.registry.entries import Model, Registry

@@ -26,6 +26,7 @@ from msgspec import Raw
 from msgspec.json import encode
 
 from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.run_lists import RankedList, lists_of, read_lists
 from heed.addons.explorer.views import (
     DEPTH,
     Lists,
@@ -37,7 +38,6 @@ from heed.addons.explorer.views import (
     table_of,
     title_of,
 )
-from heed.formats.run_lists import RankedList, lists_of, read_lists
 from heed.memory import batches
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic

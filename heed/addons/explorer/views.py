@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.run_lists import RankedList, read_list
 from heed.addons.explorer.view_types import (
     Absence,
     DocumentView,
@@ -18,7 +19,6 @@ from heed.addons.explorer.view_types import (
     TopicView,
 )
 from heed.errors import DataError
-from heed.formats.run_lists import RankedList, read_list
 from heed.instructions.clauses import pieces
 from heed.languages import language_data
 from heed.measures.inputs import no_longer_relevant, not_judged, still_relevant

@@ -11,12 +11,11 @@ import numpy as np
 from heed.addons.submission.tracks import Track
 from heed.errors import DataError, UsageError
 from heed.files import read_lines, unpacked_name
-from heed.formats.data_set_rows import parsed, read_rows
-from heed.formats.docids import ANY, read_docids
+from heed.formats.data_sets import parsed, read_rows
+from heed.formats.document_store import ANY, read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import read_jsonl_topics
-from heed.formats.user_files import read_topics, recognised
+from heed.formats.topics import read_jsonl_topics, read_topics, recognised
 from heed.languages import known_language
 from heed.progress import bar
 
@@ -111,9 +110,9 @@ class Rules:
 
 
 def read_collection_ids(paths: Sequence[str]) -> CollectionIds:
-    """Read the ids of documents, each path as ``PATH`` or ``LANG=PATH``, as :func:`heed.formats.docids.read_docids`.
+    """Return the ids of documents, each path as ``PATH`` or ``LANG=PATH``.
 
-    Raises :class:`DataError` naming each bad line, and for an empty collection.
+    They are read by :func:`heed.formats.document_store.read_docids`. Raises :class:`DataError` naming each bad line, and for an empty collection.
     """
     ids = CollectionIds()
     for text in paths:

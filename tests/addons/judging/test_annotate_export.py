@@ -367,7 +367,7 @@ def test_the_collection_commands_read_what_is_exported(annotation: Annotation) -
 
 
 def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> None:
-    from heed.formats.user_files import read_topics
+    from heed.formats.topics import read_topics
 
     (tmp_path / "pool.jsonl").write_text('{"qid": "1_0", "docids": ["t006"]}\n')
     task, store = open_given(annotate_parser().parse_args([str(tmp_path / "pool.jsonl")]))

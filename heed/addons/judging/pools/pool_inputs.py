@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.docids import read_docids
+from heed.formats.data_sets import read_judgements
+from heed.formats.document_store import read_docids
 from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
 from heed.formats.topic_ids import number_hint
-from heed.formats.user_files import read_judgements
 from heed.measures.comparison_warnings import warn_of_same_runs
 from heed.measures.per_topic import judged as without_negative
 from heed.progress import bar, brief, log
@@ -199,8 +199,8 @@ def relevant_documents(judged: Qrels) -> dict[str, set[str]]:
 def document_languages(files: Sequence[tuple[str, Path]], docids: Collection[str]) -> dict[str, str]:
     """Return the language of each of ``docids`` by ``files``, pairs of a language and a path.
 
-    A path is read by :func:`heed.formats.docids.read_docids`. Raises :class:`DataError` for documents that are in no
-    file or in those of two languages, and for bad lines.
+    A path is read by :func:`~heed.formats.document_store.read_docids`. Raises :class:`DataError` for documents that are
+    in no file or in those of two languages, and for bad lines.
     """
     docids = set(docids)
     languages: dict[str, str] = {}

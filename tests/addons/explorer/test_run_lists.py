@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from heed import files
+from heed.addons.explorer.run_lists import lists_of, read_list, read_lists
 from heed.errors import DataError
-from heed.formats.run_lists import lists_of, read_list, read_lists
 from heed.formats.trec_files import write_run
 
 

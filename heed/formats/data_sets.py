@@ -1,0 +1,482 @@
+"""Data sets in BEIR's layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels/``) or MTEB's: files, rows, topics, qrels.
+
+A *config* is a part of a data set: ``corpus``, ``queries``, ``qrels``. Its files are ``qrels.jsonl``, or in
+``qrels/``, where the name of a file or of a folder begins with the *split* (``test.tsv``,
+``test-00000-of-00001.parquet``, ``test/0000.parquet``).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from heed.data import Data
+from heed.errors import DataError, UsageError, fail
+from heed.files import read_lines, read_objects, read_text, unpacked_name
+from heed.formats.topic_ids import topics_with_ids, with_ids
+from heed.formats.trec_files import COLUMNS, as_judged, parse_score, read_qrels
+from heed.progress import brief, warn
+from heed.types import ABLATIONS, Qrels, Topic
+
+# FollowIR and InfoSearch publish the same qrels as test.jsonl and test.tsv side by side: one form is read
+SUFFIXES = (".parquet", ".jsonl", ".tsv")
+QRELS = ("qrels", "default", "data")  # data: where push_to_hub puts the config that it calls default
+PART = re.compile(r"-\d{5}-of-\d{5}")
+
+
+def config_files(folder: Path, config: str) -> list[Path]:
+    """Return the files of one config, sorted: ``config/…``, ``config/<split>/…`` or ``config.jsonl`` itself.
+
+    Where they come in several forms, Parquet is read rather than JSONL, JSONL rather than TSV, and TSV rather than CSV,
+    in which qrels may be; a file that is there gzipped too is read as it is.
+    """
+    inside = (folder / config).rglob("*") if (folder / config).is_dir() else ()
+    accepted = (*SUFFIXES, ".csv") if config == "qrels" else SUFFIXES
+    named = (path for path in folder.glob("*") if unpacked_name(path).removeprefix(config) in accepted)
+    paths = sorted(path for path in (*inside, *named) if path.is_file())
+    forms = ([path for path in paths if unpacked_name(path).endswith(suffix)] for suffix in accepted)
+    files = next((files for files in forms if files), [])
+    return [path for path in files if path.name == unpacked_name(path) or path.with_suffix("") not in files]
+
+
+def is_data_set(folder: Path) -> bool:
+    """Return whether ``folder`` holds a corpus beside queries or judgements, as BEIR and MTEB lay them out."""
+    if not folder.is_dir() or not config_files(folder, "corpus"):
+        return False
+    return any(config_files(folder, config) for config in ("queries", *QRELS))
+
+
+def data_set_of(path: Path) -> Path | None:
+    """Return the folder of the data set that ``path``, a folder or a corpus file, is documents of; None for others."""
+    if is_data_set(path):
+        return path
+    is_corpus_file = path.is_file() and path in config_files(path.parent, "corpus") and is_data_set(path.parent)
+    return path.parent if is_corpus_file else None
+
+
+def data_set_in(docs: Sequence[str]) -> Path | None:
+    """Return the one folder of ``docs``, if it is a data set; None for other documents."""
+    folder = Path(docs[0]) if len(docs) == 1 else None
+    return folder if folder and is_data_set(folder) else None
+
+
+def collection_name(path: Path) -> str:
+    """Return the name of a collection after its documents: as the folder, or the file up to its first dot.
+
+    BEIR calls every corpus ``corpus.jsonl``: one beside its queries or judgements is called as their folder.
+    """
+    resolved = path.resolve()
+    named = data_set_of(resolved) or resolved
+    return named.name.partition(".")[0] or "docs"
+
+
+def qrels_files(folder: Path) -> dict[str, list[Path]]:
+    """Return the files of judgements of a data set by split; empty without any."""
+    files = next((files for config in QRELS if (files := config_files(folder, config))), [])
+    splits: dict[str, list[Path]] = {}
+    for path in files:
+        parts = path.relative_to(folder).parts  # qrels, test, 0000.parquet
+        splits.setdefault(parts[1] if len(parts) > 2 else _split(path.name), []).append(path)
+    return splits
+
+
+def _split(name: str) -> str:
+    return PART.split(name)[0].partition(".")[0]
+
+
+def split_files(folder: Path, config: str, split: str) -> list[Path]:
+    """Return the files of one split of a config, or of all for an empty ``split``; see :func:`config_files`."""
+    files = config_files(folder, config)
+    return [path for path in files if not split or split in (path.parent.name, _split(path.name))]
+
+
+def test_qrels(folder: Path) -> list[Path]:
+    """Return the files of the split ``test``, else those of the only split; empty without judgements.
+
+    Raises :class:`UsageError` naming the splits where there are several, none of them ``test``.
+    """
+    splits = qrels_files(folder)
+    if len(splits) > 1 and "test" not in splits:
+        names = ", ".join(str(path) for files in splits.values() for path in files[:1])
+        raise UsageError(f"{folder}: judgements of {' and '.join(splits)}, none of test; name one of {names}")
+    return splits.get("test") or next(iter(splits.values()), [])
+
+
+Parsed = TypeVar("Parsed")
+JSON_OR_PARQUET = (".jsonl", ".parquet")
+BATCH = 1000  # rows of a Parquet file, in memory at once
+NONE = "N/A"  # in BRIGHT's lists of documents
+
+
+class HubRow(NamedTuple):
+    """One row of a config's file; its methods raise :class:`DataError` naming the row and what was expected."""
+
+    path: Path
+    number: int
+    fields: dict[str, Any]
+
+    def problem(self, text: str) -> DataError:
+        """Return the error for this row."""
+        return DataError(f"{self.path}, {'row' if self.path.suffix == '.parquet' else 'line'} {self.number}: {text}")
+
+    def value(self, *names: str) -> Any:
+        """Return the first of ``names`` that is a field."""
+        for name in names:
+            if name in self.fields:
+                return self.fields[name]
+        raise self.problem(f"no field {' or '.join(names[:2])} (found {', '.join(self.fields) or 'none'})")
+
+    def word(self, *names: str) -> str:
+        """Return an id, which may be a whole number."""
+        value = self.value(*names)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if not _is_word(value):
+            raise self._wrong("a word", *names)
+        return str(value)
+
+    def words(self, *names: str) -> list[str]:
+        """Return a list of ids, which may be empty."""
+        value = self.value(*names)
+        if not isinstance(value, list) or not all(map(_is_word, value)):
+            raise self._wrong("a list of words", *names)
+        return value
+
+    def string(self, name: str) -> str:
+        """Return a text, empty if it is null or blank."""
+        value = self.value(name)
+        if value is not None and not isinstance(value, str):
+            raise self._wrong("a text", name)
+        return (value or "").strip()
+
+    def text(self, name: str) -> str:
+        """Return a text that is not blank."""
+        text = self.string(name)
+        if not text:
+            raise self._wrong("a text", name)
+        return text
+
+    def grade(self, *names: str) -> int:
+        """Return a whole number, also given as ``2.0`` or ``"2"``."""
+        value = self.value(*names)
+        number = None if isinstance(value, bool) else parse_score(str(value))
+        if number is None or not number.is_integer():
+            raise self._wrong("a whole number", *names)
+        return int(number)
+
+    def grades(self, name: str) -> dict[str, int]:
+        """Return a list of ids, each with grade 1, or of objects with ``id`` and ``score``."""
+        value = self.value(name)
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            items = [HubRow(self.path, self.number, item) for item in value]
+            return {item.word("id"): item.grade("score") for item in items}
+        return dict.fromkeys([word for word in self.words(name) if word != NONE], 1)
+
+    def _wrong(self, expected: str, *names: str) -> DataError:
+        name = next(name for name in names if name in self.fields)
+        return self.problem(f"{name} is {repr(self.fields.get(name))[:60]}, expected {expected}")
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and value.split() == [value]
+
+
+def rows(folder: Path, *configs: str, encoding: str | None = None) -> Iterator[HubRow]:
+    """Yield the rows of the first of ``configs`` that is in ``folder``; raises :class:`DataError` if none is."""
+    files = next((files for config in configs if (files := config_files(folder, config))), [])
+    fail([] if files else [f"{folder}: no {' or '.join(configs)}; expected Parquet or JSONL files of that name"])
+    yield from read_rows(files, encoding)
+
+
+def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, a batch at a time in memory; raises :class:`DataError` for another file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=BATCH):
+            yield from batch.to_pylist()
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # ValueError: texts that are no UTF-8
+        raise DataError(f"{path}: not a whole Parquet file ({error}); fetch it again") from error
+
+
+def read_rows(files: Iterable[Path], encoding: str | None = None) -> Iterator[HubRow]:
+    """Yield the rows of Parquet, JSONL and TSV files."""
+    for path in files:
+        if path.suffix == ".parquet":
+            records: Iterable[tuple[int, dict[str, Any]]] = enumerate(read_parquet(path), 1)
+        else:
+            records = (_read_tsv if unpacked_name(path).endswith(".tsv") else read_objects)(path, encoding)
+        for number, fields in records:
+            yield HubRow(path, number, fields)
+
+
+def _read_tsv(path: Path, encoding: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    lines = read_lines(path, encoding)
+    names = next(lines, (1, ""))[1].split("\t")
+    for line_no, line in lines:
+        cells = line.split("\t")
+        if len(cells) == len(names):
+            yield line_no, dict(zip(names, cells, strict=True))
+        elif line.strip():
+            raise DataError(f"{path}, line {line_no}: {len(cells)} columns, expected {len(names)} as in the first line")
+
+
+def parsed(rows: Iterable[HubRow], parse: Callable[[HubRow], Parsed]) -> list[Parsed]:
+    """Return the value that ``parse`` gives each row; raises one :class:`DataError` for all bad rows."""
+    values, problems = [], []
+    for row in rows:
+        try:
+            values.append(parse(row))
+        except DataError as error:
+            problems.append(str(error))
+    fail(problems)
+    return values
+
+
+def grades_of(rows: Iterable[HubRow]) -> Qrels:
+    """Return the qrels of rows with ``query-id``, ``corpus-id`` and ``score``, or other names of ``COLUMNS``.
+
+    Raises :class:`DataError` naming bad rows, and those that give a document a second, different grade.
+    """
+    qrels: Qrels = {}
+
+    def add(row: HubRow) -> None:
+        qid, docid, grade = row.word(*COLUMNS[0]), row.word(*COLUMNS[1]), row.grade(*COLUMNS[2])
+        before = qrels.setdefault(qid, {}).setdefault(docid, grade)
+        if before != grade:
+            raise row.problem(f"document {docid} of topic {qid} has grade {grade}, and {before} further up; keep one")
+
+    parsed(rows, add)
+    return as_judged(qrels, "judgements")
+
+
+class Columns(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which columns of topics' rows are what.
+
+    ``instructions`` are by condition; several columns become paragraphs of one text. ``relevant`` is a list of docids,
+    or of objects with ``id`` and ``score``; ``excluded`` a list of docids that are taken out of runs before measuring.
+    """
+
+    qid: str = "_id"
+    query: str = "text"
+    instructions: dict[str, tuple[str, ...]] = {}
+    relevant: str = ""
+    excluded: str = ""
+
+
+def topics_of(rows: Iterable[HubRow], lang: str, columns: Columns) -> list[Topic]:
+    """Return the topics of rows.
+
+    Columns of ablations may be missing. Blank instructions are left out; see :func:`warn_blank`. Raises
+    :class:`DataError` naming bad rows.
+    """
+    topics: dict[str, Topic] = {}
+
+    def add(row: HubRow) -> None:
+        instructions = {}
+        for condition, names in columns.instructions.items():
+            if condition not in ABLATIONS or names[0] in row.fields:
+                instructions[condition] = "\n\n".join(filter(None, map(row.string, names)))
+        texts = {condition: text for condition, text in instructions.items() if text}
+        topic = Topic(row.word(columns.qid, "id"), lang, row.text(columns.query), texts)
+        if topics.setdefault(topic.qid, topic) is not topic:
+            raise row.problem(f"topic {topic.qid} comes twice; keep one")
+
+    parsed(rows, add)
+    return topics_with_ids([*topics.values()], "queries")
+
+
+def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
+    """Return the documents that a column of topics' rows lists, with their grades, 1 where it gives none.
+
+    BRIGHT's ``["N/A"]`` is an empty list. Raises :class:`DataError` naming bad rows.
+    """
+    return with_ids(dict(parsed(rows, lambda row: (row.word(columns.qid, "id"), row.grades(column)))), column)
+
+
+def read_queries(
+    folder: Path,
+    lang: str,
+    named: Callable[[str], str] = str,
+    encoding: str | None = None,
+    *,
+    all_instructed: bool = False,
+) -> list[Topic]:
+    """Return the topics of a data set: its queries, with the original instruction where there is one.
+
+    Instructions are in a config ``instruction``; of queries that it lacks they are a column of ``queries``. Configs are
+    called as ``named`` says. Raises :class:`DataError` naming bad rows, and with ``all_instructed`` queries whose
+    instruction is in neither, and :class:`UsageError` for data sets that have several instructions a query.
+    """
+    if config_files(folder, "qrels_og"):
+        raise UsageError(
+            f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
+            "InfoSearch's by heed infosearch --data"
+        )
+    queries, config = list(rows(folder, named("queries"), encoding=encoding)), named("instruction")
+    topics = topics_of(queries, lang, Columns())
+    instruction_rows = [row for row in queries if "instruction" in row.fields]
+    if config_files(folder, config):
+        instruction_rows += rows(folder, config, encoding=encoding)
+    instructions: dict[str, str] = {}
+
+    def add(row: HubRow) -> None:
+        qid, text = row.word("query-id", "query_id", "_id", "id"), row.string("instruction")
+        instructions[qid] = text or instructions.get(qid, "")
+
+    def check(row: HubRow) -> None:
+        if (qid := row.word("_id", "id")) not in instructions:
+            raise row.problem(f"query {qid} has no row in {config} and no column instruction")
+
+    parsed(instruction_rows, add)
+    parsed(queries if all_instructed else (), check)
+    instructions = with_ids(instructions, config)
+    return [
+        topic._replace(instructions={"original": text}) if (text := instructions.get(topic.qid)) else topic
+        for topic in topics
+    ]
+
+
+def read_candidates(folder: Path, config: str = "top_ranked") -> dict[str, list[str]]:
+    """Return the published lists by qid, both conditions' of FollowIR together, in the order of the rows.
+
+    They are empty where ``folder`` has no such config. Raises :class:`DataError` naming bad rows.
+    """
+    candidates: dict[str, dict[str, None]] = {}
+    if config_files(folder, config):
+        for full, docids in parsed(rows(folder, config), _listed):
+            qid = full.removesuffix("-og").removesuffix("-changed")
+            candidates.setdefault(qid, {}).update(dict.fromkeys(docids))
+    return with_ids({qid: list(docids) for qid, docids in candidates.items()}, config)
+
+
+def _listed(row: HubRow) -> tuple[str, list[str]]:
+    if "pid" in row.fields:
+        return row.word("qid"), [row.word("pid")]
+    return row.word("query-id", "query_id"), row.words("corpus-ids", "corpus_ids")
+
+
+def warn_blank(folder: Path, topics: Sequence[Topic], conditions: Iterable[str]) -> None:
+    """Warn of topics that cannot be put to a system under each of ``conditions``."""
+    for condition in conditions:
+        blank = [topic.qid for topic in topics if condition not in topic.instructions]
+        if blank:
+            warn(f"{folder}: {len(blank)} of {len(topics)} topics have no {condition} instruction: {brief(blank)}")
+
+
+Naming = Callable[[str], str]  # a config's name in a folder: queries → queries-zho
+
+ENDINGS = {"-og": "original", "-changed": "changed"}
+PAIRED_QRELS = {"original": "qrels_og", "changed": "qrels_changed"}
+PAIRED_COLUMNS = Columns(
+    instructions={
+        "keywords": ("keywords",),
+        "short": ("short_query",),
+        "original": ("instruction_og",),
+        "changed": ("instruction_changed",),
+    }
+)
+
+
+class PairedTopics(NamedTuple):
+    """Topics and qrels by condition; ``candidates`` are the published lists, by condition-free qid."""
+
+    topics: list[Topic]
+    qrels: dict[str, Qrels]
+    candidates: dict[str, list[str]]
+    corpus: list[Path]
+
+
+def read_pairs(folder: Path, named: Naming, lang: str, encoding: str | None = None) -> PairedTopics:
+    """Read topics in language ``lang`` with both instructions from configs that are called as ``named`` says.
+
+    Raises :class:`DataError` for a missing config, bad rows, a query without its instruction, or an id of the newer
+    form that ends neither ``-og`` nor ``-changed``. Blank instructions are warnings. Without ``top_ranked`` there are
+    no candidates.
+    """
+    if config_files(folder, named(PAIRED_QRELS["original"])):
+        topics = topics_of(rows(folder, named("queries"), encoding=encoding), lang, PAIRED_COLUMNS)
+        parts = {
+            condition: rows(folder, named(config), encoding=encoding) for condition, config in PAIRED_QRELS.items()
+        }
+        qrels = {condition: grades_of(part) for condition, part in parts.items()}
+    else:
+        topics, qrels = _read_newer(folder, named, lang, encoding)
+    warn_blank(folder, topics, PAIRED_QRELS)
+    corpus = config_files(folder, named("corpus"))
+    fail([] if corpus else [f"{folder}: no {named('corpus')}; expected Parquet or JSONL files of that name"])
+    return PairedTopics(topics, qrels, read_candidates(folder, named("top_ranked")), corpus)
+
+
+def is_paired(folder: Path, encoding: str | None = None) -> bool:
+    """Return whether the queries of ``folder`` come with an original and a changed instruction each, in either form."""
+    if config_files(folder, PAIRED_QRELS["original"]):
+        return not config_files(folder, "qrels_reversed")  # InfoSearch's
+    qids = [row.word("_id", "id") for row in rows(folder, "queries", encoding=encoding)]
+    return bool(qids) and all(qid.endswith(tuple(ENDINGS)) for qid in qids)
+
+
+def _read_newer(folder: Path, named: Naming, lang: str, encoding: str | None) -> tuple[list[Topic], dict[str, Qrels]]:
+    topics: dict[str, Topic] = {}
+    for query in read_queries(folder, lang, named, encoding, all_instructed=True):
+        qid, condition = _without_ending(folder, query.qid)
+        topic = topics.setdefault(qid, query._replace(qid=qid, instructions={}))
+        if instruction := query.instructions.get("original"):
+            topic.instructions[condition] = instruction
+    qrels: dict[str, Qrels] = {condition: {} for condition in PAIRED_QRELS}
+    # data: where push_to_hub puts the config that it calls default
+    judged = rows(folder, named("default"), named("qrels"), named("data"), encoding=encoding)
+    for full, grades in grades_of(judged).items():
+        qid, condition = _without_ending(folder, full)
+        qrels[condition][qid] = grades
+    return list(topics.values()), qrels
+
+
+def _without_ending(folder: Path, full: str) -> tuple[str, str]:
+    for ending, condition in ENDINGS.items():
+        if full.endswith(ending):
+            return full.removesuffix(ending), condition
+    raise DataError(f"{folder}: query id {full!r} ends neither -og nor -changed")
+
+
+def read_judgements(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
+    """Return the qrels of a file in TREC's, BEIR's, MTEB's or JSON's form, or of the test split of a data set's folder.
+
+    Raises :class:`DataError` as the readers of these forms do; see :func:`heed.formats.trec_files.read_qrels` for
+    ``only_language``.
+    """
+    files = test_qrels(path) if is_data_set(path) else [path]
+    fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
+    if len(files) == 1 and unpacked_name(files[0]).endswith(".json"):
+        try:  # as pytrec_eval, ranx and BEIR take them
+            content = read_text(files[0], encoding)
+            return as_judged(msgspec.json.decode(content, type=Qrels, strict=False), files[0])
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
+    if len(files) == 1 and not unpacked_name(files[0]).endswith(JSON_OR_PARQUET):
+        return read_qrels(files[0], only_language, encoding)
+    return grades_of(read_rows(files, encoding))
+
+
+def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
+    """Return the judgements that ``data`` names, by condition; see :func:`read_judgements`."""
+    encoding = data.encoding or lang
+    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
+
+
+def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:
+    """Return the topics that are judged under some condition, or all if none is."""
+    judged = {qid for grades in qrels.values() for qid in grades}
+    return [topic for topic in topics if topic.qid in judged] or topics
+
+
+def read_listed(path: Path) -> dict[str, set[str]]:
+    """Return documents by qid from rows of ``query-id`` and ``corpus-ids``, as MTEB's ``qrel_diff`` has them."""
+    listed: dict[str, set[str]] = {}
+    for qid, docids in parsed(read_rows([path]), lambda row: (row.word("query-id"), row.words("corpus-ids"))):
+        listed.setdefault(qid, set()).update(docids)
+    return with_ids(listed, path)
