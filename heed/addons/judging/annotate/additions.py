@@ -20,7 +20,7 @@ from heed.addons.judging.annotate.task import CONDITIONS, Task, load_task
 from heed.addons.judging.exchange.judgements import READERS, read_judgements, suffix
 from heed.errors import DataError, fail
 from heed.files import read_objects
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import parse_score
 from heed.types import Topic
 
@@ -103,7 +103,7 @@ def _name(entry: Event) -> str:
 def _read_export(folder: Path, task: Task) -> Addition:
     """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
     lang = next(topic.lang for topic in task.topics.values())
-    topics = {topic.qid: topic for topic in read_jsonl_topics(folder / "topics.jsonl", lang, "title")}
+    topics = {topic.qid: topic for topic in read_topics(folder / "topics.jsonl", lang, "title", "heed")}
     narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
     entries: list[Event] = []
