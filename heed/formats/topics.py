@@ -126,7 +126,7 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
     fail(problems)
     reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language with --lang")
+        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language as lang")
     if others:
         log.info(f"{path}: {reason}, not in {lang}, and left out")
     return with_bases(topics.values())
@@ -334,7 +334,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = No
     if left_out:
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
     sought = f"in {texts.lang}, translation {texts.translation}, with {texts.fields}"
-    fail([] if topics else [f"{path}: no topic {sought}; try another --query-lang, --translation or --fields"])
+    fail([] if topics else [f"{path}: no topic {sought}; try another query_lang, translation or fields"])
     return topics_with_ids(topics, path)
 
 

@@ -134,7 +134,7 @@ def test_translations_of_neuclir_are_chosen_by_their_language_whatever_its_code(
 
 def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
-    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language with --lang"):
+    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language as lang"):
         read_topics(path, "eng", "title")
     (tmp_path / "t.tsv").write_text("")
     with pytest.raises(HeedError, match="no topic in eng; there is none"):
