@@ -19,13 +19,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.data import FIELDS
 from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import DocumentLine, checked
 from heed.formats.topic_ids import topics_with_ids
-from heed.formats.topics import FIELDS, TopicTexts, query_and_description, read_neuclir_topics, read_topics
+from heed.formats.topics import TopicTexts, query_and_description, read_neuclir_topics, read_topics
 from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
 from heed.languages import LANGUAGES, language
 from heed.progress import log

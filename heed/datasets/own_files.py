@@ -54,7 +54,7 @@ def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) ->
     if left_out:
         why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
         log.info(
-            f"{len(left_out)} queries left out of their lists, {why} (--keep-own-id keeps them): {brief([*left_out])}"
+            f"{len(left_out)} queries left out of their lists, {why} (keep_own_id keeps them): {brief([*left_out])}"
         )
     if len(left_out) < len(documents):
         log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")

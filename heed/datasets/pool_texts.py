@@ -12,7 +12,7 @@ from heed.errors import DataError
 from heed.files import unpacked_name
 from heed.formats.data_sets import collection_name
 from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files
-from heed.formats.topics import TopicTexts, read_neuclir_topics, recognised
+from heed.formats.topics import TopicTexts, read_topics
 from heed.formats.trec_documents import is_trec_documents
 from heed.tables.documents import TABLE_SUFFIXES, Tables
 from heed.types import Topic
@@ -38,15 +38,16 @@ def _topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], Seque
     """Return the topics over documents in ``lang``, and the documents that belong to them if they are mFollowIR's."""
     path, known = Path(data.topics), irds.parse_id(data.topics)
     query_lang = "eng" if data.query_lang == "eng" else lang
-    texts = TopicTexts(query_lang, lang, translation or "any", data.fields)
     if known and not path.exists():
+        texts = TopicTexts(query_lang, lang, translation or "any", data.fields)
         return irds.judged(known.source, [known.part], texts)[0], []
     if is_mfollowir(path, lang):
         topics, _, _, corpus = read_mfollowir(path, lang, query_lang)
         return topics, corpus
-    if path.is_file() and (data.topics_format or recognised(path, data.encoding or query_lang)) == "neuclir":
-        return read_neuclir_topics(path, texts, data.encoding or query_lang), []
-    return given_topics(data, query_lang), []
+    if not path.exists():
+        return given_topics(data, query_lang), []
+    reading = (query_lang, data.fields, data.topics_format, data.encoding)
+    return read_topics(path, *reading, collection=lang, translation=translation or "any"), []
 
 
 def documents_of(docs: Sequence[str], encoding: str) -> Source:

@@ -315,7 +315,7 @@ def read_queries(
     if config_files(folder, "qrels_og"):
         raise UsageError(
             f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
-            "InfoSearch's by heed infosearch --data"
+            "InfoSearch's by heed infosearch as its data"
         )
     queries, config = list(rows(folder, named("queries"), encoding=encoding)), named("instruction")
     topics = topics_of(queries, lang, Columns())

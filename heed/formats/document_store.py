@@ -437,7 +437,7 @@ def _check(folder: Path, source: Source) -> None:
         others = ", ".join(_shown(folder, path) for path in earlier.places)
         raise DataError(
             f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
-            f"{source}; give this collection another name (--name) or other folders (--out and --indexes), or remove "
+            f"{source}; give this collection another name, or other folders for results (out) and indexes, or remove "
             "this one"
         )
 

@@ -33,7 +33,7 @@ from heed.formats.data_sets import grades_of, read_listed, rows
 from heed.formats.documents import Files
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import TopicTexts, read_jsonl_topics, read_neuclir_topics, recognised
+from heed.formats.topics import TopicTexts, read_neuclir_topics, read_topics, recognised
 from heed.formats.trec_files import read_qrels
 from heed.models.encoders.bi_encoder import SentenceEncoder
 from heed.models.files.model_files import local_copy
@@ -113,7 +113,7 @@ def test_readers_of_json_lines_refuse_text_that_no_file_can_hold(tmp_path: Path)
     with pytest.raises(HeedError, match=HALF):
         read_pool(line('{"qid": "1", "docids": ["\\ud800"]}'))
     with pytest.raises(HeedError, match=HALF):
-        read_jsonl_topics(line('{"qid": "1", "query": "\\ud800"}'), "eng", "title")
+        read_topics(line('{"qid": "1", "query": "\\ud800"}'), "eng", "title", "heed")
     with pytest.raises(HeedError, match=HALF):
         read_any_run(line('{"query": {"qid": "\\ud800"}, "candidates": [{"docid": "d", "score": 1}]}'))
     with pytest.raises(HeedError, match=HALF):

@@ -48,7 +48,7 @@ from heed.addons.judging.exchange.judgements import READERS, read_judgements, su
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import read_objects
 from heed.formats.pools import Pool
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import parse_score
 from heed.progress import brief, log, warn
 from heed.types import Topic
@@ -132,7 +132,7 @@ def _name(entry: Event) -> str:
 def _read_export(folder: Path, task: Task) -> Addition:
     """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
     lang = next(topic.lang for topic in task.topics.values())
-    topics = {topic.qid: topic for topic in read_jsonl_topics(folder / "topics.jsonl", lang, "title")}
+    topics = {topic.qid: topic for topic in read_topics(folder / "topics.jsonl", lang, "title", "heed")}
     narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
     entries: list[Event] = []
