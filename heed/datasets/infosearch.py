@@ -15,7 +15,7 @@ from heed.datasets.described import LocalCopy, read_described
 from heed.datasets.fetchable import Repository
 from heed.datasets.loading import OWN, Layout, check_data
 from heed.datasets.own_files import own_collection
-from heed.errors import DataError, UsageError
+from heed.errors import DataError, UsageError, fail
 from heed.formats.documents import Files
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_qrels
