@@ -4,8 +4,16 @@ import argparse
 import sys
 
 from heed.addons.judging.exchange.exports import ExportedPool, check_form, export
-from heed.addons.judging.pools.build import PoolQrels, build_pool, pool_inputs, poolable
-from heed.addons.judging.pools.pool_inputs import document_languages, read_judged, read_runs, relevant_documents
+from heed.addons.judging.pools.build import (
+    PoolQrels,
+    build_pool,
+    document_languages,
+    pool_inputs,
+    poolable,
+    read_judged,
+    read_runs,
+    relevant_documents,
+)
 from heed.addons.judging.pools.selection import write_probabilities
 from heed.errors import DataError
 from heed.files import write_json

@@ -13,7 +13,7 @@ from conftest import write_jsonl
 
 from heed import load_files
 from heed.addons.judging.exchange.judgements import read_judgements as read_exports
-from heed.addons.judging.pools.pool_inputs import read_judged
+from heed.addons.judging.pools.build import read_judged
 from heed.data import Data
 from heed.datasets.own_files import read_own
 from heed.errors import DataError, UsageError

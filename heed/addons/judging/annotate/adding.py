@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from heed.addons.judging.annotate.database import (
+from heed.addons.judging.annotate.store import (
     ADDED,
     NARRATIVE,
     Event,
@@ -30,9 +30,9 @@ from heed.addons.judging.annotate.database import (
     read_state,
     stored_properties,
     transaction,
+    wording_of,
     write_entry,
 )
-from heed.addons.judging.annotate.store import wording_of
 from heed.addons.judging.annotate.task import (
     CONDITIONS,
     PooledDocument,

@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from heed.addons.judging.annotate.database import NARRATIVE
 from heed.addons.judging.annotate.grades import (
     DocumentKey,
     current,
@@ -36,7 +35,7 @@ from heed.addons.judging.annotate.grades import (
     progress_by_topic,
     progress_lines,
 )
-from heed.addons.judging.annotate.store import Change, ConflictError, Store, wording_of
+from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, check_name
 from heed.errors import DataError, HeedError, JavaError, fail
 from heed.languages import language_data
