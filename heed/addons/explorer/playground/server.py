@@ -30,7 +30,7 @@ from heed.report.bundle import script
 from heed.report.html import Part, compose, policy
 from heed.report.page import look, overview, page_title, vega_file
 from heed.report.results import Results
-from heed.web.json_answers import json_route, read_json
+from heed.web.server import json_route, read_json
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction

@@ -41,7 +41,7 @@ from heed.errors import DataError, HeedError, JavaError, fail
 from heed.languages import language_data
 from heed.progress import warn
 from heed.tables.recognition import as_table
-from heed.web.json_answers import TYPES, json_route, read_json
+from heed.web.server import TYPES, json_route, read_json
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents
