@@ -142,10 +142,12 @@ def test_exported_filled_in_and_read_back(tmp_path: Path, form: str, capsys: pyt
     assert "2 documents are not judged and left out (topic, document): 0x zho-1, 12 =1+1" in told
 
 
-def test_qrels_with_another_second_column_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "q").write_text("1 ben a 1\n")
-    with pytest.raises(HeedError, match=r"q, line 1: column 2 is ben, expected 0, as in qrels \(topic 0 docid grade\)"):
-        read_judgements([tmp_path / "q"])
+def test_qrels_whose_second_column_tells_assessors_apart_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 ann a 1\n1 ben a 2\n")
+    with pytest.raises(
+        HeedError, match=r"q: topic 1 has several values in column 2, expected 0 \(topic 0 docid grade\)"
+    ):
+        qrels_of(tmp_path / "q")
 
 
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc"])  # documents with such ids are refused
