@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from heed.addons.judging.exchange.exports import ExportedPool, export
 from heed.addons.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
+from heed.addons.judging.pools.build import read_judged
 from heed.errors import HeedError
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import read_qrels
@@ -612,3 +613,23 @@ def test_the_command_as_a_user_runs_it(heed: Heed, tmp_path: Path) -> None:
     assert not (tmp_path / "q").exists()
     assert heed(COMMAND, "open.jsonl").returncode == 2
     assert heed(COMMAND, "missing.jsonl", "--out", "q").stderr.startswith("error: missing.jsonl: no such file")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "gb18030"])
+def test_results_and_judgements_are_read_in_their_encoding(tmp_path: Path, encoding: str) -> None:
+    written = {
+        "e.csv": "qid,docid,grade\n1,文档,2\n",
+        "e.json": '[{"qid": "1", "docid": "文档", "grade": 2}]',
+        "e.qrels": "1 0 文档 2\n",
+    }
+    for name, text in written.items():
+        (tmp_path / name).write_bytes(text.encode(encoding))
+    named = encoding if encoding == "gb18030" else ""
+    labels = read_judgements([tmp_path / name for name in written], encoding=named)
+    assert [(label.docid, label.text) for label in labels] == [("文档", "2")] * 3
+    assert read_judged("judged", [tmp_path / "e.qrels"], named) == {"1": {"文档": 2}}
+
+
+def test_line_ends_of_old_macs_are_read_in_exports(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_bytes(b'qid,docid,grade,text\r1,d,2,"a\nb"\r1,e,0,\r')
+    assert [(label.docid, label.text) for label in read_judgements([tmp_path / "e.csv"])] == [("d", "2"), ("e", "0")]

@@ -146,16 +146,16 @@ def _by_language(scores: dict[str, float], languages: Mapping[str, str]) -> dict
     return dict(sorted(parts.items()))
 
 
-def read_judged(option: str, files: Sequence[Path | None], encoding: str | None = None) -> Qrels:
+def read_judged(field: str, files: Sequence[Path | None], encoding: str | None = None) -> Qrels:
     """Read the judgements of all ``files``; a document judged in several keeps its highest grade.
 
     A negative grade is trec_eval's mark of a document that is pooled and not judged: it is no judgement.
-    ``option`` is the option that named the files. Raises :class:`DataError` if nothing is judged.
+    ``field`` is what they are called in messages. Raises :class:`DataError` if nothing is judged.
     """
     paths = [path for path in files if path]
     merged = merge_qrels(without_negative(read_judgements(path, None, encoding)) for path in paths)
     if paths and not any(merged.values()):
-        raise DataError(f"{option} {paths[0]}: every grade is negative, so nothing is judged; give judgements")
+        raise DataError(f"{field}: {paths[0]}: every grade is negative, so nothing is judged; give judgements")
     return merged
 
 
@@ -170,17 +170,17 @@ def merge_qrels(several: Iterable[Qrels]) -> Qrels:
     return merged
 
 
-def check_topics(option: str, judged: Qrels, topics: Collection[str], base_of: Mapping[str, str]) -> None:
+def check_topics(field: str, judged: Qrels, topics: Collection[str], base_of: Mapping[str, str]) -> None:
     """Log judged topics that are not among the pool's ``topics``; raise :class:`DataError` if none is."""
     unknown = sorted(qid for qid in judged if base_of.get(qid, qid) not in topics)
     hint = number_hint(unknown, topics)
     if judged and len(unknown) == len(judged):
         raise DataError(
-            f"{option}: none of its topics ({brief(unknown)}) is pooled ({brief(list(topics))} are); "
+            f"{field}: none of its topics ({brief(unknown)}) is pooled ({brief(list(topics))} are); "
             f"the ids must be the same, or the narratives pooled by base{hint}"
         )
     if unknown:
-        log.info(f"{option}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}{hint}")
+        log.info(f"{field}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}{hint}")
 
 
 def fully_judged(judged: Qrels, narratives: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
