@@ -124,7 +124,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     kind, short = dataset.queries_cls(), language(lang).short
     usable = [[name + end for name in names for end in ("", f"_{short}", f"_{short}1")] for names in NAMES]
     names = [next((name for name in names if name in kind._fields), "") for names in usable]
-    has_query = query_and_description(names[0], names[1], fields)[0]
+    has_query = {"title": names[0], "description": names[1], "both": names[0] and names[1]}[fields]
     if not has_query and not (fields == "title" and hasattr(kind, "default_text")):
         listed = ", ".join(kind._fields[1:])
         raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or topics")
