@@ -132,7 +132,7 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 
 
 def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) -> Collection | None:
-    """Return what the options name of a collection, or the sample with the pool's topics; None if all is ``stored``."""
+    """Return the collection that the options name, or the sample with the pool's topics; None if all is ``stored``."""
     from heed.datasets.followir import is_mfollowir
     from heed.datasets.pool_texts import pool_texts
     from heed.formats.data_sets import given_judgements

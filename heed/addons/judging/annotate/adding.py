@@ -44,7 +44,7 @@ from heed.addons.judging.annotate.task import (
     new_in,
     task_differences,
 )
-from heed.addons.judging.exchange.judgements import READERS, read_judgements, suffix
+from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import read_objects
 from heed.formats.pools import Pool
@@ -163,7 +163,7 @@ def _read_results(path: Path, task: Task, encoding: str) -> Addition:
     words = {grade.label.casefold(): grade.grade for grade in task.scale}
     entries: list[Event] = []
     problems: list[str] = []
-    for label in read_judgements([path], together=CONDITIONS, encoding=encoding):
+    for label in read_labels([path], together=CONDITIONS, encoding=encoding):
         number = words.get(label.text.casefold(), parse_score(label.text))
         if not label.text or (number is not None and number < 0):
             number = None  # not judged, at most noted

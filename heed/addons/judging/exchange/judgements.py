@@ -304,7 +304,7 @@ Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a do
 RULES = ("error", "majority", "highest")  # of resolve, where assessors differ
 
 
-def read_judgements(
+def read_labels(
     files: Sequence[Path], condition: str = "", together: Collection[str] = (), encoding: str = ""
 ) -> list[Label]:
     """Read every judgement of ``files``, those without a label too.
