@@ -16,7 +16,6 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from heapq import heappush, heappushpop
 from pathlib import Path
@@ -26,7 +25,6 @@ from weakref import finalize
 from zlib import crc32
 
 import zstandard
-from msgspec import ValidationError, convert
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, read_lines, unpacked_name
@@ -417,14 +415,6 @@ def _listed(path: Path) -> Iterator[DocumentLine]:
             yield DocumentLine(path, line_no, Document(words[0], "", ""))
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The digest of a folder's documents, and the files, folders or data set that they are from."""
-
-    documents: str
-    places: list[str]
-
-
 def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
     """Return the documents of ``source``, stored below ``index``; it and ``others`` note where these are from.
 
@@ -442,38 +432,28 @@ def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
 
 
 def _check(folder: Path, source: Source) -> None:
-    earlier, places = _origin(folder), _relative(source, folder)
-    if not earlier or not places or _meet(earlier.places, places):
+    earlier, places = read_note(folder / SOURCE), _relative(source, folder)
+    if not earlier or not places or _meet(earlier.recipe["places"], places):
         return
-    if digest_json(source.recipe) != earlier.documents:
-        others = ", ".join(_shown(folder, path) for path in earlier.places)
+    if digest_json(source.recipe) != earlier.recipe["documents"]:
+        others = ", ".join(_shown(folder, path) for path in earlier.recipe["places"])
         raise DataError(
             f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
-            f"{source}; give this collection another name (--name) or other folders (--out and --indexes), or remove "
+            f"{source}; give this collection another name, or other folders for results (out) and indexes, or remove "
             "this one"
         )
 
 
 def _note(folder: Path, source: Source, documents: str) -> None:
-    """Write into ``folder`` where its documents, of digest ``documents``, are from."""
-    earlier, places = _origin(folder), _relative(source, folder)
+    """Write into ``folder`` where its documents, of digest ``documents``, are from: files, folders or a data set."""
+    earlier, places = read_note(folder / SOURCE), _relative(source, folder)
     if not places:
         return
-    if earlier and earlier.documents == documents:
-        places = sorted({*places, *earlier.places})
-    if earlier != (origin := Origin(documents, places)):
-        write_note(folder / SOURCE, Note(asdict(origin), {}))
-
-
-def _origin(folder: Path) -> Origin | None:
-    """Return where the documents of ``folder`` are from; None without a note that can be read."""
-    note = read_note(folder / SOURCE)
-    if note is None:
-        return None
-    try:
-        return convert(note.recipe, Origin)
-    except ValidationError:
-        return None
+    if earlier and earlier.recipe["documents"] == documents:
+        places = sorted({*places, *earlier.recipe["places"]})
+    recipe = {"documents": documents, "places": places}
+    if not earlier or earlier.recipe != recipe:
+        write_note(folder / SOURCE, Note(recipe, {}))
 
 
 def _relative(source: Source, folder: Path) -> list[str]:
