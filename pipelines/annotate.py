@@ -17,7 +17,6 @@ from heed.formats.pools import Pool
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
-from pipelines import as_started
 from pipelines.command import main_of, refuse
 from pipelines.options.data import data_of, data_options, layout_options
 from pipelines.options.output import log_options
@@ -200,7 +199,6 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.server import AnnotationServer
     from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
-    from heed.web.guard import Access
     from heed.web.server import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
@@ -214,10 +212,9 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
         narratives = {qid: text for qid, (text, _) in store.narratives().items()}
         for line in progress_lines(task, store.judgements(), narratives):
             log.info(line)
-    access = Access(properties["token"], as_started("heed annotate"), options.allow_host)
     try:
         server = AnnotationServer(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
-        serve_page(options, server.application(), sock, access)
+        serve_page(options, "annotate", properties["token"], server.application(), sock)
     except (KeyboardInterrupt, Terminated) as stop:
         message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"
         if isinstance(stop, Terminated):

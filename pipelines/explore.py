@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from heed.errors import UsageError
 from heed.progress import log, number_of
-from pipelines import as_started
 from pipelines.command import main_of
 from pipelines.options.machine import compute_of, machine_options
 from pipelines.options.models import model_options
@@ -68,7 +67,6 @@ def _run(options: argparse.Namespace) -> None:
     from heed.addons.explorer.server import Folders, PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
-    from heed.web.guard import Access
     from heed.web.server import listen
 
     check_server_options(options)
@@ -80,9 +78,9 @@ def _run(options: argparse.Namespace) -> None:
     folders.check()
     sock = listen(options.port, 0)
     log.info(f"{number_of(len(results), 'results folder')}; doubtful judgements are flagged in {flags.path}")
-    access = Access(secrets.token_urlsafe(32), as_started("heed explore"), options.allow_host, served_policy())
     try:
-        serve_page(options, PlaygroundServer(page, folders, flags).application(), sock, access)
+        app = PlaygroundServer(page, folders, flags).application()
+        serve_page(options, "explore", secrets.token_urlsafe(32), app, sock, served_policy())
     except KeyboardInterrupt:
         log.info("stopped")
     finally:

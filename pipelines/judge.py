@@ -168,7 +168,7 @@ def _write(
     comparison: "Comparison | None",
     warnings: list[str],
 ) -> None:
-    from heed.addons.judging.model import JUDGE, agreement_as_data, as_text, judged_as_data, write_judgements
+    from heed.addons.judging.model import JUDGE, agreement_as_data, judged_as_data, report_lines, write_judgements
 
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None
     note = {
@@ -187,7 +187,7 @@ def _write(
         "warnings": warnings,
     }
     write_judgements(out, judged, note)
-    print(as_text(str(out), judged, comparison))
+    print(*report_lines(str(out), judged, comparison), sep="\n")
     log.info(f"{out}.json: model, prompt, counts, cost{' and agreement' if comparison else ''}")
 
 

@@ -6,12 +6,11 @@ import threading
 import webbrowser
 from typing import TYPE_CHECKING
 
+from pipelines import as_started
 from pipelines.options.parser import Group
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
-
-    from heed.web.guard import Access
 
 
 def server_options(group: Group, port: str) -> None:
@@ -37,10 +36,17 @@ def check_server_options(options: argparse.Namespace) -> None:
     options.allow_host = [check_host(host) for host in options.allow_host]
 
 
-def serve_page(options: argparse.Namespace, app: "ASGIApp", sock: socket.socket, access: "Access") -> None:
-    """Print the links, open the first in a browser unless ``options`` forbid it, and serve until interrupted."""
+def serve_page(
+    options: argparse.Namespace, command: str, token: str, app: "ASGIApp", sock: socket.socket, policy: str = ""
+) -> None:
+    """Print the links, open the first in a browser unless ``options`` forbid it, and serve until interrupted.
+
+    Who has no ``token`` is told to open the link that ``command`` printed. ``policy`` is another one than the guard's.
+    """
+    from heed.web.guard import POLICY, Access
     from heed.web.server import serve
 
+    access = Access(token, as_started(f"heed {command}"), options.allow_host, policy or POLICY)
     addresses = access.addresses(sock.getsockname()[1])
     print(*addresses, sep="\n", flush=True)
     if not options.no_browser:

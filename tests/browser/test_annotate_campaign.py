@@ -144,7 +144,10 @@ def test_a_second_round_of_which_half_is_not_judged(chromium: "Browser", tmp_pat
     assert heed(*export, "unknown", "--unjudged", "-1").returncode == 0
     assert exported(tmp_path / "unknown") == {name: {**grades, "D8": -1, "D9": -1} for name, grades in truth.items()}
     refused = heed(*export, "none", "--unjudged", "error")
-    assert refused.returncode == 1 and "error: 2 of 10 pooled documents are not judged" in refused.stderr
+    assert (
+        refused.returncode == 1
+        and "2 of 10 pooled documents are not judged (topic 301: 2); judge them" in refused.stderr
+    )
     assert not (tmp_path / "none").exists()
 
 

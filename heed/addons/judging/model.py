@@ -354,12 +354,8 @@ def agreement_as_data(comparison: Comparison | None) -> dict[str, Any] | None:
     }
 
 
-def as_text(name: str, judged: Judged, comparison: Comparison | None) -> str:
-    """Return the report that is printed."""
-    return "\n".join(_lines(name, judged, comparison))
-
-
-def _lines(name: str, judged: Judged, comparison: Comparison | None) -> Iterator[str]:
+def report_lines(name: str, judged: Judged, comparison: Comparison | None) -> Iterator[str]:
+    """Yield the report that is printed, in parts that end a line."""
     counts = ", ".join(f"{count} of grade {grade}" for grade, count in judged.counts.items())
     count = judged.bill.calls
     yield f"{name}: {count - len(judged.refused)} of {count} documents judged, {len(judged.grades)} topics: {counts}"

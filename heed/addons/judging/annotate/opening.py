@@ -70,7 +70,7 @@ def open_annotation(
             topics=_topics(collection, pool),
             lang=collection.language.code,
             scale=parse_scale(grades or USUAL_SCALE),
-            qrels=_given(collection, pool),
+            qrels=_judgements(collection, pool),
             only_relevant=only_relevant,
         )
         _check_judged(task)
@@ -95,7 +95,7 @@ def _topics(collection: Collection, pool: Iterable[str]) -> dict[str, Topic]:
     return {qid: topic for qid, topic in topics.items() if qid in qids}
 
 
-def _given(collection: Collection, pool: Pool) -> Qrels:
+def _judgements(collection: Collection, pool: Pool) -> Qrels:
     """Return the judgements of the pool's topics; :class:`DataError` if there are only others."""
     qrels = collection.judging.of("original")
     judged = {qid: qrels[qid] for qid in pool if qid in qrels}
@@ -115,20 +115,23 @@ def _check_judged(task: Task) -> None:
 def _stored(store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool) -> Task:
     """Return the stored task, with the documents that are new in ``pool``."""
     task = load_task(store.properties(), only_relevant)
-    given = _given(collection, task.pool) if collection else {}
-    is_first = bool(given and not task.qrels)  # judged so far without any, now to be judged again
-    task = replace(task, qrels=task.qrels or given)
+    judged = _judgements(collection, task.pool) if collection else {}
+    is_first = bool(judged and not task.qrels)  # judged so far without any, now to be judged again
+    task = replace(task, qrels=task.qrels or judged)
     _check_judged(task)
     other = replace(task, pool=pool, scale=parse_scale(grades) if grades else task.scale)
     if collection:
         other = replace(other, lang=collection.language.code)
-        if given:  # topics that it lacks differ too
-            other = replace(other, qrels={qid: {} for qid in task.qrels} | given)
+        if judged:  # topics that it lacks differ too
+            other = replace(other, qrels={qid: {} for qid in task.qrels} | judged)
         if collection.topics and other.lang == task.lang:  # in another language they would differ too
             other = replace(other, topics=_topics(collection, [qid for qid in pool if qid in task.pool]))
     narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
     advice = "give what it was made with, or name another database"
-    fail((f"{store.path}: {found}; {advice}" for found in task_differences(task, other, narratives)), UsageError)
+    fail(
+        (f"{store.path}: {difference}; {advice}" for difference in task_differences(task, other, narratives)),
+        UsageError,
+    )
     if is_first:
         store.set_property("given", dump_task(task)["given"])
     return _extended(store, task, pool, collection)

@@ -453,9 +453,6 @@ def _readme(files: dict[str, str], exported: ExportedPool) -> str:
     return README.format(configs=configs, documents=count, topics=len(exported.pool), unjudged=UNJUDGED)
 
 
-__all__ = ["FORMATS", "ExportedPool", "check_form", "export"]
-
-
 def write_trec_pool(path: Path, exported: ExportedPool) -> None:
     """Write ``qid docid`` lines in the pool's order, ``.gz`` by suffix; NIST's lists are the second column by topic."""
     lines = (f"{qid} {docid}\n" for qid, docids in exported.pool.items() for docid in docids)
