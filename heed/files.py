@@ -414,9 +414,11 @@ def digest(path: Path) -> str:
         with path.open("rb") as stream:
             stat = os.fstat(stream.fileno())
             state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
-            if state not in _digests or time.time_ns() - stat.st_ctime_ns < SETTLED:
-                _digests[state] = hashlib.file_digest(stream, "sha256").hexdigest()
-            return _digests[state]
+            settled = time.time_ns() - stat.st_ctime_ns > SETTLED
+            sha256 = _digests.get(state) or hashlib.file_digest(stream, "sha256").hexdigest()
+            if settled:
+                _digests[state] = sha256
+            return sha256
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -151,8 +151,8 @@ def with_options(message: str, parser: argparse.ArgumentParser) -> str:
     ``rerank_depth: found 0`` becomes ``--rerank-depth: found 0`` where the parser has such an option, or one whose
     ``dest`` is the field; ``data, subset: not used here`` becomes ``--data, --subset: not used here``.
     """
-    own = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
-    options = {field: option for field, option in CALLED.items() if option in own.values()} | own
+    options = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
+    options = {field: option for field, option in CALLED.items() if option in options.values()} | options
 
     def named(match: re.Match[str]) -> str:
         fields = match[0].split(", ")
@@ -163,5 +163,5 @@ def with_options(message: str, parser: argparse.ArgumentParser) -> str:
 
 def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:
     """Raise :class:`UsageError` for options that do not go together with the others, instead of ignoring them."""
-    used = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    used = [name for name in names if getattr(options, name)]
     fail([f"{', '.join(used)}: not used here; {instead}"] if used else [], UsageError)

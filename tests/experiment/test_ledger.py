@@ -193,7 +193,7 @@ def test_runs_that_nobody_knows_are_not_measured(tmp_path: Path, capsys: pytest.
         asked.evaluate([asked.retrieve(Twice())])
     assert [path for path in runs(tmp_path) if "earlier" in path] == ["earlier/1/twice.original"]
     assert (
-        f"{folder}: not measured, nobody knows what it was made of: mine.original.run, words.original.run; give it with"
+        f"{folder}: not measured, nobody knows what it was made of: mine.original.run, words.original.run; give it as"
     ) in capsys.readouterr().err
     assert "words, original" not in [f"{row['system']}, {row['condition']}" for row in read_tree(folder)[0].rows]
 
