@@ -21,7 +21,7 @@ from heed.formats.document_store import open_store
 from heed.formats.pairs import renamed
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Registry
 from heed.reranking import decompose, fusion
 from heed.reranking.decompose import Decompose, Weights

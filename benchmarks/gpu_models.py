@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.neural_models import PROMPT
 from heed.compute import Compute
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker

@@ -66,7 +66,7 @@ def encoding(work: Work, texts: list[str]) -> tuple[Side, Side]:
     """Documents to vectors: SentenceEncoder and SentenceTransformer.encode."""
     from sentence_transformers import SentenceTransformer
 
-    from heed.models.encoders.bi_encoder import SentenceEncoder
+    from heed.models.encoders import SentenceEncoder
 
     entry = Model(str(work.encoder), document="{text}", pooling="mean", max_length=512, similarity="cos")
     ours = SentenceEncoder(entry, CPU)

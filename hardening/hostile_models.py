@@ -99,7 +99,7 @@ def _moved(folder: Path) -> list[str]:
     import os
 
     os.environ.update(HF_HUB_CACHE=str(folder), HF_HUB_OFFLINE="1")
-    from heed.models.files.model_files import fingerprint
+    from heed.models.files import fingerprint
     from heed.models.registry.entries import Model
 
     cache = folder / "models--owner--name"

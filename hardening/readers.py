@@ -116,7 +116,7 @@ def _models(path: Path) -> object:
 
 
 def _training(path: Path) -> object:
-    from heed.addons.training.recipe import read_examples
+    from heed.addons.training.lora import read_examples
 
     return read_examples(path)
 

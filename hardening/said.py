@@ -20,7 +20,7 @@ def passage(path: Path) -> object:
     """A document in a list-wise prompt holds no identifier, so that it cannot pass for another one."""
     from heed.models.registry.entries import Model
     from heed.models.rerankers.listwise import IN_BRACKETS
-    from heed.models.rerankers.listwise_prompt import passage as cut_passage
+    from heed.models.rerankers.listwise import passage as cut_passage
     from heed.types import Document
 
     text = cut_passage(Model("hostile/model"), Document("1", "", _text(path)), 300)
@@ -31,7 +31,7 @@ def passage(path: Path) -> object:
 
 def thought(path: Path) -> object:
     """A reasoning model's words, which may end anywhere."""
-    from heed.models.rerankers.reasoning import whole_sentences
+    from heed.models.rerankers.yes_no import whole_sentences
 
     return whole_sentences(_text(path))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 FOLDERS = ("heed", "pipelines", "examples")
 # of what? a noun of the field is missing, such as documents, grades, position, path
 PARTICIPLES = {"asked", "found", "given", "held", "kept", "made", "noted", "told", "wanted"}
-NAMES = PARTICIPLES | {"at", "beside", "one", "own", "place", "tell", "what"}
+NAMES = PARTICIPLES | {"at", "beside", "one", "own", "tell", "what"}
 OPENINGS = re.compile(r"Return (what|how it is) |What (comes?|came) of ")
 WORDS = re.compile(r"\b(told|mended|mend|what came of|let go)\b")
 

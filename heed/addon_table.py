@@ -1,4 +1,4 @@
-"""What add-ons bring to the core: each entry is imported when it is first asked for, so that the core needs none."""
+"""What add-ons bring to the core: each entry is imported when first asked for, so the core runs without any of them."""
 
 from importlib import import_module
 from typing import Any
@@ -6,12 +6,25 @@ from typing import Any
 from heed.errors import UsageError
 
 BROUGHT = {
+    # networks that no library has, by the class that config.json names
+    "bi-encoder NVEmbedModel": "architectures.nv_embed:load_nv_embed",
+    "cross-encoder EncT5ForSequenceClassification": "architectures.enc_t5:load_enc_t5",
+    # the rest, by what asks for it
+    "family api-chat": "apis.listwise:api_listwise",
+    "family api-embedding": "apis.encoder:ApiEncoder",
+    "family api-rerank": "apis.rerank:ApiReranker",
+    "family late-interaction": "architectures.late_interaction:LateReranker",
+    "family table-encoder": "architectures.table_encoder:TableEncoder",
     "foreign index": "bridges.foreign_index:open_foreign_index",
     "foreign vectors": "bridges.foreign_vectors:ForeignVectors",
+    "inference vllm": "architectures.vllm:VllmModel",
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
+    "late-interaction model": "architectures.late_interaction:load_late_model",
     "late-interaction retriever": "architectures.late_retriever:LateRetriever",
     "prebuilt index": "bridges.prebuilt:find_index",
     "program": "bridges.programs:Program",
+    "service's address": "apis.rerank:missing_address",  # the environment variable that is missing
+    "service's instruction": "apis.rerank:instruction_field",  # the field that it is sent in
     "systems command:": "bridges.programs:make_program",
     "systems mteb:": "bridges.mteb_models:mteb_model",
     "workers": "cluster.shared:shared",
@@ -19,11 +32,19 @@ BROUGHT = {
 
 
 def brought(key: str) -> Any:
-    """Return an add-on's function or class for ``key``; :class:`UsageError` where the add-on is not installed."""
+    """Return the function or class of an add-on for ``key``; :class:`UsageError` where the add-on is not installed."""
     module, _, name = BROUGHT[key].partition(":")
     try:
         return getattr(import_module(f"heed.addons.{module}"), name)
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("heed.addons"):
             raise
-        raise UsageError(f"{key}: needs the add-on heed.addons.{module}, which is not installed") from error
+        raise UsageError(f"{key}: its add-on, heed.addons.{module.partition('.')[0]}, is not installed") from error
+
+
+def brought_if_here(key: str) -> Any | None:
+    """Return the function or class of an add-on for ``key``; None where the add-on is not installed."""
+    try:
+        return brought(key)
+    except UsageError:
+        return None

@@ -9,12 +9,12 @@ from typing import Any
 from heed.compute import Compute
 from heed.errors import UsageError
 from heed.files import write_json
-from heed.models.facts import FIELDS, scoring_facts
-from heed.models.files.model_files import FACTS
+from heed.models.files import FACTS
 from heed.models.listing import (
     EXAMPLE,
     EXAMPLE_DOCUMENT,
     EXAMPLE_QUERY,
+    FIELDS,
     UNKNOWN,
     as_data,
     family_of,
@@ -22,11 +22,12 @@ from heed.models.listing import (
     list_models,
     missing,
     reads_chat,
+    scoring_facts,
     visible,
 )
 from heed.models.registry.entries import AUTHOR, Model, Registry
 from heed.models.registry.families import CROSS_ENCODER, TABLE
-from heed.models.text.templates import DOCUMENT
+from heed.models.text import DOCUMENT
 from heed.progress import log
 from heed.types import PAPERS, Query, Reranker
 from pipelines.command import main_of

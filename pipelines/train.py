@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from heed.addons.training.trainer import TrainingSettings
+from heed.addons.training.lora import TrainingSettings
 from heed.errors import UsageError
 from heed.models.registry.entries import Model, Registry
 from pipelines.command import main_of
@@ -82,7 +82,7 @@ def _seed(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.training.recipe import train
+    from heed.addons.training.lora import train
     from pipelines.options.settings import registry_of
 
     compute_of(options).check()

@@ -1,25 +1,40 @@
-"""The models of a registry as a list: what each is and needs, what is missing on this machine, and what it reads."""
+"""The models of a registry as a list: what each is, needs and reads, what is missing here, what decides its scores."""
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from heed.addons.apis.endpoints import PROVIDERS, environment
-from heed.addons.apis.rerank_forms import SERVER, SERVICES, instruction_field
-from heed.errors import UsageError
+from heed.addon_table import brought, brought_if_here
+from heed.compute import Compute
+from heed.errors import HeedError, UsageError
 from heed.extras import NOT_INSTALLED, installed_version
-from heed.models.files.conversion import has_weights
-from heed.models.files.guessing import guess
-from heed.models.files.model_files import FETCHED, in_cache
+from heed.models.encoders import as_trained
+from heed.models.files import FETCHED, guess, in_cache, loading
+from heed.models.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer
+from heed.models.local import precision
+from heed.models.pickles import has_weights
 from heed.models.registry.entries import Model, Registry, refuse_gguf
-from heed.models.registry.families import API_RERANK, BLOCK, CROSS_ENCODER, FAMILIES, LEXICAL
+from heed.models.registry.families import (
+    API_RERANK,
+    BI_ENCODER,
+    BLOCK,
+    CROSS_ENCODER,
+    FAMILIES,
+    LATE,
+    LEXICAL,
+    SENTENCE_TRANSFORMERS,
+    TRANSFORMERS,
+)
 from heed.models.rerankers.block import block_text
-from heed.models.rerankers.chat_pairs import reads_messages
-from heed.models.rerankers.listwise_prompt import WORDS, messages, passage, pieces
-from heed.models.text.templates import document_text, prompt_text, query_text
+from heed.models.rerankers.cross_encoder import load_cross_encoder, reads_messages
+from heed.models.rerankers.listwise import WORDS, messages, passage, pieces
+from heed.models.sentence_models import SentenceModel, load_sentence_model, similarity_of
+from heed.models.text import DOCUMENT, QUERY, document_text, prompt_of, prompt_text, query_text
 from heed.types import Document
 
 UNKNOWN = "-"
@@ -32,6 +47,10 @@ EXAMPLE = {
     "reversed": "Plants in Africa are not relevant.",
 }
 EXAMPLE_DOCUMENT = Document("1", "Ouarzazate", "The plant in Morocco supplies a million homes.")
+
+LIBRARIES = (SENTENCE_TRANSFORMERS, TRANSFORMERS)
+FIELDS = ("class", "prompts", "template", "pair", "pooling", "similarity", "max_length", "truncation_side", "dtype")
+PARTS = {0: "{query}", 1: "{document}"}
 
 
 def find_entry(registry: Registry, name: str) -> Model:
@@ -79,7 +98,8 @@ def missing(model: Model) -> list[str]:
     if model.status == "named" or model.family == LEXICAL:
         return []
     if model.status == "api" or model.family == API_RERANK:
-        return _missing_address(model)
+        address = brought_if_here("service's address")
+        return address(model) if address else ["the add-on heed.addons.apis"]
     lacking = [f"pip install {package}" for package in model.needs if installed_version(package) == NOT_INSTALLED]
     needed = FAMILIES[model.family].needs if model.family else ()
     lacking += [f"{field} in its entry" for field in needed if getattr(model, field) is None]
@@ -88,14 +108,6 @@ def missing(model: Model) -> list[str]:
     if model.base and not _has_weights(model.base, model.base_revision):
         lacking.append(f"weights of {model.base}")
     return lacking
-
-
-def _missing_address(model: Model) -> list[str]:
-    reranks, owner = model.family == API_RERANK, model.source.partition("/")[0]
-    provider = SERVICES.get(owner, SERVER) if reranks else PROVIDERS.get(owner)
-    if provider is None or environment(provider.key) or environment(provider.base):
-        return []
-    return [provider.key if provider.url else provider.base]
 
 
 def _has_weights(source: str, revision: str | None) -> bool:
@@ -112,7 +124,7 @@ def _has_weights(source: str, revision: str | None) -> bool:
 def as_data(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
     """Return the entry as JSON data, with the texts that it reads and what is missing here.
 
-    ``prompts`` are those of :func:`heed.models.facts.scoring_facts`.
+    ``prompts`` are those of :func:`heed.models.listing.scoring_facts`.
     """
     fields = {field: value for field, value in model._asdict().items() if field not in ("trusted", "entry")}
     plain = {**fields, "family": family_of(model), "names": dict(model.names), "presets": list(model.presets)}
@@ -127,7 +139,8 @@ def inputs(model: Model, prompts: Mapping[str, str] = {}) -> Iterator[tuple[str,
     if model.status == "named" and model.query is None:
         return
     document = prompts.get("document", "") + document_text(model, EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text)
-    field = instruction_field(model) if model.family == API_RERANK else ""
+    field_of = brought_if_here("service's instruction") if model.family == API_RERANK else None
+    field = field_of(model) if field_of else ""
     if field or reads_chat(model):
         label = f"{field} (a field of its own)" if field else "instruction"
         yield from (("document", document), ("query", EXAMPLE_QUERY))
@@ -166,3 +179,96 @@ def visible(text: str) -> str:
     """Return ``text`` on one line: newlines as ``↵``, spaces easily missed as ``␣``, other controls escaped."""
     spaced = re.sub(r"^ +| {2,}| +(?=\n)|(?<=\n) +| +$", lambda match: "␣" * len(match[0]), text)
     return "".join("↵" if char == "\n" else char if char.isprintable() else repr(char)[1:-1] for char in spaced)
+
+
+def scoring_facts(model: Model, compute: Compute, here: bool) -> dict[str, Any]:
+    """Return the settings that decide a model's scores, by the names of ``FIELDS``, ``inference`` and ``problem``.
+
+    What only the model's files say is None where they are not ``here``, or where they cannot be read: ``problem`` then
+    says why. Nothing is downloaded.
+    """
+    facts: dict[str, Any] = {**dict.fromkeys(FIELDS), "inference": None, "problem": None}
+    family = FAMILIES.get(model.family)
+    if model.status != "runs" or family is None or family.library not in LIBRARIES:
+        return facts
+    facts |= {"class": family.class_name, "template": _template(model), "pooling": model.pooling}
+    facts |= {"similarity": model.similarity, "max_length": model.max_length}
+    facts["inference"] = compute.inference if family.library == TRANSFORMERS else None
+    if find_spec("torch") is None:
+        return facts
+    facts["dtype"] = precision(model, compute)
+    if not here or model.family not in READERS:
+        return facts
+    try:
+        with loading(model.source):
+            return facts | READERS[model.family](model, replace(compute, device="meta"))
+    except HeedError as error:
+        return facts | {"problem": str(error)}
+
+
+def _template(model: Model) -> dict[str, str]:
+    """Return the texts into which query, instruction and document are put."""
+    template = {"query": model.query or QUERY, "document": model.document or DOCUMENT}
+    return {**template, **({"prompt": model.prompt} if model.prompt else {})}
+
+
+def _of_encoder(model: Model, compute: Compute) -> dict[str, Any]:
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    encoder = SentenceModel(model, load_sentence_model(model, compute), compute)
+    modes = [module.pooling_mode for module in encoder.whole if isinstance(module, Pooling)]
+    pooling = ", ".join(mode if isinstance(mode, str) else "+".join(mode) for mode in modes)
+    read = {"pooling": pooling or model.pooling, "similarity": similarity_of(model)}
+    return {**_of_sentence_model(model, encoder.whole), **read}
+
+
+def _of_late(model: Model, compute: Compute) -> dict[str, Any]:
+    encoder = SentenceModel(model, brought("late-interaction model")(model, compute)[0], compute)
+    return {**_of_sentence_model(model, encoder.whole), "similarity": encoder.whole.similarity_fn_name}
+
+
+def _of_cross_encoder(model: Model, compute: Compute) -> dict[str, Any]:
+    encoder = load_cross_encoder(model, compute)
+    chat = "message" in encoder[0].modality_config
+    pair = "its chat template" if chat else joined_pair(encoder.tokenizer)
+    prompt = encoder.prompts.get(encoder.default_prompt_name)
+    return {**_of_sentence_model(model, encoder), "prompts": {"pair": prompt} if prompt else {}, "pair": pair}
+
+
+def _of_sentence_model(model: Model, encoder: Any) -> dict[str, Any]:
+    longest = encoder.max_seq_length
+    return {
+        "prompts": {task: text for task in ("query", "document") if (text := prompt_of(model, encoder.prompts, task))},
+        "max_length": int(longest) if longest and longest < 1e9 else None,
+        "truncation_side": getattr(encoder.tokenizer, "truncation_side", None),
+    }
+
+
+def _of_language_model(model: Model, _: Compute) -> dict[str, Any]:
+    tokenizer = load_tokenizer(model)
+    if model.family in ("causal", "seq2seq", "reasoning"):
+        check_entry(model)
+        entry_ids(model, tokenizer)  # whether its answers are in the vocabulary
+    return {"max_length": limit_of(model, tokenizer, load_config(model)), "prompts": {}}
+
+
+def _of_adapter(model: Model, compute: Compute) -> dict[str, Any]:
+    trained = as_trained(model)
+    return {**_of_language_model(model, compute), "pooling": trained.pooling, "similarity": similarity_of(trained)}
+
+
+def joined_pair(tokenizer: Any) -> str:
+    """Return a pair with the special tokens that ``tokenizer`` puts around query and document, by name."""
+    encoded = tokenizer("a", "b")
+    tokens = tokenizer.convert_ids_to_tokens(encoded["input_ids"])
+    parts = [PARTS.get(part, token) for part, token in zip(encoded.sequence_ids(), tokens, strict=True)]
+    return " ".join(text for position, text in enumerate(parts) if text != (parts[position - 1] if position else ""))
+
+
+READERS: Mapping[str, Callable[[Model, Compute], dict[str, Any]]] = {
+    BI_ENCODER: _of_encoder,
+    LATE: _of_late,
+    CROSS_ENCODER: _of_cross_encoder,
+    "peft": _of_adapter,
+    **dict.fromkeys(("causal", "seq2seq", "reasoning", "listwise", "block"), _of_language_model),
+}

@@ -60,11 +60,7 @@ class TextEncoder(_Alone, Encoder):
         """Make vectors by ``encoder``."""
         self._encoder = encoder
         self.name, self.config, self.made_by = encoder.name, encoder.config, encoder.made_by
-
-    @property
-    def cosine(self) -> bool:
-        """Whether vectors have length 1, since the model compares by cosine."""
-        return self._encoder.cosine
+        self.cosine = encoder.cosine
 
     def close(self) -> None:
         """Free the model's memory; a later use loads it again."""

@@ -93,7 +93,7 @@ class OwnSystem(System):
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
             in_file = [frame for frame in frames if frame.filename == frames[0].filename]  # not in a library it calls
             line = f" ({Path(in_file[-1].filename).name}, line {in_file[-1].lineno})" if in_file else ""
-            raise self._error(f"{method} raised {in_one_line(error)}{line}; --debug shows the traceback") from error
+            raise self._error(f"{method} raised {in_one_line(error)}{line}; debug shows the traceback") from error
 
 
 class OwnReranker(OwnSystem, Reranker):
@@ -167,7 +167,8 @@ class OwnEncoder(OwnSystem, Encoder):
         """Take ``system``; :class:`UsageError` if it lacks one of an encoder's two methods."""
         super().__init__(system, name)
         if not _encodes(system):
-            raise UsageError(f"{name}: has no encode_documents and encode_queries; expected an encoder")
+            hint = "it scores, so use it as a reranker" if hasattr(system, "score") else "expected an encoder"
+            raise UsageError(f"{name}: has no encode_documents and encode_queries; {hint}")
         if self.config is not None:
             self.config = {"own": self.config}  # whole: its keys have meanings of their own
         self._width: int | None = None

@@ -17,8 +17,7 @@ from pipelines.__main__ import main as list_or_run
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "jnius"}
 # made of torch or scipy alone; themselves imported only where they are used
 ALONE = {
-    "heed.models.local.engine",
-    "heed.models.local.logits",
+    "heed.models.engine",
     "heed.addons.architectures.nv_embed",
     "heed.addons.architectures.tapas",
     "heed.retrieval.ngrams",

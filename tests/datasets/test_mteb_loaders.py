@@ -13,11 +13,11 @@ from conftest import ROOT
 from golden_texts import ASKED, DOCUMENTS
 from model_inputs import CPU, queries
 
-from heed.models.encoders.bi_encoder import PeftEncoder, SentenceEncoder
+from heed.models.encoders import PeftEncoder, SentenceEncoder
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker
-from heed.models.text.templates import document_text, prompt_text, query_text
+from heed.models.text import document_text, prompt_text, query_text
 from heed.types import Document
 
 GOLDEN: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "golden" / "mteb_1.json").read_text())["systems"]

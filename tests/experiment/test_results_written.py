@@ -27,13 +27,12 @@ from heed import (
     measure,
 )
 from heed.addons.apis.listwise import api_listwise
-from heed.addons.apis.reranker import ApiReranker
+from heed.addons.apis.rerank import ApiReranker
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.views import folder_view
 from heed.experiment.merged_runs import add_merged
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise import ListwiseReranker
-from heed.models.rerankers.listwise_prompt import Message
+from heed.models.rerankers.listwise import ListwiseReranker, Message
 from heed.report.page import page
 from heed.report.results import read_tree
 from heed.reranking.decompose import Decompose

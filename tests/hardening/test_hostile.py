@@ -20,8 +20,7 @@ from hardening.hostile_files import ODD, PACKERS, greedy, odd_archive
 from hardening.tiny import tiny_models
 from heed import files
 from heed.addons.apis import client as api
-from heed.addons.apis.client import Client
-from heed.addons.apis.endpoints import endpoint
+from heed.addons.apis.client import Client, endpoint
 from heed.addons.judging.exchange import table_files
 from heed.addons.judging.exchange.judgements import read_judgements
 from heed.addons.submission.form import read_form
@@ -37,8 +36,8 @@ from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_jsonl_topics
 from heed.formats.trec_files import read_qrels
 from heed.formats.user_files import read_listed, recognised
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.files.model_files import local_copy
+from heed.models.encoders import SentenceEncoder
+from heed.models.files import local_copy
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers import listwise_local
 from heed.models.rerankers.listwise_local import LocalChat
@@ -372,13 +371,13 @@ def test_all_broken_files_of_a_model_are_named_at_once_and_read_again_when_mende
     shutil.copytree(models / "bi", folder)
     weights = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(weights[:-1])
-    (folder / "tokenizer.json").write_text('{"model": {}}')
+    (folder / "tokenizer.json").write_text("[]")
     with pytest.raises(HeedError) as caught:
         local_copy(Model(str(folder)))
     lines = str(caught.value).splitlines()
     assert len(lines) == 2
     assert re.match(r".*bi/model\.safetensors: not whole safetensors \(.*\); fetch the file again", lines[0])
-    assert "bi/tokenizer.json: found dict, expected an object with model and added_tokens" in lines[1]
+    assert "bi/tokenizer.json: found list, expected an object" in lines[1]
     shutil.copy(models / "bi/tokenizer.json", folder)
     (folder / "model.safetensors").write_bytes(weights)
     assert local_copy(Model(str(folder))) == folder

@@ -9,8 +9,7 @@ from tiny_language_models import chat_cross_encoder
 
 from heed.errors import HeedError
 from heed.models.registry.entries import Model
-from heed.models.rerankers.chat_pairs import ChatPairs
-from heed.models.rerankers.cross_encoder import CrossEncoderReranker, load_cross_encoder
+from heed.models.rerankers.cross_encoder import ChatPairs, CrossEncoderReranker, load_cross_encoder
 from heed.types import Document, Query
 
 ROLE = "{{%- for one in messages if one.role == '{0}' %}}{{{{ one.content }}}}{{%- endfor %}}"

@@ -9,7 +9,7 @@ from tiny_language_models import LLAMA, causal
 from transformers import PreTrainedModel
 
 from heed.compute import Compute
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.listwise_local import LocalChat

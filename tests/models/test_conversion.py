@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_language_models as language
-import tiny_late_models as late
 import torch
 from conftest import ROOT
 from hostile_pickles import Bomb
@@ -24,12 +23,11 @@ from safetensors.torch import load_file
 
 from heed.errors import ModelError
 from heed.files import digest
-from heed.models.encoders.bi_encoder import PeftEncoder, SentenceEncoder
-from heed.models.files import unpickling
-from heed.models.files.conversion import converted, has_weights, lacks_safetensors, pickles_of
-from heed.models.files.model_files import fingerprint, local_copy
-from heed.models.files.unpickling import convert
+from heed.models import pickles as unpickling
+from heed.models.encoders import PeftEncoder, SentenceEncoder
+from heed.models.files import fingerprint, local_copy
 from heed.models.listing import missing
+from heed.models.pickles import convert, converted, has_weights, lacks_safetensors, pickles_of
 from heed.models.registry.entries import Model
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.types import Document, Query
@@ -169,6 +167,7 @@ def test_an_adapter_and_its_base_in_shards_are_converted(tmp_path: Path) -> None
 
 
 def test_a_checkpoint_of_colberts_own_code_gives_the_same_scores(tmp_path: Path) -> None:
+    late = pytest.importorskip("tiny_late_models")  # of an add-on
     made = late.bert(tmp_path)
     documents = late.documents(late.DOCIDS)
     one, two = (
@@ -272,10 +271,7 @@ def test_a_killed_conversion_leaves_nothing_and_the_next_start_converts(tmp_path
     folder = tmp_path / "killed"
     folder.mkdir()
     torch.save({"a": torch.ones(1000)}, folder / "pytorch_model.bin")
-    program = (
-        "from heed.models.files.conversion import converted; from pathlib import Path; "
-        f"converted(Path({str(folder)!r}))"
-    )
+    program = f"from heed.models.pickles import converted; from pathlib import Path; converted(Path({str(folder)!r}))"
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ASSETS_CACHE": str(assets)}
     process = subprocess.Popen([sys.executable, "-c", program], env=variables)
     while not list(assets.rglob(".*.part")):

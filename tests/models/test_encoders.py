@@ -16,8 +16,8 @@ from safetensors.torch import save_file
 from tiny_language_models import SIZES, llama_tokenizer, qwen_tokenizer, save, t5_tokenizer
 
 from heed.errors import HeedError
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.files import model_files
+from heed.models import files as model_files
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model, Registry
 from heed.types import Document
 
@@ -372,7 +372,7 @@ def test_code_of_the_repository_runs_only_where_it_is_allowed(
     own = Model(str(folder), similarity="dot", pooling="mean")
     same(SentenceEncoder(own, CPU).encode_queries(queries([("a", "")])), plain)  # not run
     own = own._replace(remote_code=True)
-    with pytest.raises(HeedError, match="runs code of its own repository; .* --trust-remote-code"):
+    with pytest.raises(HeedError, match="runs code of its own repository; .* trust_remote_code"):
         SentenceEncoder(own, CPU)
     own = own._replace(trusted=True)
     same(SentenceEncoder(own, CPU).encode_queries(queries([("a", "")])), -plain)

@@ -14,11 +14,10 @@ from model_inputs import CPU
 from tiny_language_models import with_tokens
 
 from heed.errors import HeedError
-from heed.models.local.language_models import load_tokenizer
+from heed.models.language_models import load_tokenizer
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
-from heed.models.text.prompts import Prompts
-from heed.models.text.templates import document_text, prompt_text, query_text
+from heed.models.text import Prompts, document_text, prompt_text, query_text
 from heed.types import Document, Query
 
 SHIPPED = Registry()

@@ -9,8 +9,9 @@ import yaml
 from conftest import Heed, write_jsonl
 from tiny_language_models import causal
 
+from heed.addon_table import BROUGHT
 from heed.files import write_json
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import FAMILIES, ROWS
 from heed.progress import gathering
@@ -97,13 +98,14 @@ def test_a_causal_folder_asks_for_what_its_files_cannot_tell(tmp_path: Path, sma
     result = heed(COMMAND, *small, "--reranker", "./lm", "--condition", "query", "--device", "cpu")
     assert result.returncode == 1
     assert "./lm: family causal, guessed from config.json (Qwen3ForCausalLM)" in result.stderr
-    needed = "prompt and tokens missing, which a causal reranker needs; give them in a file with --models"
+    needed = "prompt and tokens missing, which a causal reranker needs; give them in a file of models"
     assert f"error: ./lm: {needed}" in result.stderr
 
 
 def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
-    made = [row.made_by.partition(":") for row in ROWS if row.system]
-    assert all(callable(getattr(import_module(f"heed.{module}"), name)) for module, _, name in made)
+    made = [row.made_by.partition(":") for row in ROWS if row.made_by]
+    assert all(callable(getattr(import_module(f"heed.models.{module}"), name)) for module, _, name in made)
+    assert all(f"family {row.name}" in BROUGHT for row in ROWS if row.system and not row.made_by)
     assert {model.family for model in Registry().entries.values() if model.status != "named"} <= FAMILIES.keys()
 
 
@@ -112,7 +114,7 @@ def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
     [
         (("--reranker", "bm25"), "bm25: a retriever, no reranker; use it as --retriever"),
         (("--reranker", "none", "--retriever", "openai/gpt-4o"), "openai/gpt-4o: of family api-chat, no bi-encoder"),
-        (("--reranker", "Table-GTR"), "bring its run file with --run NAME=FILE"),
+        (("--reranker", "Table-GTR"), "bring its run file"),
         (("--reranker", "jhu-clsp/FollowIR-7B@none"), "no preset 'none'"),
     ],
 )

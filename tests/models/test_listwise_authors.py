@@ -11,24 +11,29 @@ from conftest import ROOT
 from model_inputs import CPU
 from tiny_language_models import with_tokens
 
-from heed.models.local.language_models import load_tokenizer
+from heed.models.language_models import load_tokenizer
 from heed.models.registry.entries import Model, Registry
-from heed.models.rerankers import listwise_prompt
+from heed.models.rerankers import listwise as listwise_prompt
 from heed.models.rerankers.listwise import (
     MAX_POOL,
+    PROMPTS,
     STRIDE,
     WINDOW,
     ListwiseReranker,
+    Message,
+    messages,
+    most_words,
     parse_last_line,
     parse_numbers,
     parse_ranking,
     parse_tagged,
+    passage,
+    pieces,
     whole_ranking,
     windows,
 )
 from heed.models.rerankers.listwise_local import LocalChat, local_listwise
-from heed.models.rerankers.listwise_prompt import PROMPTS, Message, messages, most_words, passage, pieces
-from heed.models.text.templates import query_text
+from heed.models.text import query_text
 from heed.types import Document, Query
 
 RECORDED = {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from heed.models.registry.entries import Registry
-from heed.models.text.templates import document_text, query_text
+from heed.models.text import document_text, query_text
 
 PREFIXED = (
     "intfloat/e5-base-v2",

@@ -10,8 +10,8 @@ import torch
 from model_inputs import CPU, queries
 
 from heed.errors import HeedError
-from heed.models.encoders.bi_encoder import PeftEncoder
-from heed.models.files.model_files import local_copy
+from heed.models.encoders import PeftEncoder
+from heed.models.files import local_copy
 from heed.models.registry.entries import Model
 from heed.types import Document
 

@@ -10,12 +10,12 @@ import torch
 from model_inputs import CPU
 
 from heed.errors import HeedError
-from heed.models.local.language_models import load_tokenizer
-from heed.models.local.logits import padded
+from heed.models.engine import padded
+from heed.models.language_models import load_tokenizer
 from heed.models.registry.entries import Model, Registry
-from heed.models.rerankers import reasoning
-from heed.models.rerankers.reasoning import ReasoningReranker
-from heed.models.text.prompts import Prompts
+from heed.models.rerankers import yes_no as reasoning
+from heed.models.rerankers.yes_no import ReasoningReranker
+from heed.models.text import Prompts
 from heed.types import Document, Topic
 
 TEXTS = ["a short one", "a longer text with 12 numbers", "true or", "only documents that name a river " * 20]

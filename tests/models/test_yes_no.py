@@ -15,14 +15,13 @@ from yes_no_inputs import DOCIDS, TOPIC, adapter_of, documents, entry, prompt_id
 from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
-from heed.models.facts import scoring_facts
-from heed.models.local import language_models
-from heed.models.local.language_models import precision
-from heed.models.local.logits import Rows, shares_prefixes
+from heed.models import language_models
+from heed.models.engine import Rows, shares_prefixes
+from heed.models.listing import scoring_facts
+from heed.models.local import batches, precision
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
-from heed.models.text.batches import batches
-from heed.models.text.prompts import Prompts
+from heed.models.text import Prompts
 from heed.progress import gathering
 from heed.tables.documents import Tables
 from heed.types import Topic

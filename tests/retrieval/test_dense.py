@@ -9,7 +9,7 @@ from letter_encoder import LetterCounts
 from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.retrieval.dense import vectors as vectors_module
 from heed.retrieval.dense.search import KINDS, MAX_ON_GPU, DenseIndex, OnGpus, Scan, on_gpus, open_index

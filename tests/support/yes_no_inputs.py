@@ -6,9 +6,9 @@ from typing import Any
 import tiny_language_models as tiny
 import torch
 
-from heed.models.local.language_models import limit_of, load_config, load_tokenizer
+from heed.models.language_models import limit_of, load_config, load_tokenizer
 from heed.models.registry.entries import Model
-from heed.models.text.prompts import Prompts
+from heed.models.text import Prompts
 from heed.types import Document, Topic
 
 TEXTS = ["a short one", "a much longer text, with 12 numbers and 大 中 国 in it, " * 2, "x", "y" * 40, "short two"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from heed.errors import ServiceError, fail
-from heed.models.text.fit import whole_rows
+from heed.models.text import whole_rows
 from heed.types import Document
 
 ASCII_A_TOKEN = 4  # OpenAI's rule of thumb for English; other scripts take about a token for a character
@@ -70,7 +70,7 @@ class Bill:
     """Counts the calls to make, and the kept answers, which are free."""
 
     def __init__(self, price: tuple[float, float] | None, search_price: float | None = None) -> None:
-        """Count nothing yet.
+        """Begin at zero.
 
         ``price`` is in US dollars for a million tokens of input, and of output; ``search_price`` for a thousand
         searches, which a rerank server may count instead.

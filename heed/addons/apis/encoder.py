@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from heed.addons.apis.client import Client
+from heed.addons.apis.client import Client, endpoint
 from heed.addons.apis.cost import Answers, Bill, about, beginning, check_texts, in_requests
-from heed.addons.apis.endpoints import endpoint
 from heed.errors import ServiceError
 from heed.formats.document_store import DocumentStore
-from heed.models.files.model_files import settings_of
+from heed.models.files import settings_of
 from heed.models.registry.entries import Model
 from heed.models.registry.families import ANSWERS
-from heed.models.text.templates import document_text, query_text
+from heed.models.text import document_text, query_text
 from heed.progress import log
 from heed.types import Config, Document, Encoder, Matrix, Query
 
@@ -48,7 +47,7 @@ class ApiEncoder(Encoder):
         self._client.close()
 
     def begin(self, store: DocumentStore) -> None:
-        """Log what embedding all of ``store`` will cost; :class:`DataError` naming its documents without text."""
+        """Log the estimated cost of embedding ``store``; :class:`DataError` naming its documents without text."""
         bill, documents = Bill(self._model.price), iter(store)
         while batch := list(islice(documents, COUNTED)):
             self._count(bill, self._texts(batch), self._endpoint.provider.documents)

@@ -5,14 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heed.addons.apis.client import Client, RefusedError
+from heed.addons.apis.client import Client, RefusedError, endpoint
 from heed.addons.apis.cost import Answers, Bill, about
-from heed.addons.apis.endpoints import endpoint
-from heed.models.files.model_files import settings_of
+from heed.models.files import settings_of
 from heed.models.registry.entries import Model
 from heed.models.registry.families import ANSWERS, FAMILIES
-from heed.models.rerankers.listwise import CONTEXT, Answer, Chat, ListwiseReranker, read_answer
-from heed.models.rerankers.listwise_prompt import Message, pieces
+from heed.models.rerankers.listwise import CONTEXT, Answer, Chat, ListwiseReranker, Message, pieces, read_answer
 from heed.progress import log
 from heed.types import Config, Document
 

@@ -11,21 +11,15 @@ from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import read_object
-from heed.models.local.language_models import precision
-from heed.models.local.sentence_models import device_of
-from heed.models.local.tensors import check_names, tensors_in, weights_in
+from heed.models.local import precision
 from heed.models.registry.entries import Model
+from heed.models.sentence_models import device_of
+from heed.models.weights import check_names, tensors_in
 from heed.progress import logging_only
 
 FIRST = "<s>"
 HEAD = "classifier.weight"
 TIED = "encoder.embed_tokens.weight"  # the same as shared.weight
-
-
-def is_enc_t5(folder: Path) -> bool:
-    """Whether ``folder`` holds such a model; transformers' own classifier of T5 has a decoder and other names."""
-    return read_object(folder / "config.json").get("model_type") == "t5" and HEAD in weights_in(folder)
 
 
 def load_enc_t5(model: Model, folder: Path, compute: Compute) -> Any:

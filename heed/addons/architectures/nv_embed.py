@@ -5,6 +5,7 @@ a mean over tokens (Lee et al., NV-Embed, 2025, https://arxiv.org/abs/2405.17428
 transformers' own classes instead of the code that comes with the weights, which needs transformers 4.42.
 """
 
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -12,6 +13,10 @@ from torch import nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 from transformers import AutoConfig, AutoModel, MistralConfig, MistralModel, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
+
+from heed.compute import Compute
+from heed.models.registry.entries import Model
+from heed.models.sentence_models import load_sentence_files
 
 TYPE = "nvembed"  # model_type in config.json
 LATENT = {"num_latents_value": 512, "latent_dim": 4096, "num_cross_heads": 8, "cross_dim_head": 4096}  # by default
@@ -103,7 +108,8 @@ class NvEmbedModel(PreTrainedModel):  # type: ignore[no-untyped-call]
         return BaseModelOutput(last_hidden_state=self.latent_attention_model(states))
 
 
-def prepare() -> None:
-    """Let transformers' ``Auto`` classes read the layout."""
+def load_nv_embed(model: Model, folder: Path, compute: Compute) -> Any:
+    """Return the ``SentenceTransformer`` in ``folder``, whose layout transformers' ``Auto`` classes then know."""
     AutoConfig.register(TYPE, NvEmbedConfig, exist_ok=True)
     AutoModel.register(NvEmbedConfig, NvEmbedModel, exist_ok=True)
+    return load_sentence_files(model, folder, compute)

@@ -13,7 +13,7 @@ import torch
 from transformers import TapasConfig, TapasModel, TapasTokenizer
 
 from heed.errors import ModelError
-from heed.models.local.tensors import check_names, tensors_in
+from heed.models.weights import check_names, tensors_in
 
 CONFIG, VOCABULARY = "bert_config.json", "vocab.txt"
 TABLES, QUERIES = "bert", "bert_1"  # in this order Google's program makes its networks

@@ -10,19 +10,10 @@ from typing import Any
 
 from heed.compute import VLLM, Compute
 from heed.errors import ModelError, UsageError, first_line
-from heed.models.files.model_files import local_copy, runs_remote_code, unusable
-from heed.models.local.language_models import (
-    ADAPTER,
-    adapter_folder,
-    base_of,
-    load_config,
-    precision,
-    tokenizer_folder,
-)
+from heed.models.files import local_copy, runs_remote_code, unusable
+from heed.models.language_models import ADAPTER, adapter_folder, base_of, load_config, tokenizer_folder
+from heed.models.local import precision
 from heed.models.registry.entries import Model
-from heed.models.registry.families import FAMILIES
-from heed.reuse import recipe_version
-from heed.types import Config
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # of LoRA adapters, as vLLM 0.32's LoRAConfig takes them
 CPU_CACHE = 4 << 30  # bytes of keys and values on a CPU; without a figure vLLM takes 92% of all memory
@@ -33,16 +24,6 @@ SETTINGS = {  # environment variables that vLLM reads when it is imported; the u
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",  # stdout is for our tables
     "VLLM_NO_USAGE_STATS": "1",  # else it reports to its makers what runs here
 }
-
-
-def uses_vllm(model: Model, compute: Compute) -> bool:
-    """Whether vLLM runs ``model``: the user chose it, and it can run the family."""
-    return compute.inference == "vllm" and FAMILIES[model.family].vllm
-
-
-def engine_config(model: Model, compute: Compute) -> Config:
-    """Return the name of the engine for the ``config`` of a reranker; nothing for transformers."""
-    return {"inference": ["vllm", recipe_version("vllm")]} if uses_vllm(model, compute) else {}
 
 
 class VllmModel:
@@ -108,9 +89,6 @@ class VllmModel:
             raise ModelError(
                 f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use transformers"
             ) from error
-        for prompt, output in zip(prompts, outputs, strict=True):
-            if list(output.prompt_token_ids) != prompt:
-                raise ModelError(f"{self._model.source}: vLLM read another prompt than was sent; use transformers")
         return [output.outputs[0] for output in outputs]
 
     def _start(self) -> Any:

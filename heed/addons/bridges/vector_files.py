@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from heed.errors import DataError
 from heed.files import parse_json, read_lines, unpacked_name
-from heed.models.files.unpickling import unpickle
+from heed.models.pickles import unpickle
 
 IDS, VECTORS = ("id", "_id", "docid"), ("vector", "embedding")
 FLAT_KINDS = (b"IxFI", b"IxF2", b"IxFl")  # of FAISS: flat by inner product, by L2, by another metric

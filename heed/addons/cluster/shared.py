@@ -21,7 +21,7 @@ from heed.addons.cluster.ray_cluster import Cluster
 from heed.addons.cluster.tasks import Call, SystemMaker
 from heed.compute import Compute
 from heed.files import digest_json
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES
 from heed.progress import Replies, log, replies, replying

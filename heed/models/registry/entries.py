@@ -33,7 +33,7 @@ PLACES = {  # the placeholders that a template must have, and those that it may 
 class Model(NamedTuple):
     """One model. A field that is None is left to the model's own files, or to its family.
 
-    ``family`` is one of ``FAMILIES``, empty where nobody says it: :mod:`heed.models.files.guessing` then reads it
+    ``family`` is one of ``FAMILIES``, empty where nobody says it: :mod:`heed.models.files` then reads it
     from the model's files, and ``guessed_from`` says from what. ``query`` and ``document`` are templates with
     ``{query}``, ``{instruction}``, ``{title}`` and ``{text}``; ``prompt`` is the one of models that read both
     at once, with ``{query}`` and ``{document}`` for the filled templates. Where a condition has no
@@ -51,7 +51,7 @@ class Model(NamedTuple):
     ``source`` is a hub id or a local path, ``base`` the model of an adapter; ``pickled``: that revision has no
     safetensors weights, so they are converted. ``price`` is in US dollars for a million tokens of input and of
     output, ``search_price`` for a thousand searches of a rerank server that counts those; ``api`` is how such a
-    server is asked, one of :data:`heed.addons.apis.rerank_forms.FORMS`. ``needs`` are pip packages. ``presets`` are
+    server is asked, one of :data:`heed.addons.apis.rerank.FORMS`. ``needs`` are pip packages. ``presets`` are
     changes of these fields by name, ``variant`` the preset that was applied; ``names`` is what papers call the
     model outside their tables (:mod:`.published.systems` knows those in tables). ``trusted``: the user allowed
     the code of the model's repository to run; set by a :class:`Registry`, never by a file, as is ``entry``, its name in
@@ -182,7 +182,7 @@ class Registry:
         """
         model = self.find(source)
         if model.status == "named":
-            raise ModelError(f"{source}: cannot be run ({model.note}); bring its run file with --run NAME=FILE")
+            raise ModelError(f"{source}: cannot be run ({model.note}); bring its run file")
         if Path(model.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", model.source):
             return model
         if source.partition("@")[0] in self.entries:

@@ -4,6 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.addon_table import brought
 from heed.compute import Compute
 
 ENCODER, RERANKER = "encoder", "reranker"
@@ -15,19 +16,20 @@ ANSWERS = Path("indexes", "api")  # where answers of services that are paid are 
 class Family(NamedTuple):
     """One family.
 
-    Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed`, of an entry
-    and a :class:`heed.compute.Compute`, at a service of an entry and the folder of its answers. ``class_name`` computes
-    its scores, and ``library`` loads it. ``vllm``: vLLM can run it instead. ``needs`` are fields that an entry must
-    have. ``local``, if there is one, is the reason why no worker runs it. ``prompt`` is the conversation of one that
-    orders documents where its entry names none. A folder is of the family where the class in its config.json ends in
-    one of ``architectures``, or where sentence-transformers or pylate saved it with one of ``saved_as`` as model_type.
+    Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed.models`, or where
+    that is empty by what an add-on brings for the family, of an entry and a :class:`heed.compute.Compute`, at a service
+    of an entry and the folder of its answers. ``class_name`` computes its scores, and ``library`` loads it. ``vllm``:
+    vLLM can run it instead. ``needs`` are fields that an entry must have. ``local``, if there is one, is the reason why
+    no worker runs it. ``prompt`` is the conversation of one that orders documents where its entry names none. A folder
+    is of the family where the class in its config.json ends in one of ``architectures``, or where sentence-transformers
+    or pylate saved it with one of ``saved_as`` as model_type.
     """
 
     name: str
     system: str
-    made_by: str
     library: str
     class_name: str
+    made_by: str = ""
     vllm: bool = False
     needs: tuple[str, ...] = ()
     local: str = ""
@@ -42,7 +44,7 @@ class Family(NamedTuple):
         Raises as the system's class does.
         """
         module, _, name = self.made_by.partition(":")
-        made = getattr(import_module(f"heed.{module}"), name)
+        made = getattr(import_module(f"heed.models.{module}"), name) if name else brought(f"family {self.name}")
         return made(model.limited(compute.max_length), answers if self.library == SERVICE else compute)
 
 
@@ -53,39 +55,33 @@ CAUSAL_CLASS, SEQ2SEQ_CLASS = "transformers.AutoModelForCausalLM", "transformers
 ENCODER_CLASS = "sentence_transformers.SentenceTransformer"
 PAIR_CLASS, LATE_CLASS = "sentence_transformers.CrossEncoder", "sentence_transformers.MultiVectorEncoder"
 TABLE_CLASS = "transformers.TapasModel, projected by heed"
-YES_NO, REASONING = "models.rerankers.yes_no:YesNoReranker", "models.rerankers.reasoning:ReasoningReranker"
+YES_NO = "rerankers.yes_no:YesNoReranker"
 ROWS = (
     Family(
         BI_ENCODER,
         ENCODER,
-        "models.encoders.bi_encoder:SentenceEncoder",
         SENTENCE_TRANSFORMERS,
         ENCODER_CLASS,
+        "encoders:SentenceEncoder",
         architectures=("Model",),
         saved_as=("SentenceTransformer",),
     ),
     Family(
         CROSS_ENCODER,
         RERANKER,
-        "models.rerankers.cross_encoder:CrossEncoderReranker",
         SENTENCE_TRANSFORMERS,
         PAIR_CLASS,
+        "rerankers.cross_encoder:CrossEncoderReranker",
         architectures=("ForSequenceClassification",),
         saved_as=("CrossEncoder",),
     ),
-    Family(
-        "peft",
-        ENCODER,
-        "models.encoders.bi_encoder:PeftEncoder",
-        SENTENCE_TRANSFORMERS,
-        f"{ENCODER_CLASS}, with peft",
-    ),
+    Family("peft", ENCODER, SENTENCE_TRANSFORMERS, f"{ENCODER_CLASS}, with peft", "encoders:PeftEncoder"),
     Family(
         "causal",
         RERANKER,
-        YES_NO,
         TRANSFORMERS,
         CAUSAL_CLASS,
+        YES_NO,
         vllm=True,
         needs=ANSWER,
         architectures=("ForCausalLM", "LMHeadModel"),
@@ -93,52 +89,51 @@ ROWS = (
     Family(
         "seq2seq",
         RERANKER,
-        YES_NO,
         TRANSFORMERS,
         SEQ2SEQ_CLASS,
+        YES_NO,
         needs=ANSWER,
         architectures=("ForConditionalGeneration",),
     ),
-    Family("reasoning", RERANKER, REASONING, TRANSFORMERS, CAUSAL_CLASS, vllm=True, needs=ANSWER),
+    Family(
+        "reasoning",
+        RERANKER,
+        TRANSFORMERS,
+        CAUSAL_CLASS,
+        "rerankers.yes_no:ReasoningReranker",
+        vllm=True,
+        needs=ANSWER,
+    ),
     Family(
         "listwise",
         RERANKER,
-        "models.rerankers.listwise_local:local_listwise",
         TRANSFORMERS,
         CAUSAL_CLASS,
+        "rerankers.listwise_local:local_listwise",
         vllm=True,
         prompt="rank_zephyr",
     ),
     Family(
         BLOCK,
         RERANKER,
-        "models.rerankers.block:BlockReranker",
         TRANSFORMERS,
         "transformers.AutoModel, projected by heed",
+        "rerankers.block:BlockReranker",
         architectures=("ForRanking",),
     ),
     Family(
         LATE,
         RERANKER,
-        "addons.architectures.late_interaction:LateReranker",
         SENTENCE_TRANSFORMERS,
         LATE_CLASS,
         local="it keeps the vectors of documents from topic to topic",
         architectures=("ColBERT",),
         saved_as=("MultiVectorEncoder", "ColBERT"),
     ),
-    Family(
-        "api-chat",
-        RERANKER,
-        "addons.apis.listwise:api_listwise",
-        SERVICE,
-        "a service",
-        local=AT_SERVICE,
-        prompt="rank_gpt",
-    ),
-    Family("api-embedding", ENCODER, "addons.apis.encoder:ApiEncoder", SERVICE, "a service", local=AT_SERVICE),
-    Family(API_RERANK, RERANKER, "addons.apis.reranker:ApiReranker", SERVICE, "a service", local="it runs at a server"),
-    Family(LEXICAL, "", "", "", ""),  # BM25, which is no model
-    Family(TABLE, ENCODER, "addons.architectures.table_encoder:TableEncoder", TRANSFORMERS, TABLE_CLASS),
+    Family("api-chat", RERANKER, SERVICE, "a service", local=AT_SERVICE, prompt="rank_gpt"),
+    Family("api-embedding", ENCODER, SERVICE, "a service", local=AT_SERVICE),
+    Family(API_RERANK, RERANKER, SERVICE, "a service", local="it runs at a server"),
+    Family(LEXICAL, "", "", ""),  # BM25, which is no model
+    Family(TABLE, ENCODER, TRANSFORMERS, TABLE_CLASS),
 )
 FAMILIES = {row.name: row for row in ROWS}

@@ -1,17 +1,26 @@
-"""Cross-encoders of sentence-transformers: any classification reranker by local path or hub id."""
+"""Cross-encoders of sentence-transformers: any classification reranker by local path or hub id.
 
+Some read a pair as messages of a chat template. Query and document are messages of these roles, the instruction is the
+system message where the template reads one (Qwen3-Reranker, mxbai-rerank v2); behind the query otherwise (zerank-2).
+"""
+
+import json
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from heed.addons.architectures import enc_t5
+from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
-from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy, source_folder
-from heed.models.local.language_models import ADAPTER, precision
-from heed.models.local.runtime import LocalModel, on_device
-from heed.models.local.sentence_models import (
+from heed.errors import ModelError, first_line
+from heed.files import read_bytes
+from heed.models.files import architecture_of, loading, local_copy, source_folder
+from heed.models.language_models import ADAPTER
+from heed.models.local import Batches, LocalModel, on_device
+from heed.models.registry.entries import Model
+from heed.models.registry.families import CROSS_ENCODER
+from heed.models.sentence_models import (
     batches_of,
     check_network,
     device_of,
@@ -21,51 +30,112 @@ from heed.models.local.sentence_models import (
     preprocessed,
     set_longest,
 )
-from heed.models.registry.entries import Model
-from heed.models.rerankers.chat_pairs import ChatPairs
-from heed.models.text.batches import Batches
-from heed.models.text.fit import room_for_document, whole_rows
-from heed.models.text.templates import document_text, query_text
+from heed.models.text import Cutter, document_text, query_text, room_for_document, whole_rows
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
+
+WHOLE = {"text": {"padding": False, "truncation": False, "verbose": False}, "common": {"return_tensors": None}}
+MOST = 10**9  # tokens of a model without a limit
+PROBE = ("alpha", "beta", "gamma")  # query, document and instruction of a pair that shows what the template reads
+
+
+def reads_messages(folder: Path) -> bool:
+    """Whether the sentence-transformers model in ``folder`` puts its input into a chat template."""
+    path = folder / "sentence_bert_config.json"
+    return path.is_file() and "message" in (json.loads(read_bytes(path)).get("modality_config") or {})
+
+
+class ChatPairs:
+    """The pairs of a loaded CrossEncoder as the ids of its filled template, cut at the document alone."""
+
+    def __init__(self, model: Model, encoder: Any) -> None:
+        """Raise :class:`ModelError` for a slow tokenizer."""
+        self._model, self._encoder, self._tokenizer = model, encoder, encoder.tokenizer
+        self._cutter = Cutter(model, self._tokenizer)
+        if self._tokenizer.pad_token is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token  # never seen: it is masked
+        self._default: str | None = encoder.prompts.get(encoder.default_prompt_name)
+
+    @cached_property
+    def has_place(self) -> bool:
+        """Whether the template has a place for the instruction: a system message shows, and hides nothing else."""
+        [ids] = self._rendered([PROBE[:2]], PROBE[2])["input_ids"]
+        shown: str = self._tokenizer.decode(ids)
+        return all(word in shown for word in PROBE)
+
+    def inputs(self, name: str, query: Query, documents: Sequence[Document]) -> dict[str, Any]:
+        """Return the tokens of each document's pair, not padded, and what else the network reads.
+
+        A document that is too long is cut, a table between rows. Raises :class:`ModelError` where query,
+        instruction and template alone leave no room for one, whose message ``name`` begins, and for a template that
+        does not read query and document.
+        """
+        text, prompt = self._placed(query)
+        limit = self._encoder.max_seq_length or MOST
+        features: dict[str, Any] = {}
+
+        def lengths(texts: list[str]) -> list[int]:
+            features.update(self._rendered([(text, other) for other in texts], prompt))
+            return list(map(len, features["input_ids"]))
+
+        frame = lengths([""])[0]
+        topic = f"{name}: topic {query.qid}"
+        room = room_for_document(topic, "query, instruction and chat template", frame, limit)
+        self._cutter.fitting(documents, room, limit, lengths)
+        return features
+
+    def _placed(self, query: Query) -> tuple[str, str | None]:
+        """Return the query's message, and the system message."""
+        if self._model.query is not None or not self.has_place:
+            return query_text(self._model, query.query, query.instruction), self._default
+        return query.query, query.instruction or self._model.task or self._default
+
+    def _rendered(self, pairs: list[tuple[str, str]], prompt: str | None) -> dict[str, Any]:
+        from jinja2 import TemplateError
+
+        try:
+            return dict(self._encoder.preprocess(pairs, prompt=prompt, processing_kwargs=WHOLE))
+        except (TemplateError, ValueError) as error:
+            raise ModelError(
+                f"{self._model.source}: its chat template cannot take a pair ({first_line(error)}); expected one that "
+                "reads messages of the roles query and document"
+            ) from error
+
+
+class PairModel(NamedTuple):
+    """A loaded ``CrossEncoder``, how its pairs are divided, and their messages where it has a chat template."""
+
+    encoder: Any
+    batches: Batches
+    chat: ChatPairs | None
 
 
 class CrossEncoderReranker(LocalModel, Reranker):
     """A sentence-transformers CrossEncoder as a :class:`heed.types.Reranker`."""
 
-    LOADED = "_encoder"
-
     def __init__(self, model: Model, compute: Compute) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used.
-
-        Raises :class:`ModelError` for a model with code of its own that the user has not allowed, and for an adapter.
-        """
+        """As of :class:`LocalModel`; :class:`ModelError` for an adapter too."""
         super().__init__(model, compute)
-        self.config: Config = {
-            **fingerprint(model),
-            "precision": precision(model, compute),
-            "cross-encoder": recipe_version("cross-encoder"),
-        }
         _refuse_adapter(model)
 
-    @cached_property
-    def _encoder(self) -> Any:
+    def _recipe(self) -> Config:
+        return {"cross-encoder": recipe_version("cross-encoder")}
+
+    def _load(self) -> PairModel:
         with loading(self._model.source):
             encoder = load_cross_encoder(self._model, self._compute)
         _check_label(self._model, encoder.num_labels)
-        return encoder.eval()
-
-    @cached_property
-    def _chat(self) -> ChatPairs | None:
-        """None for a model without a chat template."""
-        return ChatPairs(self._model, self._encoder) if "message" in self._encoder[0].modality_config else None
-
-    @cached_property
-    def _batches(self) -> Batches:
-        network = getattr(self._encoder[0], "model", None)
+        network = getattr(encoder[0], "model", None)
         if network is not None and network.config.get_text_config().pad_token_id is None:  # decoders refuse batches
-            return one_by_one(self.name, self._encoder, "its config.json names no pad_token_id")
-        return batches_of(self.name, self._encoder, self._compute)
+            batches = one_by_one(self.name, encoder, "its config.json names no pad_token_id")
+        else:
+            batches = batches_of(self.name, encoder, self._compute)
+        chat = ChatPairs(self._model, encoder) if "message" in encoder[0].modality_config else None
+        return PairModel(encoder.eval(), batches, chat)
+
+    @property
+    def _encoder(self) -> Any:
+        return self._loaded.encoder
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the model's logit for each document; of several labels the log-odds of the entry's ``label``.
@@ -75,12 +145,13 @@ class CrossEncoderReranker(LocalModel, Reranker):
         did not mean.
         Where a pair is too long the document is cut, a table between rows, never the query or the
         instruction; raises :class:`ModelError` where these alone leave no room for the document.
-        A model with a chat template reads messages: see :mod:`heed.models.rerankers.chat_pairs`.
+        A model with a chat template reads messages: see :mod:`heed.models.rerankers.cross_encoder`.
         """
         if not documents:
             return []
-        features = self._chat.inputs(self.name, query, documents) if self._chat else self._pairs(query, documents)
-        logits = self._batches.read(list(map(len, features["input_ids"])), lambda batch: self._read(features, batch))
+        chat, batches = self._loaded.chat, self._loaded.batches
+        features = chat.inputs(self.name, query, documents) if chat else self._pairs(query, documents)
+        logits = batches.read(list(map(len, features["input_ids"])), lambda batch: self._read(features, batch))
         if self._encoder.num_labels == 1:
             return [logit for [logit] in logits]
         return [_log_odds(row, self._model.label or 0) for row in logits]
@@ -132,8 +203,8 @@ def load_cross_encoder(model: Model, compute: Compute) -> Any:
     from sentence_transformers import CrossEncoder
 
     folder = local_copy(model)
-    if enc_t5.is_enc_t5(folder):
-        return enc_t5.load_enc_t5(model, folder, compute)
+    if (of_add_on := f"{CROSS_ENCODER} {architecture_of(folder)}") in BROUGHT:
+        return brought(of_add_on)(model, folder, compute)
     encoder = CrossEncoder(str(folder), device=device_of(compute), **options(model, compute))
     check_network(folder, encoder)
     set_longest(model, encoder[0])

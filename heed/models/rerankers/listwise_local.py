@@ -5,18 +5,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from heed.addons.architectures.vllm import engine_config
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import local_copy
-from heed.models.local.language_models import LanguageModel, base_of, load_config, network_config
+from heed.models.files import local_copy
+from heed.models.language_models import LanguageModel, base_of, load_config
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
-from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker
-from heed.models.rerankers.listwise_prompt import Message, pieces
-from heed.models.text.fit import Cutter
+from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker, Message, pieces
+from heed.models.text import Cutter
 from heed.process import within
-from heed.types import Config, Document
+from heed.types import Document
 
 TEMPLATE_TIME = 10.0  # seconds; a template takes milliseconds, but Jinja's sandbox lets loops in loops run for days
 SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it
@@ -32,16 +30,12 @@ class LocalChat(LanguageModel, Chat):
     """A causal language model as a :class:`heed.models.rerankers.listwise.Chat`."""
 
     def __init__(self, model: Model, compute: Compute, thought: int = 0) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used.
+        """As of :class:`LanguageModel`.
 
         With ``thought`` it answers in at most so many tokens, in which it may think before its ranking.
         """
         super().__init__(model, compute)
-        self.config: Config = {**network_config(model, compute), **engine_config(model, compute)}
         self._thought = thought
-
-    def estimate(self) -> None:
-        """Return None: nothing is paid."""
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
         """Whether both fit into ``max_length``, 4096 by default, and into the model's positions."""
@@ -63,7 +57,7 @@ class LocalChat(LanguageModel, Chat):
         return self._generated(conversation, 0, most)
 
     def _generated(self, conversation: list[Message], least: int, most: int) -> str:
-        [answer] = self._engine.generate([self.question(conversation)], least, [most], self._ends)
+        [answer] = self._loaded.generate([self.question(conversation)], least, [most], self._ends)
         if self._thought and len(answer) == most and answer[-1] not in self._ends:
             return ""  # cut off
         return str(self._tokenizer.decode(answer, skip_special_tokens=True))
@@ -135,11 +129,8 @@ class LocalChat(LanguageModel, Chat):
         room = self._model.max_length or CONTEXT
         return min(room, getattr(load_config(self._model), "max_position_embeddings", None) or room)
 
-    @cached_property
-    def _engine(self) -> Any:
-        from heed.models.local.engine import open_engine
-
-        return open_engine(self._model, self._compute, self._tokenizer, self._room)
+    def _load(self) -> Any:
+        return self._engine(self._room)
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -160,7 +151,7 @@ def _without_system(conversation: Sequence[Message]) -> list[Message]:
 
 
 def _vicuna(conversation: Sequence[Message], begin: str, end: str) -> str:
-    """FastChat's vicuna_v1.1: ``SYSTEM USER: … ASSISTANT:``, which rank_llm sets for RankVicuna."""
+    """Return the text of a conversation in FastChat's form vicuna_v1.1, which rank_llm sets for RankVicuna."""
     forms = {"system": "{} ", "user": "USER: {} ", "assistant": f"ASSISTANT: {{}}{end}"}
     text = "".join(forms[message["role"]].format(message["content"]) for message in conversation)
     return f"{begin}{text}ASSISTANT:"

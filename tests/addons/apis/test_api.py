@@ -14,10 +14,9 @@ from model_inputs import queries
 from openai_server import DIMENSION, Reply, Server, vector
 
 from heed.addons.apis import client as api
-from heed.addons.apis.client import ATTEMPTS, Client, RefusedError
+from heed.addons.apis.client import ATTEMPTS, Client, RefusedError, endpoint
 from heed.addons.apis.cost import Answers, Bill, about
 from heed.addons.apis.encoder import TEXTS, ApiEncoder
-from heed.addons.apis.endpoints import endpoint
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files

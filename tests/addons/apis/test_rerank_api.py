@@ -10,7 +10,7 @@ from openai_server import Reply, Server
 from heed.addons.apis import client as api_client
 from heed.addons.apis.client import RefusedError
 from heed.addons.apis.cost import Bill
-from heed.addons.apis.reranker import ApiReranker
+from heed.addons.apis.rerank import ApiReranker
 from heed.errors import HeedError
 from heed.formats.trec_files import read_run
 from heed.models.listing import inputs, missing

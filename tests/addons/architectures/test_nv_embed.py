@@ -8,9 +8,9 @@ import torch
 from model_inputs import CPU, queries
 from tiny_published_models import nv_embed
 
-from heed.models.encoders.bi_encoder import SentenceEncoder
-from heed.models.local.sentence_models import SentenceModel, load_sentence_model
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model, Registry
+from heed.models.sentence_models import SentenceModel, load_sentence_model
 from heed.types import Document
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "data" / "golden" / "nv_embed.json").read_text(encoding="utf-8"))

@@ -15,8 +15,8 @@ import torch
 from conftest import ROOT, Heed, write_jsonl
 
 import heed
-from heed.addons.training import trainer
-from heed.addons.training.recipe import encode, read_examples
+from heed.addons.training import lora as trainer
+from heed.addons.training.lora import encode, read_examples
 from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, open_store
 from heed.models.registry.entries import Model, Registry

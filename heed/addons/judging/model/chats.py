@@ -9,10 +9,10 @@ from heed.compute import Compute
 from heed.errors import ModelError, UsageError
 from heed.extras import advice
 from heed.files import digest_json
-from heed.models.files.guessing import with_family
+from heed.models.files import with_family
 from heed.models.registry.entries import Model
+from heed.models.rerankers.listwise import Message
 from heed.models.rerankers.listwise_local import LocalChat
-from heed.models.rerankers.listwise_prompt import Message
 from heed.reuse import recipe_version
 from heed.types import Config
 

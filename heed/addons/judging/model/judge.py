@@ -13,7 +13,7 @@ from heed.addons.judging.model.chats import JudgeChat, LocalJudge
 from heed.addons.judging.model.judge_prompts import EXPECTED, GRADES, conversation, parse_grade
 from heed.errors import ModelError, UsageError
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise_prompt import Message
+from heed.models.rerankers.listwise import Message
 from heed.progress import bar
 from heed.types import Document, Qrels, Query
 

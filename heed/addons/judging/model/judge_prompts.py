@@ -6,8 +6,7 @@ Assessor, arXiv 2406.06519, 2024. The texts are castorini/umbrela's (Apache-2.0)
 
 import re
 
-from heed.models.rerankers.listwise import THINK, THOUGHT
-from heed.models.rerankers.listwise_prompt import Message
+from heed.models.rerankers.listwise import THINK, THOUGHT, Message
 from heed.templates import placed
 
 GRADES = (0, 1, 2, 3)

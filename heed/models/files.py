@@ -1,4 +1,4 @@
-"""The files of a model: here, in the hub's cache, or fetched; whether its code may run; what identifies them."""
+"""The files of a model: here, in the hub's cache, or fetched; whether its code may run; its family by its files."""
 
 import json
 import re
@@ -11,10 +11,10 @@ from typing import Any
 from heed.errors import ModelError, fail, first_line
 from heed.files import digest, read_bytes
 from heed.hub_client import fetching
-from heed.models.files.conversion import converted, has_weights, lacks_safetensors
+from heed.models.pickles import converted, has_weights, lacks_safetensors
 from heed.models.registry.entries import Model, refuse_gguf
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER
-from heed.progress import log
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, TABLE
+from heed.progress import log, warn
 from heed.types import Config
 
 # pickled weights only where these have none
@@ -40,6 +40,9 @@ UNSET = ("pair_length", "block")  # fields that are no part of a fingerprint whe
 NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
 ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
 
+TAPAS = "bert_config.json"  # of Google's own programs
+OF_ADAPTERS = {"CAUSAL_LM": "causal", "SEQ_CLS": CROSS_ENCODER}  # task_type of an adapter of PEFT
+
 
 def runs_remote_code(model: Model) -> bool:
     """Whether to run code of the model's repository; :class:`ModelError` where that is not allowed or not pinned."""
@@ -47,18 +50,18 @@ def runs_remote_code(model: Model) -> bool:
         return False
     if not model.trusted:
         raise ModelError(
-            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
-            "with --trust-remote-code"
+            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it: "
+            "trust remote code (trust_remote_code)"
         )
     if not model.revision and not Path(model.source).is_dir():
-        raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
+        raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one in an entry")
     return True
 
 
 def local_copy(model: Model) -> Path:
     """Return the folder of the model's files as they are loaded: :func:`source_folder`, pickled weights converted.
 
-    Raises :class:`ModelError` as it and :func:`heed.models.files.conversion.converted` do.
+    Raises :class:`ModelError` as it and :func:`heed.models.pickles.converted` do.
     """
     return converted(source_folder(model))
 
@@ -93,12 +96,12 @@ def _refuse_words(model: Model, folder: Path) -> None:
     if origin := next((name for name, text in texts.items() if SPARSE.search(text)), ""):
         raise ModelError(
             f"{model.source}: a model of learned sparse retrieval by its {origin}, no bi-encoder and no cross-encoder; "
-            "search with it elsewhere, and bring its run with --run NAME=FILE"
+            "search with it elsewhere, and bring its run file"
         )
     if kind.endswith(RAW):
         raise ModelError(
             f"{model.source}: a masked language model ({kind}), perhaps SPLADE, no bi-encoder and no cross-encoder; if "
-            f'trained for vectors, give its pooling in a --models file: {{"mine": {{"source": …, "pooling": "cls"}}}}'
+            f'trained for vectors, give its pooling in a file of models: {{"mine": {{"source": …, "pooling": "cls"}}}}'
         )
 
 
@@ -128,38 +131,23 @@ def read_object(path: Path) -> dict[str, Any]:
 @cache
 def _problem(path: Path, changed: int) -> str:
     """Return the problem with a file of a model, an empty text if there is none; one that ``changed`` is read again."""
+    from safetensors import SafetensorError, safe_open
+
     if path.suffix == ".safetensors":
-        return _weights_problem(path)
+        try:
+            with safe_open(path, "numpy"):  # reads the header and the length that it says
+                return ""
+        except SafetensorError as error:
+            return f"{path}: not whole safetensors ({error}); fetch the file again"
     if path.name not in {*OBJECTS, MODULES}:
         return ""
+    kind, expected = (list, "a list") if path.name == MODULES else (dict, "an object")
     try:
         content = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         return f"{path}: not JSON ({error}); fetch the file again"
-    expected = _expected(path.name, content)
-    return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again" if expected else ""
-
-
-def _expected(name: str, content: Any) -> str:
-    """Return the form that a JSON file should have, an empty text if it has it."""
-    if name == MODULES:
-        valid = isinstance(content, list) and all(isinstance(module, dict) and "type" in module for module in content)
-        return "" if valid else "a list of objects with type and path"
-    if not isinstance(content, dict):
-        return "an object"
-    valid = name != "tokenizer.json" or (isinstance(content.get("model"), dict) and "added_tokens" in content)
-    return "" if valid else "an object with model and added_tokens"
-
-
-def _weights_problem(path: Path) -> str:
-    """Return the problem with a file of weights, by their header and the length that it says; an empty text without."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "numpy"):
-            return ""
-    except SafetensorError as error:
-        return f"{path}: not whole safetensors ({error}); fetch the file again"
+    found = type(content).__name__
+    return "" if isinstance(content, kind) else f"{path}: found {found}, expected {expected}; fetch the file again"
 
 
 def _from_hub(model: Model, patterns: list[str]) -> Path:
@@ -252,3 +240,65 @@ def unusable(source: str, error: Exception) -> ModelError:
         f"{source}: cannot be loaded as a model ({first_line(error)}); give the path of a local copy "
         f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
     )
+
+
+def with_family(model: Model, otherwise: str) -> Model:
+    """Return ``model`` with a family: its own, else that of its files, else ``otherwise``.
+
+    A guess is logged, what it was made from stands in ``guessed_from``; ``otherwise`` is a warning. The files
+    are found, or fetched; raises as :func:`heed.models.files.source_folder` does.
+    """
+    if model.family:
+        return model
+    family, source = guess(model)
+    if family:
+        log.info(f"{model.source}: family {family}, guessed from {source}")
+    else:
+        family, source = otherwise, "its use"
+        warn(f"{model.source}: its files do not tell its family; taken as {family} because it is used so")
+    return model._replace(family=family, guessed_from=source)
+
+
+def guess(model: Model) -> tuple[str, str]:
+    """Return the family of a model without one, and the file and field that show it; two empty texts without."""
+    if model.pooling is not None or model.similarity is not None:
+        field = "pooling" if model.pooling is not None else "similarity"
+        return BI_ENCODER, f"its entry, which has {field}"
+    folder = source_folder(model)
+    tables = (TABLE, f"{TAPAS} (several type_vocab_size)") if is_tapas(folder) else ("", "")
+    return _adapter(folder) or _modules(folder) or _architecture(folder) or tables
+
+
+def _adapter(folder: Path) -> tuple[str, str] | None:
+    path = folder / "adapter_config.json"
+    if not path.is_file():
+        return None
+    task = read_object(path).get("task_type")
+    return OF_ADAPTERS.get(str(task), "peft"), f"adapter_config.json (task_type {task})"
+
+
+def _modules(folder: Path) -> tuple[str, str] | None:
+    """Read what sentence-transformers saved: the kind of model, else the modules after the transformer."""
+    name = "config_sentence_transformers.json"
+    kind = read_object(folder / name).get("model_type")
+    for row in ROWS:
+        if kind in row.saved_as:
+            return row.name, f"{name} (model_type {kind})"
+    path = folder / "modules.json"
+    if not path.is_file():
+        return None
+    types = [str(module["type"]) for module in json.loads(read_bytes(path))]
+    if any(".cross_encoder." in kind for kind in types):
+        return CROSS_ENCODER, f"modules.json ({types[-1].rpartition('.')[2]})"
+    return BI_ENCODER, "modules.json"
+
+
+def _architecture(folder: Path) -> tuple[str, str] | None:
+    name = architecture_of(folder)
+    endings = {ending: row.name for row in ROWS for ending in row.architectures if name.endswith(ending)}
+    return (endings[max(endings, key=len)], f"config.json ({name})") if endings else None
+
+
+def is_tapas(folder: Path) -> bool:
+    """Whether ``folder`` is one of Google's archives of a model that reads tables: it has types of columns and rows."""
+    return isinstance(read_object(folder / TAPAS).get("type_vocab_size"), list)

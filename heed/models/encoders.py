@@ -1,21 +1,20 @@
 """Bi-encoders of sentence-transformers, by local path or hub id, and LoRA adapters of causal models as bi-encoders."""
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files.model_files import fingerprint, loading, local_copy
-from heed.models.local.language_models import ADAPTER, adapter_folder, base_of, merged, precision
-from heed.models.local.network_checks import POOLER
-from heed.models.local.runtime import LocalModel
-from heed.models.local.sentence_models import (
+from heed.models.files import fingerprint, loading, local_copy
+from heed.models.language_models import ADAPTER, adapter_folder, base_of, merged
+from heed.models.local import LocalModel
+from heed.models.registry.entries import Model
+from heed.models.sentence_models import (
     SentenceModel,
     Texts,
-    batches_of,
     check_network,
     device_of,
     lengths,
@@ -23,12 +22,10 @@ from heed.models.local.sentence_models import (
     modules,
     similarity_of,
 )
-from heed.models.registry.entries import Model
-from heed.models.text.batches import Batches
-from heed.models.text.fit import whole_rows
-from heed.models.text.templates import document_text, prompt_of, query_text
+from heed.models.text import document_text, prompt_of, query_text, whole_rows
+from heed.models.weights import POOLER
 from heed.progress import log
-from heed.types import Config, Document, Encoder, Matrix, Query
+from heed.types import Document, Encoder, Matrix, Query
 
 
 class PrefixedText(NamedTuple):
@@ -50,16 +47,9 @@ class SentenceEncoder(LocalModel, Encoder):
     a cosine between vectors, which is the inner product of normalised ones.
     """
 
-    LOADED = "_encoder"
-
     def __init__(self, model: Model, compute: Compute) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used.
-
-        Only safetensors weights are loaded, and code of the model's repository is run only where
-        the user allowed it. Raises :class:`ModelError` if the model cannot be found.
-        """
+        """As of :class:`LocalModel`."""
         super().__init__(model, compute)
-        self.config: Config = {**fingerprint(model), "precision": precision(model, compute)}
         similarity = self._similarity()
         self.cosine = similarity == "cosine"
         if similarity:
@@ -69,18 +59,18 @@ class SentenceEncoder(LocalModel, Encoder):
         """Return how vectors are compared, empty where that is not by one product of two vectors."""
         return similarity_of(self._model)
 
-    @cached_property
+    @property
     def _encoder(self) -> SentenceModel:
-        with loading(self._model.source):
-            return SentenceModel(self._model, self._loaded())
+        encoder: SentenceModel = self._loaded
+        return encoder
 
-    def _loaded(self) -> Any:
+    def _load(self) -> SentenceModel:
+        with loading(self._model.source):
+            return SentenceModel(self._model, self._network(), self._compute)
+
+    def _network(self) -> Any:
         """Return a loaded model of sentence-transformers, as its files say."""
         return load_sentence_model(self._model, self._compute)
-
-    @cached_property
-    def _batches(self) -> Batches:
-        return batches_of(self.name, self._encoder, self._compute)
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of documents; long ones are cut at their end, tables between rows."""
@@ -144,7 +134,7 @@ class SentenceEncoder(LocalModel, Encoder):
         for prefix, group in groups.items():
             texts = Texts(self._encoder, [inputs[index].text for index in group], prefix, task)
             counts = texts.lengths(self._encoder.limit(task))
-            rows.update(zip(group, self._batches.read(counts, partial(self._read, texts, task)), strict=True))
+            rows.update(zip(group, self._encoder.batches.read(counts, partial(self._read, texts, task)), strict=True))
         vectors = np.array([rows[index] for index in range(len(inputs))], dtype=np.float32)
         if not np.isfinite(vectors).all():
             raise ModelError(f"{self.name}: a vector is not finite; the model's precision is too low for a text")
@@ -214,7 +204,7 @@ class PeftEncoder(SentenceEncoder):
         self.config["base"] = fingerprint(base)
         self._base = base
 
-    def _loaded(self) -> Any:
+    def _network(self) -> Any:
         from sentence_transformers import SentenceTransformer
 
         folder = local_copy(self._base)

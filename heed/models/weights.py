@@ -1,7 +1,7 @@
-"""Checks of a loaded network: its files hold exactly its weights, and its scores do not depend on the batch."""
+"""The weights in a model's files: read by name, and compared with those that a loaded network has."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,61 @@ from heed.progress import logging_only, warn
 LENGTH_DEPENDENT = ("dynamic", "longrope")  # rotary embeddings that change all positions with the text's length
 MASKS = (".masked_bias", ".attn.bias", ".attention.bias", ".inv_freq")  # earlier versions of transformers saved them
 POOLER = "pooler."  # of an encoder: it computes the state of the first token for a classifier, which no pooling reads
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the safetensors files of the network in ``folder``, as transformers chooses them: a single one first."""
+    single = folder / "model.safetensors"
+    return [single] if single.is_file() else sorted(folder.glob("*.safetensors"))
+
+
+def weights_in(folder: Path) -> set[str]:
+    """Return the names of the tensors in the safetensors files of ``folder``."""
+    from safetensors import safe_open
+
+    names: set[str] = set()
+    for path in weight_files(folder):
+        with safe_open(path, "numpy") as stream:
+            names.update(stream.keys())
+    return names
+
+
+def tensors_in(folder: Path, prefix: str) -> dict[str, Any]:
+    """Return torch's tensors of the safetensors files in ``folder`` whose names begin with ``prefix``, without it."""
+    from safetensors import safe_open
+
+    tensors: dict[str, Any] = {}
+    for path in weight_files(folder):
+        with safe_open(path, "pt") as stream:
+            names = [name for name in stream.keys() if name.startswith(prefix)]  # noqa: SIM118 (it is no dict)
+            tensors |= {name.removeprefix(prefix): stream.get_tensor(name) for name in names}
+    return tensors
+
+
+def check_names(folder: Path, kind: str, expected: Collection[str], may_lack: Collection[str] = ()) -> None:
+    """Raise :class:`ModelError` where the files in ``folder`` hold other weights than ``expected``, with their names.
+
+    Transformers would use random numbers for those that are missing, and leave others out. ``may_lack`` are copies
+    of others that a file need not repeat.
+    """
+    stored = weights_in(folder)
+    problems = (
+        ("are missing, expected all of", sorted(set(expected) - stored - set(may_lack))),
+        ("have no place in", sorted(stored - set(expected))),
+    )
+    fail(
+        (
+            f"{folder}: weights {_first(names)} {problem} {kind}; fetch its files again"
+            for problem, names in problems
+            if names
+        ),
+        ModelError,
+    )
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}"
 
 
 def check_weights(folder: Path, network: Any, unused: Sequence[str] = ()) -> None:
@@ -71,7 +126,7 @@ def warn_of_batches(source: str, network: Any, padding_side: str = "right") -> N
     if rotary.get("rope_type") in LENGTH_DEPENDENT:
         reason = f"its positions depend on the longest text of a batch and of earlier ones ({rotary['rope_type']} rope)"
     elif padding_side == "left" and (table := position_table(network)) is not None and table.padding_idx is None:
-        reason = "padding at the left moves its positions; --batch-size 1 avoids it"
+        reason = "padding at the left moves its positions; a batch_size of 1 avoids it"
     else:
         return
     warn(f"{source}: scores depend on the other texts of a batch, as {reason}")

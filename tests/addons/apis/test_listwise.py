@@ -24,9 +24,18 @@ from heed.errors import HeedError
 from heed.formats.trec_files import read_run
 from heed.models.registry.entries import Model
 from heed.models.registry.families import ANSWERS
-from heed.models.rerankers.listwise import ListwiseReranker, parse_ranking, read_answer
+from heed.models.rerankers.listwise import (
+    PROMPTS,
+    WORDS,
+    ListwiseReranker,
+    Style,
+    messages,
+    parse_ranking,
+    passage,
+    pieces,
+    read_answer,
+)
 from heed.models.rerankers.listwise_local import LocalChat, local_listwise
-from heed.models.rerankers.listwise_prompt import PROMPTS, WORDS, Style, messages, passage, pieces
 from heed.types import Document, Topic
 
 KEY = "sk-very-secret-0123456789"

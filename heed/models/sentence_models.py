@@ -1,18 +1,19 @@
 """Models of sentence-transformers: loaded, checked, set up as their entries say, and their texts as tokens."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.extras import named_object
-from heed.models.files.model_files import local_copy, read_object, runs_remote_code
-from heed.models.local.language_models import precision
-from heed.models.local.network_checks import POOLER, check_weights, positions_of, warn_of_batches
-from heed.models.local.runtime import on_device
+from heed.models.files import architecture_of, local_copy, read_object, runs_remote_code
+from heed.models.local import Batches, on_device, precision
 from heed.models.registry.entries import Model
-from heed.models.text.batches import Batches
+from heed.models.registry.families import BI_ENCODER
+from heed.models.weights import POOLER, check_weights, positions_of, warn_of_batches
 from heed.progress import log
 
 # what an entry can say only of a model that begins with a transformer
@@ -23,13 +24,16 @@ SAVED = "config_sentence_transformers.json"
 
 def load_sentence_model(model: Model, compute: Compute) -> Any:
     """Return the ``SentenceTransformer`` of ``model``: its own modules, or those that the entry's pooling makes."""
+    folder = local_copy(model)
+    if (of_add_on := f"{BI_ENCODER} {architecture_of(folder)}") in BROUGHT:
+        return brought(of_add_on)(model, folder, compute)
+    return load_sentence_files(model, folder, compute)
+
+
+def load_sentence_files(model: Model, folder: Path, compute: Compute) -> Any:
+    """Return the ``SentenceTransformer`` in ``folder``, whose network transformers' classes know."""
     from sentence_transformers import SentenceTransformer
 
-    folder = local_copy(model)
-    if read_object(folder / "config.json").get("model_type") == "nvembed":
-        from heed.addons.architectures import nv_embed
-
-        nv_embed.prepare()
     if model.pooling is not None:
         encoder = SentenceTransformer(modules=modules(model, folder, compute), device=device_of(compute))
     else:
@@ -77,7 +81,7 @@ def _options(model: Model, compute: Compute) -> dict[str, Any]:
 def check_network(folder: Path, encoder: Any, unused: Sequence[str] = ()) -> None:
     """Check the network of a loaded model of sentence-transformers, or of its modules.
 
-    Raises :class:`ModelError` as :func:`heed.models.local.network_checks.check_weights` does, and the tokenizer's own
+    Raises :class:`ModelError` as :func:`heed.models.weights.check_weights` does, and the tokenizer's own
     error where it cannot read every text; warns of scores that depend on the batch.
     """
     from transformers import PreTrainedModel
@@ -192,11 +196,17 @@ AS_LISTS = {"text": {"padding": False}, "common": {"return_tensors": None}}
 class SentenceModel:
     """A ``SentenceTransformer`` set up as its entry says."""
 
-    def __init__(self, model: Model, encoder: Any) -> None:
+    def __init__(self, model: Model, encoder: Any, compute: Compute) -> None:
         """Set ``encoder`` up; raises as :func:`set_up` does."""
         set_up(model, encoder)
+        self._name, self._compute = model.name, compute
         self.whole, self.source = encoder.eval(), model.source
         self.prompts, self.tokenizer, self.device = encoder.prompts, encoder.tokenizer, encoder.device
+
+    @cached_property
+    def batches(self) -> Batches:
+        """How its texts are divided."""
+        return batches_of(self._name, self, self._compute)
 
     def limit(self, task: str) -> int | None:
         """Return how many tokens a ``query`` or ``document`` may have; None without a limit."""

@@ -1,31 +1,126 @@
-"""Rerankers behind a server; every answer is stored, so that none is paid twice."""
+"""Rerankers behind a server: how servers are asked, as data; every answer is stored, so that none is paid twice."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from heed.addons.apis.client import Client
+from heed.addons.apis.client import PROVIDERS, Client, Provider, endpoint, environment
 from heed.addons.apis.cost import Answers, Bill, about, beginning, check_texts, in_requests
-from heed.addons.apis.endpoints import endpoint
-from heed.addons.apis.rerank_forms import FORMS, PATH, SERVER, SERVICES, form_name, instruction_field, read_scores
-from heed.models.files.model_files import settings_of
+from heed.errors import ModelError
+from heed.models.files import settings_of
 from heed.models.registry.entries import Model
-from heed.models.registry.families import ANSWERS
-from heed.models.text.fit import room_for_document
-from heed.models.text.templates import document_text, query_text
+from heed.models.registry.families import ANSWERS, API_RERANK
+from heed.models.text import document_text, query_text, room_for_document
 from heed.progress import log
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 
+PATH = "rerank"
+# None of the four services was called from here; what follows is what their documentation says (2026-11)
+SERVICES = {
+    # docs.cohere.com/reference/rerank: cuts documents at max_tokens_per_doc
+    "cohere": Provider("COHERE_API_KEY", "COHERE_RERANK_BASE_URL", "https://api.cohere.com/v2", cuts=True),
+    # jina.ai/reranker and api.jina.ai/docs
+    "jina": Provider("JINA_API_KEY", "JINA_BASE_URL", "https://api.jina.ai/v1", cuts=True),
+    # docs.voyageai.com/reference/reranker-api: truncation is the default, and cuts queries of 8,000 tokens or more
+    "voyage": Provider("VOYAGE_API_KEY", "VOYAGE_BASE_URL", "https://api.voyageai.com/v1", cuts=True),
+    # docs.contextual.ai/api-reference/rerank/rerank
+    "contextual": Provider("CONTEXTUAL_API_KEY", "CONTEXTUAL_BASE_URL", "https://api.contextual.ai/v1"),
+}
+SERVER = Provider("RERANK_API_KEY", "RERANK_BASE_URL", "")  # a server of one's own
+
 TOKENS = 200_000  # of a request, by our estimate: Contextual takes 400,000, Voyage 600,000 (their API references)
+
+
+class RerankForm(NamedTuple):
+    """The JSON of a rerank server.
+
+    ``documents`` is the field of the texts; ``results`` that of the answer's list (empty: the answer is the list),
+    whose items have ``index`` and ``score``. ``instruction`` is the field of the instruction; where there is none it
+    is part of the query, as the entry's template has it. ``extra`` goes into every request; a request has at most
+    ``most`` documents, and the model's name if ``names_model``.
+    """
+
+    documents: str = "documents"
+    results: str = "results"
+    score: str = "relevance_score"
+    instruction: str = ""
+    extra: Mapping[str, Any] = {}
+    most: int = 100
+    names_model: bool = True
+
+
+FORMS = {
+    "cohere": RerankForm(),  # of 100 documents at once: what Cohere counts as one search
+    "jina": RerankForm(extra={"return_documents": False}),
+    "voyage": RerankForm(results="data"),
+    "contextual": RerankForm(instruction="instruction"),
+    # vllm/entrypoints/pooling/scoring/protocol.py, RerankRequest: no field for an instruction. Logits, since a
+    # sigmoid's single precision makes ties that the model did not mean
+    "vllm": RerankForm(extra={"use_activation": False}),
+    # infinity_emb 0.0.78, fastapi_schemas/pymodels.py, RerankInput
+    "infinity": RerankForm(extra={"raw_scores": True}),
+    # huggingface.github.io/text-embeddings-inference: 32 texts are its --max-client-batch-size where nobody sets it
+    "tei": RerankForm("texts", "", "score", extra={"raw_scores": True, "truncate": True}, most=32, names_model=False),
+}
+
+PLAIN = "cohere"  # the form of servers whose entry names none: nothing but model, query and documents is sent
+
+
+def form_name(model: Model) -> str:
+    """Return the name of the form that ``model`` is asked in: its entry's ``api``, its service's, or ``PLAIN``.
+
+    Raises :class:`ModelError` for an ``api`` that is none of ``FORMS``.
+    """
+    owner = model.source.partition("/")[0]
+    name = model.api or (owner if owner in SERVICES and model.status == "api" else PLAIN)
+    if name not in FORMS:
+        raise ModelError(f"{model.source}: api is {name!r}, expected one of {', '.join(FORMS)}")
+    return name
+
+
+def instruction_field(model: Model) -> str:
+    """Return the field that the instruction is sent in; empty where it is part of the query.
+
+    A ``query`` template of the entry is preferred to the field.
+    """
+    return "" if model.query is not None else FORMS[form_name(model)].instruction
+
+
+def missing_address(model: Model) -> list[str]:
+    """Return the environment variable that ``model`` needs and that is not set, key or address; none where all is set.
+
+    Of models of any family: chat models, embeddings and rerankers.
+    """
+    owner = model.source.partition("/")[0]
+    provider = SERVICES.get(owner, SERVER) if model.family == API_RERANK else PROVIDERS.get(owner)
+    if provider is None or environment(provider.key) or environment(provider.base):
+        return []
+    return [provider.key if provider.url else provider.base]
+
+
+def read_scores(form: RerankForm, answer: Any, count: int) -> list[float]:
+    """Return the scores of ``count`` documents in their order.
+
+    Raises ValueError, KeyError or TypeError for an answer without one finite number for each document.
+    """
+    rows = answer[form.results] if form.results else answer
+    scores = {row["index"]: row[form.score] for row in rows}
+    if len(rows) != count:
+        raise ValueError(f"{len(rows)} scores for {count} documents")
+    for index in range(count):
+        if type(scores.get(index)) not in (int, float) or not math.isfinite(scores[index]):
+            raise ValueError(f"score {scores.get(index)!r} at index {index}, expected a finite number")
+    return [float(scores[index]) for index in range(count)]
 
 
 class ApiReranker(Reranker):
     """A model of a rerank API as a :class:`heed.types.Reranker`.
 
     A score is the server's number: a logit where the server is asked for it, see
-    :data:`heed.addons.apis.rerank_forms.FORMS`. A document without text is an error, because servers refuse it.
+    :data:`heed.addons.apis.rerank.FORMS`. A document without text is an error, because servers refuse it.
     """
 
     def __init__(self, model: Model, answers: Path = ANSWERS) -> None:
@@ -50,7 +145,7 @@ class ApiReranker(Reranker):
         self._client.close()
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Log what scoring ``queries`` will cost; raises as :meth:`score` does for what no request can be made of."""
+        """Log the estimated cost of scoring ``queries``; raises as :meth:`score` does before anything is sent."""
         bill = Bill(self._model.price, self._model.search_price)
         for query in queries:
             text, fields = self._query(query)
@@ -82,7 +177,7 @@ class ApiReranker(Reranker):
         return scores
 
     def finish(self) -> None:
-        """Log how many documents were too long since the last time."""
+        """Log the number of documents that were too long, since the last time."""
         if self._long:
             cut = "their end is cut there" if self._endpoint.provider.cuts else "their end was cut"
             log.info(

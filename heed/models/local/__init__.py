@@ -1,1 +1,0 @@
-"""Models that are run here: loaded by sentence-transformers, transformers or vLLM."""

@@ -1,1 +1,0 @@
-"""The texts that a model reads: templates filled, documents cut, batches."""
