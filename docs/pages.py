@@ -25,7 +25,7 @@ API = {
     "Data": ("load", "load_files", "Collection", "Topic", "Query", "Document", "Documents", "Qrels", "Run", "language"),
     "Experiments": ("Experiment", "SystemRuns", "Results", "Judging", "Pair", "measure", "Cut"),
     "Systems": ("reranker", "encoder", "Retriever", "Reranker", "Encoder", "Registry"),
-    "Settings": ("Machine", "Search", "Bm25Settings", "Workers"),
+    "Settings": ("Compute", "Search", "Bm25Settings"),
     "Errors": ("HeedError", "UsageError", "DataError", "ModelError"),
 }
 

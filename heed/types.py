@@ -146,7 +146,7 @@ def conditions_of(topics: Sequence[Topic], chosen: Sequence[str]) -> list[str]:
     """
     carried = {"query"}.union(*(topic.instructions for topic in topics))
     problems = [
-        f"--condition {name}: none of the {len(topics)} topics carries an instruction for it; they carry "
+        f"condition: found {name}, but none of the {len(topics)} topics carries an instruction for it; they carry "
         + ", ".join(condition for condition in CONDITIONS if condition in carried)
         for name in chosen
         if name not in carried

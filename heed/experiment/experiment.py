@@ -162,8 +162,8 @@ class Experiment:
         corpus = Corpus(self._index, self.documents, self.collection.language)
         search, registry, compute = self._search, self._registry, self._compute
         if search.lucene_index:
-            found = brought("prebuilt index")(str(search.lucene_index), self._indexes / "prebuilt")
-            search = search._replace(lucene_index=found)
+            folder = brought("prebuilt index")(str(search.lucene_index), self._indexes / "prebuilt")
+            search = search._replace(lucene_index=folder)
         instructed = self.conditions != ["query"]
         return Place(registry, compute, corpus, search, self._indexes / "api", instructed)
 

@@ -56,7 +56,7 @@ class Decompose(VectorReranker):
         parts = parts_of(query, self._weights)
         vectors = self.encoder.encode_queries([part for _, part in parts]).astype(np.float64)
         weights = np.array([weight for weight, _ in parts])
-        similarities = self._documents.of(documents) @ vectors.T
+        similarities = self.vectors_of(documents) @ vectors.T
         scores: list[float] = (similarities @ weights).tolist()
         return scores
 

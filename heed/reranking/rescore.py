@@ -169,7 +169,7 @@ def _read_journal(journal: Path, key: str) -> Run:
 
 
 def checked(name: str, qid: str, docids: Sequence[str], returned: Any) -> list[float]:
-    """Return what system ``name`` returned as scores: one finite number for each document, else :class:`ModelError`."""
+    """Return the scores of system ``name`` as numbers; :class:`ModelError` unless each document has a finite one."""
     try:
         unchecked = None if isinstance(returned, str) else list(returned)
     except TypeError:

@@ -5,7 +5,7 @@ whatever pools its document comes in, also where the process is killed.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -68,16 +68,16 @@ class PoolVectors:
         write_bytes(path.with_suffix(".txt"), "\n".join(keys).encode())
 
 
-class DocumentVectors:
-    """The vectors of documents, for all topics and conditions: each is embedded once.
+class VectorReranker(Reranker):
+    """What rerankers over an encoder's vectors share: each document is embedded once, for all topics and conditions.
 
-    Where the encoder's dense index of ``corpus`` is there, made with the same settings, they are read from it.
+    Where the encoder's dense index of ``corpus`` is there, made with the same settings, vectors are read from it.
     Without a corpus, or of an encoder without ``config``, they are kept in memory alone.
     """
 
     def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
-        """Embed by ``encoder``."""
-        self._encoder = encoder
+        """Compare by ``encoder``, which is loaded when it is first needed; vectors are kept beside ``corpus``."""
+        self.encoder = encoder
         self._corpus = corpus if encoder.config is not None else None
         self._new = 0
 
@@ -85,8 +85,8 @@ class DocumentVectors:
     def _index(self) -> Vectors | None:
         if self._corpus is None:
             return None
-        folder = folder_of(self._corpus.folder, self._encoder, self._encoder.name) / "vectors"
-        vectors = embedded(folder, self._corpus.documents, self._encoder)
+        folder = folder_of(self._corpus.folder, self.encoder, self.encoder.name) / "vectors"
+        vectors = embedded(folder, self._corpus.documents, self.encoder)
         if vectors:
             log.info(f"{folder}: vectors of documents are read from here")
         return vectors
@@ -95,20 +95,21 @@ class DocumentVectors:
     def _pooled(self) -> PoolVectors:
         if self._corpus is None:
             return PoolVectors(None)
-        recipe = digest_json(recipe_of(self._corpus.documents, self._encoder))
-        return PoolVectors(self._corpus.folder / self._encoder.name / f"{PREFIX}{recipe[:16]}")
+        recipe = digest_json(recipe_of(self._corpus.documents, self.encoder))
+        return PoolVectors(self._corpus.folder / self.encoder.name / f"{PREFIX}{recipe[:16]}")
 
-    def embed(self, pools: Iterable[Sequence[Document]]) -> None:
-        """Embed the documents of ``pools`` that have no vector yet, from the collection; passages wait for their use.
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Embed the documents of all pools that have no vector yet, from the collection; passages wait for their use.
 
         Raises as the encoder does.
         """
         if self._corpus is None or self._index:
             return
-        docids = (docid for pool in takewhile(self._are_stored, pools) for docid in docids_of(pool))
+        pools = takewhile(self._are_stored, map(documents, queries))
+        docids = (docid for pool in pools for docid in docids_of(pool))
         self._embed(list(dict.fromkeys(docids)), self._corpus.documents.get)
 
-    def of(self, documents: Sequence[Document]) -> NDArray[np.float64]:
+    def vectors_of(self, documents: Sequence[Document]) -> NDArray[np.float64]:
         """Return the vectors of ``documents``, shape ``(len(documents), d)``."""
         if self._index and self._are_stored(documents):
             return self._index.of(docids_of(documents)).astype(np.float64)
@@ -117,17 +118,17 @@ class DocumentVectors:
         self._embed(list(position), lambda part: chosen(documents, [position[key] for key in part]))
         return self._pooled.of(keys).astype(np.float64)
 
-    def log(self) -> None:
+    def finish(self) -> None:
         """Log how many documents were embedded since the last time."""
         if self._new:
-            log.info(f"{self._encoder.name}: {self._new} documents embedded for reranking")
+            log.info(f"{self.encoder.name}: {self._new} documents embedded for reranking")
         self._new = 0
 
     def close(self) -> None:
         """Forget the vectors, and close the encoder's model."""
         for name in ("_index", "_pooled"):
             self.__dict__.pop(name, None)
-        self._encoder.close()
+        self.encoder.close()
 
     def _are_stored(self, documents: Sequence[Document]) -> bool:
         digest = self._corpus and self._corpus.documents.digest
@@ -143,32 +144,12 @@ class DocumentVectors:
         if not new:
             return
         parts = [new[start : start + PART] for start in range(0, len(new), PART)]
-        shown = bar(parts, len(parts), f"{self._encoder.name} vectors", f"parts of {PART} documents")
-        with timed("embed", self._encoder.name) as work:
-            for part, vectors in zip(parts, self._encoder.encode_batches(map(documents, shown)), strict=True):
+        shown = bar(parts, len(parts), f"{self.encoder.name} vectors", f"parts of {PART} documents")
+        with timed("embed", self.encoder.name) as work:
+            for part, vectors in zip(parts, self.encoder.encode_batches(map(documents, shown)), strict=True):
                 self._pooled.add(part, vectors)
                 self._new += len(part)
                 work.did(len(part), "documents")
-
-
-class VectorReranker(Reranker):
-    """What rerankers over an encoder's vectors share: documents are embedded before the first topic is scored."""
-
-    def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
-        """Compare by ``encoder``, which is loaded when it is first needed; vectors are kept beside ``corpus``."""
-        self.encoder, self._documents = encoder, DocumentVectors(encoder, corpus)
-
-    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Embed the documents of all pools."""
-        self._documents.embed(map(documents, queries))
-
-    def finish(self) -> None:
-        """Log how many documents were embedded."""
-        self._documents.log()
-
-    def close(self) -> None:
-        """Forget the vectors, and close the encoder's model."""
-        self._documents.close()
 
 
 class Similarity(VectorReranker):
@@ -187,5 +168,5 @@ class Similarity(VectorReranker):
         if not documents:
             return []
         [vector] = self.encoder.encode_queries([query]).astype(np.float64)
-        scores: list[float] = (self._documents.of(documents) @ vector).tolist()
+        scores: list[float] = (self.vectors_of(documents) @ vector).tolist()
         return scores

@@ -127,9 +127,9 @@ def _lsa(_name: str, place: Place, _role: type[System]) -> System:
 
 def _polarity(name: str, place: Place, _: type[System]) -> Polarity:
     corpus = place.documents(name)
-    # of tables it reads fields that only Heed's own index has
-    own = place.search.lucene_index and corpus.documents.tabular
-    return Polarity(place.bm25.over(corpus) if own else place.bm25)
+    if place.search.lucene_index and corpus.documents.tabular:  # it reads fields that only Heed's own index has
+        return Polarity(place.bm25.over(corpus))
+    return Polarity(place.bm25)
 
 
 def _fusion(name: str, place: Place, role: type[System]) -> System:
@@ -188,15 +188,14 @@ def make(system: object, place: Place, role: type[S]) -> S:
     if not isinstance(system, str):
         return _in_role(wrapped(system, class_name(system), role, place.corpus), place, role)
     name, source = split_name(system)
-    key = kind_of(source)
-    maker = MAKERS[key]
+    maker = MAKERS[kind_of(source)]
     if role not in maker.roles:
         raise _wrong_role(f"{source}: a {_words(maker.roles[0])}", role, maker.roles)
-    made = _in_role(maker.make(source, place, role), place, role)
+    in_role = _in_role(maker.make(source, place, role), place, role)
     if name:
-        made = copy(made)  # one of BM25 is shared
-        made.name = name
-    return made
+        in_role = copy(in_role)  # one of BM25 is shared
+        in_role.name = name
+    return in_role
 
 
 def system_of(model: Model, place: Place, role: type[System]) -> System:
@@ -239,9 +238,9 @@ def _in_role(system: System, place: Place, role: type[S]) -> S:
     return in_role
 
 
-def _wrong_role(what: str, role: type[System], roles: Sequence[type[System]]) -> UsageError:
+def _wrong_role(begin: str, role: type[System], roles: Sequence[type[System]]) -> UsageError:
     advice = f"; use it as a {_words(roles[0])}" if roles else ""
-    return UsageError(f"{what}, no {_words(role)}{advice}")
+    return UsageError(f"{begin}, no {_words(role)}{advice}")
 
 
 def _words(role: type[System]) -> str:

@@ -138,7 +138,7 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
         (("--lang", "deu"), "lang: found 'deu', expected zho, fas or rus"),
         (("--lang", "zho", "--collection", "neuclir1"), "no documents of neuclir1; on a machine with a network"),
         (("--lang", "rus", "--collection", "hc4"), "no documents of hc4; make it with HC4's download_documents.py"),
-        (("--lang", "zho", "--condition", "reversed"), "--condition reversed: none of the 12 topics carries"),
+        (("--lang", "zho", "--condition", "reversed"), "condition: found reversed, but none of the 12 topics carries"),
         (("--lang", "zho", "--docs", "absent.jsonl"), "absent.jsonl: no such file or folder"),
         (("--lang", "zho", "--docs", "docs.jsonl"), "topics: none are given for docs"),
         (("--lang", "zho", "--topics", "t.jsonl"), "topics and qrels need docs, or the sample"),

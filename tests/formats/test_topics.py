@@ -259,7 +259,7 @@ def test_a_condition_that_no_topic_carries_is_an_error() -> None:
     assert conditions_of(topics, []) == ["query", "original"]
     assert [topic.qid for topic in under(topics, "original")] == ["1"]
     assert [topic.qid for topic in under(topics, "query")] == ["1", "2"]
-    with pytest.raises(HeedError, match="--condition changed: none of the 2 topics"):
+    with pytest.raises(HeedError, match="condition: found changed, but none of the 2 topics"):
         conditions_of(topics, ["changed"])
 
 

@@ -139,7 +139,7 @@ def narrow(query: Query) -> list[float]:
     [
         (attribute, r"AttributeError: .*txt.* \(test_alone.py, line "),
         (library, r"ValueError: .* \(test_alone.py, line "),  # the line of the class, not of the library
-        (narrow, r"TypeError: .*1 positional argument but 2 were given; --debug"),  # no line of Heed's
+        (narrow, r"TypeError: .*1 positional argument but 2 were given; debug"),  # no line of Heed's
     ],
 )
 def test_an_error_in_a_class_of_the_users_names_its_topic_and_line(score: Any, problem: str) -> None:

@@ -193,7 +193,7 @@ def test_a_program_that_fails_after_its_last_topic_is_a_warning(
         ("command:./nothing", "command:./nothing: no program that can be executed; one in the working directory is"),
         ("command:nothing-of-this-name", "is called ./nothing-of-this-name, and needs chmod"),
         ("command:./plain", "command:./plain: no program that can be executed; .* needs chmod \\+x plain"),
-        ("command:", "names no program; expected such as command:./score --fast"),
+        ("command:", "names no program; expected such as command:./score"),
         ("command:./score 'open", "No closing quotation; it is split as a shell would"),
         ("bm25=command:./score", "its name is 'bm25'; in NAME=SYSTEM a name is of"),
         ("a/b=command:./score", "no file or folder, and its name is 'a/b'"),
