@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, GenerationConfig
 from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
 
@@ -194,11 +195,8 @@ def shares_prefixes(config: Any) -> bool:
 
 def padded(prompts: Sequence[Sequence[int]], side: str, device: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids and attention mask, ``(prompts, longest)``; the padding is masked, so its ids do not matter."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for row, prompt in enumerate(prompts):
-        columns = slice(width - len(prompt), width) if side == "left" else slice(0, len(prompt))
-        ids[row, columns] = torch.tensor(list(prompt))
-        mask[row, columns] = 1
+    rows = [torch.tensor(list(prompt)) for prompt in prompts]
+    ids, mask = (
+        pad_sequence(texts, batch_first=True, padding_side=side) for texts in (rows, list(map(torch.ones_like, rows)))
+    )
     return ids.to(device), mask.to(device)

@@ -50,8 +50,8 @@ def runs_remote_code(model: Model) -> bool:
         return False
     if not model.trusted:
         raise ModelError(
-            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it: "
-            "trust remote code (trust_remote_code)"
+            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
+            "with trust_remote_code"
         )
     if not model.revision and not Path(model.source).is_dir():
         raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one in an entry")

@@ -73,11 +73,6 @@ def precision(model: Model, compute: Compute) -> str:
     return "float32" if compute.torch_device == "cpu" else model.dtype or "auto"
 
 
-def on_device(features: Any, device: Any) -> dict[str, Any]:
-    """Return a model's input with its tensors on ``device``."""
-    return {name: value.to(device) if hasattr(value, "to") else value for name, value in features.items()}
-
-
 class Batches:
     """How the texts of one model are divided into batches; the division is halved when memory was too small once."""
 
