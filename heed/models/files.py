@@ -146,8 +146,9 @@ def _problem(path: Path, changed: int) -> str:
         content = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         return f"{path}: not JSON ({error}); fetch the file again"
-    found = type(content).__name__
-    return "" if isinstance(content, kind) else f"{path}: found {found}, expected {expected}; fetch the file again"
+    if isinstance(content, kind):
+        return ""
+    return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again"
 
 
 def _from_hub(model: Model, patterns: list[str]) -> Path:

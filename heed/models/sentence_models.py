@@ -273,14 +273,14 @@ def padded_batch(tokenizer: Any, features: dict[str, Any], indices: Sequence[int
 def batches_of(name: str, encoder: Any, compute: Compute) -> Batches:
     """Return how the texts of a loaded ``encoder`` are divided; one by one where nothing can pad them."""
     if getattr(encoder.tokenizer, "pad_token", "") is not None:
-        return Batches(name, encoder.device, compute.batch_size)
+        return Batches(name, encoder.device, compute)
     return one_by_one(name, encoder, "its tokenizer has no token for padding")
 
 
 def one_by_one(name: str, encoder: Any, reason: str) -> Batches:
     """Return batches of one text each, and log the ``reason``."""
     log.info(f"{name}: {reason}, so texts are read one by one")
-    return Batches(name, encoder.device, 1)
+    return Batches(name, encoder.device, Compute(batch_size=1))
 
 
 def lengths(encoder: Any, texts: list[str]) -> list[int]:

@@ -129,7 +129,7 @@ class TableEncoder(LocalModel, Encoder):
     def _vectors(self, inputs: Sequence[TableInput], tower: Any) -> Matrix:
         import torch
 
-        batches = Batches(self.name, torch.device(self._compute.torch_device), self._compute.batch_size)
+        batches = Batches(self.name, torch.device(self._compute.torch_device), self._compute)
         counts = [len(text.ids) for text in inputs]
         rows = batches.read(counts, lambda batch: self._read([inputs[position] for position in batch], tower))
         vectors = np.array(rows, dtype=np.float32)
