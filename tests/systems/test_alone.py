@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from heed.systems.settings import Machine
 from letter_encoder import LetterCounts
 from model_inputs import queries
 
 import heed
 from heed import Document, Query
-from heed.systems.settings import Machine
 
 TEXTS = ["a river in spring", "rivers of Persia", "no water at all"]
 INSTRUCTION = "Only what is about Persia."
