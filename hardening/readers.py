@@ -37,9 +37,9 @@ def _brought(path: Path) -> object:
 
 
 def _qrels(path: Path) -> object:
-    from heed.formats.data_sets import read_judgements
+    from heed.addons.judging.exchange.judgements import read_labels
 
-    return read_judgements(path, "zho")
+    return read_labels(path, "zho")
 
 
 def _topics(path: Path) -> object:
@@ -122,9 +122,9 @@ def _training(path: Path) -> object:
 
 
 def _judgements(path: Path) -> object:
-    from heed.addons.judging.exchange.judgements import count_votes, read_judgements
+    from heed.addons.judging.exchange.judgements import count_votes, read_labels
 
-    return count_votes(read_judgements([path], encoding="zho"), {}, None)
+    return count_votes(read_labels([path], encoding="zho"), {}, None)
 
 
 def _check(track: str, path: Path) -> object:
@@ -144,7 +144,7 @@ def _form(path: Path) -> object:
 
 def _shown(path: Path) -> object:
     from heed.addons.judging.annotate.opening import read_pooled
-    from pipelines.annotate import documents_of
+    from heed.datasets.pool_texts import documents_of
 
     return list(read_pooled(documents_of([str(path)], "eng"), ["doc1", "doc2"]))
 

@@ -63,9 +63,7 @@ def file_digest(path: Path, kind: str) -> str:
     if kind == "git":
         hashed.update(b"blob %d\0" % path.stat().st_size)
     with path.open("rb") as stream:
-        while piece := stream.read(CHUNK):
-            hashed.update(piece)
-    return hashed.hexdigest()
+        return hashlib.file_digest(stream, lambda: hashed).hexdigest()
 
 
 def check(download: Download) -> list[str]:

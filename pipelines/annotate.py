@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -11,17 +10,13 @@ from pathlib import Path
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import Task
 from heed.addons.judging.exchange.judgements import RULES
-from heed.data import Data
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
 from heed.errors import DataError, UsageError
-from heed.files import unpacked_name
-from heed.formats.documents import Source
 from heed.formats.pools import Pool
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
-from heed.types import Topic
 from pipelines import as_started
 from pipelines.command import main_of, refuse
 from pipelines.options.data import data_of, data_options, layout_options
@@ -137,10 +132,10 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 
 
 def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) -> Collection | None:
-    """Return what the options name of a collection, or the sample with the pool's topics; None if all is ``stored``."""
-    from heed.datasets.own_files import plain_collection
+    """Return the collection that the options name, or the sample with the pool's topics; None if all is ``stored``."""
+    from heed.datasets.followir import is_mfollowir
+    from heed.datasets.pool_texts import pool_texts
     from heed.formats.data_sets import given_judgements
-    from heed.formats.documents import Documents
 
     data = data_of(options)
     lang = language(data.lang).code if data.lang else stored.lang if stored else ""
@@ -149,19 +144,16 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
         collection = _sample(options, pool, lang)
     elif not any((data.topics, data.docs, data.qrels, data.lang)):
         return None
+    elif data.docs and not data.topics and not stored:
+        raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
+    elif not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
+        raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
     else:
-        lang = lang or "eng"
-        if data.docs and not data.topics and not stored:
-            raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
         if data.docs and is_complete:
             log.info("the documents are in the database since the first start; --docs is not read again")
-        with_topics = data.topics and (not stored or lang == stored.lang)
-        topics, corpus = _topics(replace(data, lang=lang), options.translation) if with_topics else ([], [])
-        docs = data.docs or [*map(str, corpus)]
-        if not is_complete and not docs:
-            raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
-        source: Source = Documents([]) if is_complete else documents_of(docs, data.encoding or lang)
-        collection = plain_collection("pool", lang, source, topics, {})
+        docs = () if is_complete else data.docs
+        topics = data.topics if not stored or lang == stored.lang else ""  # in another language they differ anyway
+        collection = pool_texts(replace(data, lang=lang, docs=docs, topics=topics), options.translation)
     if data.qrels:
         judged = given_judgements(data, collection.language.code, collection.language.code)
         return replace(collection, judging=Judging(judged))
@@ -184,50 +176,6 @@ def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:
         f"the pool's topics ({brief([*pool])}) are not those of an embedded sample in {lang}; name their file with "
         "--topics and their documents with --docs"
     )
-
-
-def _topics(data: Data, translation: str) -> tuple[list[Topic], list[Path]]:
-    """Return the topics that ``data`` names, and the documents that belong to them if they are mFollowIR's."""
-    from heed.datasets import irds
-    from heed.datasets.followir import is_mfollowir, read_mfollowir
-    from heed.datasets.own_files import given_topics
-    from heed.formats.topics import TopicTexts, read_neuclir_topics, recognised
-
-    path, known = Path(data.topics), irds.parse_id(data.topics)
-    lang = "eng" if data.query_lang == "eng" else data.lang
-    texts = TopicTexts(lang, data.lang, translation or "any", data.fields)
-    if known and not path.exists():
-        return irds.judged(known.source, [known.part], texts)[0], []
-    if is_mfollowir(path, data.lang):
-        topics, _, _, corpus = read_mfollowir(path, data.lang, lang)
-        return topics, [*corpus]
-    encoding = data.encoding or lang
-    if path.is_file() and (data.topics_format or recognised(path, encoding)) == "neuclir":
-        return read_neuclir_topics(path, texts, encoding), []
-    return given_topics(data, lang), []
-
-
-def documents_of(docs: Sequence[str], encoding: str) -> Source:
-    """Return the documents of files and folders, or of one id of ir_datasets; tables where there are no records."""
-    from heed.datasets import irds
-    from heed.formats.documents import SUFFIXES, TSV, Files, corpus_files
-    from heed.formats.trec_documents import is_trec_documents
-    from heed.tables.documents import TABLE_SUFFIXES, Tables
-
-    paths, known = [*map(Path, docs)], irds.parse_id(docs[0])
-    if not paths[0].exists() and known is None:
-        return irds.IrDataset(docs[0])
-    if not paths[0].exists() and known:
-        paths = [irds.documents_file(known.source, known.lang)]
-        if not paths[0].exists():
-            raise DataError(f"{paths[0]}: no documents of {docs[0]}; heed fetch says how to get them")
-    files = corpus_files(paths, TABLE_SUFFIXES)
-    records = [
-        file
-        for file in files
-        if unpacked_name(file).endswith((*SUFFIXES, *([TSV] if file in paths else []))) or is_trec_documents(file)
-    ]
-    return Files(records, encoding) if records else Tables(files, "raw", encoding=encoding)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -253,7 +201,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web.guard import Access
-    from heed.web.listening import listen
+    from heed.web.server import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()

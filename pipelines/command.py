@@ -23,7 +23,13 @@ IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-add
 IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
 FIELDS = r"[a-z]\w*(, [a-z]\w*)*(?=: )"  # at the beginning of a line of an error: what it is about
 # options of other names than the library's fields, in every command that has them
-CALLED = {"conditions": "--condition", "measures": "--measure", "retrievers": "--retriever", "rerankers": "--reranker"}
+CALLED = {
+    "conditions": "--condition",
+    "language": "--lang",
+    "measures": "--measure",
+    "rerankers": "--reranker",
+    "retrievers": "--retriever",
+}
 
 
 def main_of(
@@ -145,8 +151,8 @@ def with_options(message: str, parser: argparse.ArgumentParser) -> str:
     ``rerank_depth: found 0`` becomes ``--rerank-depth: found 0`` where the parser has such an option, or one whose
     ``dest`` is the field; ``data, subset: not used here`` becomes ``--data, --subset: not used here``.
     """
-    options = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
-    options |= {field: option for field, option in CALLED.items() if option in options.values()}
+    own = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
+    options = {field: option for field, option in CALLED.items() if option in own.values()} | own
 
     def named(match: re.Match[str]) -> str:
         fields = match[0].split(", ")

@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
     from heed.web.guard import Access
-    from heed.web.listening import listen
+    from heed.web.server import listen
 
     check_server_options(options)
     refresh(options.runs)

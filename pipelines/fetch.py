@@ -81,7 +81,7 @@ def _fetch(planned: list[tuple[Holding, list[Download]]]) -> None:
             log.info(f"{holding.title}: {count} files are here, their digests are right")
     fail(line for holding, _ in planned for line in _left_to_do(holding))
     for holding, _ in planned:
-        print(as_started(holding.use))
+        print(as_started(holding.entry.use or f"heed trec --dataset {holding.name}"))
 
 
 def _left_to_do(holding: Holding) -> list[str]:

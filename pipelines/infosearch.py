@@ -40,8 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.loading import find_collections
-    from pipelines.launch import run_collections
+    from pipelines.launch import run_named
 
     data = data_of(options)
     if data.docs:
@@ -52,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
         refuse_data(data, instead, names=(*FILES, "lang"))
     name = "infosearch-sample" if options.collection == "sample" else "infosearch"
     own = {**own_of(options, INFOSEARCH), "subset": tuple(options.dimension or ()), "or_sample": True}
-    run_collections(options, find_collections(name, data, own))
+    run_named(options, name, data, own)
 
 
 main = main_of(parser, _run)

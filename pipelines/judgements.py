@@ -10,7 +10,7 @@ from heed.addons.judging.exchange.judgements import (
     agreements,
     count_votes,
     parse_grades,
-    read_judgements,
+    read_labels,
     resolve,
 )
 from heed.errors import fail
@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     grades = parse_grades(options.grades)
     with timed("judgements") as work:
-        judgements = read_judgements(options.file, options.condition, encoding=options.encoding or "")
+        judgements = read_labels(options.file, options.condition, encoding=options.encoding or "")
         work.did(len(judgements), "records")
     votes = count_votes(judgements, grades, read_pool(options.pool) if options.pool else None)
     pairs = agreements(votes, grades.values())

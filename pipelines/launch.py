@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 from heed.addon_table import brought_if_here
+from heed.data import Data
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
+from heed.datasets.loading import find_collections
 from heed.errors import UsageError
 from heed.experiment.experiment import Experiment
 from heed.experiment.results import Results
@@ -27,8 +29,23 @@ from pipelines.options.settings import check_version, compute_here, maxp_of, reg
 from pipelines.resources import log_resources, relative_times
 
 
-def run_collections(options: argparse.Namespace, collections: Sequence[Collection]) -> None:
-    """Run all systems over each collection, print tables and the average of several, write their files."""
+def run_named(
+    options: argparse.Namespace,
+    name: str | None,
+    data: Data,
+    own: Mapping[str, Any],
+    catalogue: Catalogue | None = None,
+) -> None:
+    """Run all systems over each collection called ``name``, print tables and the average of several, write their files.
+
+    The collections are those of :func:`heed.datasets.loading.find_collections`.
+    """
+    collections = find_collections(name, data, own, catalogue)
+    if collections[0].parts:
+        from pipelines.multilingual import launch_multilingual
+
+        finish(options, [launch_multilingual(options, collections[0])])
+        return
     results = [launch(options, collection) for collection in collections]
     if len(results) > 1:
         results = [_with_score(each, of.averaged) for each, of in zip(results, collections, strict=True)]

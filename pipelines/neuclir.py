@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from heed.datasets.news import NEWS
+from heed.datasets.news import MLIR, NEWS
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
 from pipelines.options.data import data_of, data_options, layout_options, own_of
@@ -48,18 +48,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.loading import find_collections
-    from pipelines.launch import finish, run_collections
-    from pipelines.multilingual import launch_multilingual
+    from pipelines.launch import run_named
 
+    if options.lang != MLIR:
+        refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
     name = {"auto": "neuclir1", "sample": "neuclir-sample"}.get(options.collection, options.collection)
     own = {**own_of(options, NEWS), "or_sample": options.collection == "auto"}
-    [collection] = find_collections(name, data_of(options), own)
-    if collection.parts:
-        finish(options, [launch_multilingual(options, collection)])
-        return
-    refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
-    run_collections(options, [collection])
+    run_named(options, name, data_of(options), own)
 
 
 main = main_of(parser, _run)

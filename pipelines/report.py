@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _write_plots(folders: "list[ResultsFolder]", folder: Path, form: str) -> None:
     from heed.report.plots import plots
-    from heed.report.vega_lite import render
+    from heed.report.rendering import render
 
     drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
     for plot in bar(drawn, len(drawn), "drawing", "plots"):

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -190,10 +191,8 @@ def _verdicts(cells: "Sequence[ReproducedFigure]") -> str:
             ours, difference = f"{cell['ours']:z.2f}", f"{cell['ours'] - cell['published']:+z.2f}"
             names = [cell["table"], cell["system"], cell["subset"], cell["condition"], cell["measure"]]
             lines.append([*names, ours, str(cell["published"]), difference, cell["verdict"]])
-    counts = {
-        verdict: sum(cell["verdict"] == verdict for cell in cells) for verdict in ("equal", "within", "off", "not run")
-    }
-    total = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    counts = Counter(cell["verdict"] for cell in cells)
+    total = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("equal", "within", "off", "not run"))
     return f"{aligned(lines, left=5)}\n{len(cells)} figures: {total}"
 
 

@@ -31,7 +31,7 @@ def server_options(group: Group, port: str) -> None:
 def check_server_options(options: argparse.Namespace) -> None:
     """Raise :class:`heed.errors.UsageError` for a port or a host that cannot be served."""
     from heed.web.guard import check_host
-    from heed.web.listening import check_port
+    from heed.web.server import check_port
 
     check_port(options.port)
     options.allow_host = [check_host(host) for host in options.allow_host]
@@ -39,7 +39,7 @@ def check_server_options(options: argparse.Namespace) -> None:
 
 def serve_page(options: argparse.Namespace, app: "ASGIApp", sock: socket.socket, access: "Access") -> None:
     """Print the links, open the first in a browser unless ``options`` forbid it, and serve until interrupted."""
-    from heed.web.listening import serve
+    from heed.web.server import serve
 
     addresses = access.addresses(sock.getsockname()[1])
     print(*addresses, sep="\n", flush=True)

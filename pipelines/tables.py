@@ -43,14 +43,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.loading import find_collections
-    from pipelines.launch import run_collections
+    from pipelines.launch import run_named
 
     own = own_of(options, FOLLOWTABLE)
     if own["subset"] == SUBSETS[-1]:
         del own["subset"]
     name = "followtable" if own.get("subset") or own["data"] else "tables-sample"
-    run_collections(options, find_collections(name, data_of(options), own))
+    run_named(options, name, data_of(options), own)
 
 
 main = main_of(parser, _run)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.addons.judging.exchange.exports import ExportedPool
-from heed.datasets.own_files import own_texts
+from heed.datasets.pool_texts import pool_texts
 from heed.files import locked
 from heed.formats.document_store import open_documents
 from heed.formats.documents import Source
@@ -22,7 +22,7 @@ def usual_condition(topics: Sequence[Topic]) -> str:
 
 def named_texts(options: argparse.Namespace) -> tuple[Path, Language, Source, list[Topic]]:
     """Return the folder of indexes, the language, documents and topics that the options name."""
-    texts = own_texts(data_of(options))
+    texts = pool_texts(data_of(options))
     return options.indexes / texts.name / texts.subset, texts.language, texts.source, texts.topics
 
 

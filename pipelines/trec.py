@@ -49,8 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.datasets.catalogue import Catalogue
-    from heed.datasets.loading import find_collections
-    from pipelines.launch import run_collections
+    from pipelines.launch import run_named
 
     data = data_of(options, conditions=tuple(options.condition or ()))
     name = options.benchmark or options.dataset
@@ -66,7 +65,7 @@ def _run(options: argparse.Namespace) -> None:
             refuse_data(data, "name documents with --docs, --dataset or --benchmark too", names=(*FILES, "lang"))
             log.info("no collection named: this is the embedded sample, invented news in English for a first try")
             name, data = "neuclir-sample", replace(data, lang="eng")
-    run_collections(options, find_collections(name, data, own_of(options, DESCRIBED), Catalogue(options.catalogue)))
+    run_named(options, name, data, own_of(options, DESCRIBED), Catalogue(options.catalogue))
 
 
 main = main_of(parser, _run)

@@ -63,10 +63,9 @@ class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     is another. ``reranked``, ``join``, ``robust``, ``pairs`` and ``measures`` are those of
     :class:`heed.datasets.collection.Collection` and :class:`heed.measures.evaluate.Judging`. Another form is read by
     its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.loading.Layout`; an ``embedded`` sample comes
-    with Heed. ``subsets`` are collections of their own, ``NAME/SUBSET``:
-    ``{subset}`` and ``{key}`` for each of their keys are replaced in all texts, in a list by several if it is a list;
-    keys that are fields replace these. ``ir_datasets`` are downloads that it knows, by source. ``use`` is the command
-    that runs it.
+    with Heed. ``subsets`` are collections of their own, ``NAME/SUBSET``: ``{subset}`` and ``{key}`` for each of their
+    keys are replaced in all texts, in a list by several if it is a list; keys that are fields replace these.
+    ``ir_datasets`` are downloads that it knows, by source. ``use`` is the command that runs it.
     """
 
     holds: str

@@ -103,7 +103,7 @@ def warn_of_letters(source: Source, language: Language) -> None:
     if foreign := foreign_letters(text, language.code):
         letters, code = foreign
         likely = f"like {LANGUAGES[code].name}" if code else f"to be in {letters} letters"
-        advice = f"; give --lang {code}" if code else ""
+        advice = f"; give their language, {code}" if code else ""
         warn(f"documents look {likely} and are analysed as {language.name}{advice}")
 
 

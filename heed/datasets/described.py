@@ -14,11 +14,8 @@ from heed.datasets.loading import Layout, Option
 from heed.datasets.own_files import ignores_own_ids, ir_dataset, own_collection, source_of
 from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
-from heed.files import unpacked_name
 from heed.formats.data_sets import (
-    JSON_OR_PARQUET,
     given_judgements,
-    grades_of,
     is_data_set,
     judged_topics,
     listed_of,
@@ -102,7 +99,7 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
     encoding, only = request.encoding or known.code, None if known.code == "eng" else known.code
     topics, listed, excluded = _topics(named, request, copy)
     qrels = {
-        condition: _judged(_paths(named, part, copy), only, encoding)
+        condition: read_judgements(_paths(named, part, copy), only, encoding)
         for condition, part in entry.qrels.items()
         if not (request.qrels and condition == "original")
     }
@@ -116,12 +113,6 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
         topics=judged_topics(topics, qrels),
         judging=Judging(qrels, excluded={qid: set(grades) for qid, grades in excluded.items() if grades}),
     )
-
-
-def _judged(paths: Sequence[Path], only_language: str | None, encoding: str) -> Qrels:
-    if len(paths) > 1 or unpacked_name(paths[0]).endswith(JSON_OR_PARQUET):
-        return grades_of(read_rows(paths, encoding))
-    return read_judgements(paths[0], only_language, encoding)
 
 
 def _topics(named: Named, request: Data, copy: Path | None) -> tuple[list[Topic], Qrels, Qrels]:

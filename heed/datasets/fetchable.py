@@ -123,11 +123,6 @@ class Holding(Named):
         """What it is called, with its language."""
         return f"{self.name} {self.lang}".rstrip()
 
-    @property
-    def use(self) -> str:
-        """The command that runs it."""
-        return self.entry.use or f"heed trec --dataset {self.name}"
-
     def repositories(self) -> list[Repository]:
         """Return the hub data sets of its files."""
         entry = self.entry
@@ -224,13 +219,13 @@ def holdings(name: str, langs: Sequence[str], catalogue: Catalogue | None = None
     languages = members[0].entry.languages
     for lang in langs:
         if code_of(lang) not in languages:
-            raise UsageError(f"--lang: found {lang!r}, {_expected(name, languages, lang)}")
+            raise UsageError(f"lang: found {lang!r}, {_expected(name, languages, lang)}")
     if languages and not langs:
-        raise UsageError(f"{name}: comes by language; give --lang {', --lang '.join(languages)}, or several of them")
+        raise UsageError(f"{name}: comes by language; give one or several as lang: {', '.join(languages)}")
     return [Holding(*named) for named in members]
 
 
 def _expected(name: str, languages: Sequence[str], lang: str) -> str:
     if not languages:
-        return f"but {name} does not come by language; leave --lang out"
+        return f"but {name} does not come by language; leave it out"
     return f"expected one of {', '.join(languages)}{suggestion(lang, languages)}"

@@ -17,7 +17,7 @@ from heed.datasets.loading import OWN, Layout, check_data
 from heed.datasets.own_files import own_collection
 from heed.errors import DataError, UsageError, fail
 from heed.formats.documents import Files
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_qrels
 from heed.languages import language
 from heed.measures.evaluate import Judging
@@ -78,7 +78,7 @@ def _sample(dimension: str) -> Collection:
         subset=dimension,
         language=language("eng"),
         source=Files([root / "documents" / SAMPLE / f"{dimension}.jsonl"]),
-        topics=read_jsonl_topics(root / "topics" / SAMPLE / f"{dimension}.jsonl", "eng", "title"),
+        topics=read_topics(root / "topics" / SAMPLE / f"{dimension}.jsonl", "eng", "title", "heed"),
         judging=_judging(qrels),
     )
 

@@ -19,13 +19,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.data import FIELDS
 from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError, fail
 from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import DocumentLine, checked
 from heed.formats.topic_ids import topics_with_ids
-from heed.formats.topics import FIELDS, TopicTexts, query_and_description, read_neuclir_topics, read_topics
+from heed.formats.topics import TopicTexts, query_and_description, read_neuclir_topics, read_topics
 from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
 from heed.languages import LANGUAGES, language
 from heed.progress import log
@@ -123,7 +124,7 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     kind, short = dataset.queries_cls(), language(lang).short
     usable = [[name + end for name in names for end in ("", f"_{short}", f"_{short}1")] for names in NAMES]
     names = [next((name for name in names if name in kind._fields), "") for names in usable]
-    has_query = query_and_description(names[0], names[1], fields)[0]
+    has_query = {"title": names[0], "description": names[1], "both": names[0] and names[1]}[fields]
     if not has_query and not (fields == "title" and hasattr(kind, "default_text")):
         listed = ", ".join(kind._fields[1:])
         raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or topics")

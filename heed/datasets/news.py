@@ -17,7 +17,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import collection_name, data_set_in, data_set_of, given_judgements
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
-from heed.formats.topics import TopicTexts, read_jsonl_topics, read_neuclir_topics, read_topics, recognised
+from heed.formats.topics import TopicTexts, read_topics, recognised
 from heed.formats.trec_files import read_qrels
 from heed.languages import code_of, language, script_language, suggestion
 from heed.measures.evaluate import Judging
@@ -234,10 +234,9 @@ def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -
         topics, published = read_own(request, texts.lang, request.lang)
     elif request.topics and is_file:
         form = request.topics_format or recognised(path, request.encodings)
-        if form == "neuclir":
-            used, topics = {"translation"}, read_neuclir_topics(path, texts, request.encoding)
-        else:
-            topics = read_topics(path, texts.lang, texts.fields, form, request.encoding)
+        used = {"translation"} if form == "neuclir" else set()
+        lang, collection, translation, fields = texts
+        topics = read_topics(path, lang, fields, form, request.encoding, collection=collection, translation=translation)
     elif name == SAMPLE:
         topics, published = _sample(texts.lang, request.fields)
     else:
@@ -265,7 +264,7 @@ def _parts(name: str, topics: str, years: Sequence[str]) -> tuple[str, Sequence[
 
 def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
     root = sample_root()
-    topics = read_jsonl_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, fields)
+    topics = read_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, fields, "heed")
     return topics, {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
 
 

@@ -54,7 +54,7 @@ def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) ->
     if left_out:
         why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
         log.info(
-            f"{len(left_out)} queries left out of their lists, {why} (--keep-own-id keeps them): {brief([*left_out])}"
+            f"{len(left_out)} queries left out of their lists, {why} (keep_own_id keeps them): {brief([*left_out])}"
         )
     if len(left_out) < len(documents):
         log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")
@@ -72,7 +72,7 @@ def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
 @with_warnings
 def ir_dataset(dataset: str, data: Data) -> Collection:
     """Return a collection of ir_datasets; files of ``data`` replace its documents, topics or judgements."""
-    code = _language([dataset], data.lang)
+    code = documents_language([dataset], data.lang)
     qrels = given_judgements(data, code)
     topics = given_topics(data, code) if data.topics else read_queries(dataset, code, data.fields)
     published = {} if "original" in qrels else read_judgements(dataset)
@@ -104,19 +104,12 @@ def own_collection(data: Data) -> Collection:
     return replace(texts, topics=topics, judging=Judging(qrels), candidates=candidates)
 
 
-@with_warnings
-def own_texts(data: Data) -> Collection:
-    """Return the user's own documents and topics, as a collection without judgements."""
-    texts = _documents(data)
-    return replace(texts, topics=given_topics(data, texts.language.code))
-
-
 def _documents(data: Data) -> Collection:
     """Return the documents of ``data`` as a collection without topics.
 
     Its language defaults to the one that ir_datasets names, else to English.
     """
-    code = _language([path for path in data.docs if not Path(path).exists()], data.lang)
+    code = documents_language([path for path in data.docs if not Path(path).exists()], data.lang)
     first = Path(data.docs[0])
     name = data.name or (collection_name(first) if first.exists() else data.docs[0].replace("/", "-"))
     return plain_collection(name, code, source_of(data.docs, data.encoding or code), [], {})
@@ -177,7 +170,7 @@ def source_of(docs: Sequence[str], encoding: str | None = None) -> Source:
     return Files([Path(path) for path in docs], encoding)
 
 
-def _language(ids: Sequence[str], lang: str) -> str:
+def documents_language(ids: Sequence[str], lang: str) -> str:
     """Return ``lang``, else the language of the first of ``ids`` in ir_datasets, else English."""
     if lang or not ids:
         return language(lang or "eng").code

@@ -1,14 +1,13 @@
 """What an experiment returns: the measures of its systems, and a look at the documents that one finds."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import UsageError
-from heed.formats.document_store import DocumentStore, StoredDocuments
+from heed.formats.document_store import DocumentStore, StoredDocuments, title_of
 from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.pairwise import P_MRR
 from heed.measures.summary import (
@@ -29,17 +28,15 @@ from heed.notebook import data_frame, html_table
 from heed.progress import brief, escaped
 from heed.ranking import ranked
 from heed.reranking.rescore import score_alone
-from heed.types import Document, Query, Reranker, Retriever, closed
+from heed.types import Query, Reranker, Retriever, closed
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from heed.report.rendering import Chart
     from heed.report.results import ResultsFolder
-    from heed.report.vega_lite import Chart
 
 POOL = 100  # documents of the retriever that a reranker gets
-FIRST_WORDS = 80  # characters, where there is no title
-MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,7 +126,7 @@ class Results:
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
-        A notebook shows it; :meth:`heed.report.vega_lite.Chart.write` writes a file. Raises
+        A notebook shows it; :meth:`heed.report.rendering.Chart.write` writes a file. Raises
         :class:`UsageError` where no two conditions are compared.
         """
         from heed.report.plots import plane
@@ -178,15 +175,6 @@ class Hits(tuple[Hit, ...]):
 
     def _repr_html_(self) -> str:
         return html_table("", self._cells(), numbers=(0, 2))
-
-
-def title_of(document: Document) -> str:
-    """Return a document's title, a table's caption, or else the first words of the text."""
-    if title := document.title or document.caption:
-        return title
-    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
-    cut = beginning[:FIRST_WORDS]
-    return cut if cut == beginning else f"{cut}…"
 
 
 def look(query: Query, k: int, store: DocumentStore, retriever: Retriever, reranker: Reranker | None) -> Hits:

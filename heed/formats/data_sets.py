@@ -315,7 +315,7 @@ def read_queries(
     if config_files(folder, "qrels_og"):
         raise UsageError(
             f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
-            "InfoSearch's by heed infosearch --data"
+            "InfoSearch's by heed infosearch as its data"
         )
     queries, config = list(rows(folder, named("queries"), encoding=encoding)), named("instruction")
     topics = topics_of(queries, lang, Columns())
@@ -443,13 +443,15 @@ def _without_ending(folder: Path, full: str) -> tuple[str, str]:
     raise DataError(f"{folder}: query id {full!r} ends neither -og nor -changed")
 
 
-def read_judgements(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
+def read_judgements(
+    path: Path | Sequence[Path], only_language: str | None = None, encoding: str | None = None
+) -> Qrels:
     """Return the qrels of a file in TREC's, BEIR's, MTEB's or JSON's form, or of the test split of a data set's folder.
 
-    Raises :class:`DataError` as the readers of these forms do; see :func:`heed.formats.trec_files.read_qrels` for
-    ``only_language``.
+    Several files are rows of one split. Raises :class:`DataError` as the readers of these forms do; see
+    :func:`heed.formats.trec_files.read_qrels` for ``only_language``.
     """
-    files = test_qrels(path) if is_data_set(path) else [path]
+    files = list(path) if not isinstance(path, Path) else test_qrels(path) if is_data_set(path) else [path]
     fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
     if len(files) == 1 and unpacked_name(files[0]).endswith(".json"):
         try:  # as pytrec_eval, ranx and BEIR take them

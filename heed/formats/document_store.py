@@ -12,10 +12,10 @@ it. Documents that were edited in place are built again; other documents from an
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from heapq import heappush, heappushpop
 from pathlib import Path
@@ -25,7 +25,6 @@ from weakref import finalize
 from zlib import crc32
 
 import zstandard
-from msgspec import ValidationError, convert
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, read_lines, unpacked_name
@@ -107,6 +106,8 @@ STAGED = "staged.sqlite"  # the documents in the order of their files, while the
 CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
 PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
 BATCH = 1_000  # documents written at once
+FIRST_WORDS = 80  # characters, where a document has no title
+MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 
 
 class PackedDocuments(NamedTuple):
@@ -282,6 +283,15 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
     return DocumentStore(folder, digest_json(inputs))
 
 
+def title_of(document: Document) -> str:
+    """Return a document's title, a table's caption, or else the first words of the text."""
+    if title := document.title or document.caption:
+        return title
+    beginning = " ".join(MARKUP.sub(" ", document.text[: 4 * FIRST_WORDS]).split())
+    cut = beginning[:FIRST_WORDS]
+    return cut if cut == beginning else f"{cut}…"
+
+
 def existing_store(folder: Path, documents: str) -> DocumentStore | None:
     """Return the store in ``folder`` if it is there and of the documents with this digest, else None."""
     note = read_note(folder / NOTE)
@@ -405,14 +415,6 @@ def _listed(path: Path) -> Iterator[DocumentLine]:
             yield DocumentLine(path, line_no, Document(words[0], "", ""))
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The digest of a folder's documents, and the files, folders or data set that they are from."""
-
-    documents: str
-    places: list[str]
-
-
 def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
     """Return the documents of ``source``, stored below ``index``; it and ``others`` note where these are from.
 
@@ -430,38 +432,28 @@ def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
 
 
 def _check(folder: Path, source: Source) -> None:
-    earlier, places = _origin(folder), _relative(source, folder)
-    if not earlier or not places or _meet(earlier.places, places):
+    earlier, places = read_note(folder / SOURCE), _relative(source, folder)
+    if not earlier or not places or _meet(earlier.recipe["places"], places):
         return
-    if digest_json(source.recipe) != earlier.documents:
-        others = ", ".join(_shown(folder, path) for path in earlier.places)
+    if digest_json(source.recipe) != earlier.recipe["documents"]:
+        others = ", ".join(_shown(folder, path) for path in earlier.recipe["places"])
         raise DataError(
             f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
-            f"{source}; give this collection another name (--name) or other folders (--out and --indexes), or remove "
+            f"{source}; give this collection another name, or other folders for results (out) and indexes, or remove "
             "this one"
         )
 
 
 def _note(folder: Path, source: Source, documents: str) -> None:
-    """Write into ``folder`` where its documents, of digest ``documents``, are from."""
-    earlier, places = _origin(folder), _relative(source, folder)
+    """Write into ``folder`` where its documents, of digest ``documents``, are from: files, folders or a data set."""
+    earlier, places = read_note(folder / SOURCE), _relative(source, folder)
     if not places:
         return
-    if earlier and earlier.documents == documents:
-        places = sorted({*places, *earlier.places})
-    if earlier != (origin := Origin(documents, places)):
-        write_note(folder / SOURCE, Note(asdict(origin), {}))
-
-
-def _origin(folder: Path) -> Origin | None:
-    """Return where the documents of ``folder`` are from; None without a note that can be read."""
-    note = read_note(folder / SOURCE)
-    if note is None:
-        return None
-    try:
-        return convert(note.recipe, Origin)
-    except ValidationError:
-        return None
+    if earlier and earlier.recipe["documents"] == documents:
+        places = sorted({*places, *earlier.recipe["places"]})
+    recipe = {"documents": documents, "places": places}
+    if not earlier or earlier.recipe != recipe:
+        write_note(folder / SOURCE, Note(recipe, {}))
 
 
 def _relative(source: Source, folder: Path) -> list[str]:

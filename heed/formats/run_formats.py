@@ -1,4 +1,4 @@
-"""Runs in any format (TREC files, rank_llm results, MTEB predictions), and those given as a system's with ``--run``."""
+"""Runs in any format (TREC files, rank_llm results, MTEB predictions), and those given as a system's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,9 +88,9 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
         choices = {path.name: predictions}  # as pytrec_eval, ranx and BEIR have a run, and MTEB 1 a split
     chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
     if len(chosen) != 1:
-        option = f"--subset {subset}: " if subset else ""
+        wanted = f"subset {subset}: " if subset else ""
         raise DataError(
-            f"{path}: {option}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
+            f"{path}: {wanted}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
         )
     problems: list[str] = []
     run: Run = {}
@@ -132,10 +132,10 @@ def read_external_runs(
         system, of_conditions, by_condition = _read_by_condition(text, conditions, encoding)
         files.setdefault(system, {}).update(of_conditions)
         if not by_condition:
-            raise DataError(f"--run {text}: no such file for any of {', '.join(conditions)}")
+            raise DataError(f"run: {text}: no such file for any of {', '.join(conditions)}")
         twice = [condition for condition in by_condition if (system, condition) in runs]
         if twice:
-            raise UsageError(f"--run {text}: {system} has a run of {', '.join(twice)} already; name another")
+            raise UsageError(f"run: {text}: {system} has a run of {', '.join(twice)} already; name another")
         for condition, run in by_condition.items():
             if condition in conditions:
                 runs[system, condition] = _of_topics(text, run, topics, condition)
@@ -150,7 +150,7 @@ def _read_by_condition(
     """Return the system that ``text`` names, its files of one condition each, and its runs, by condition."""
     name, equals, file = text.partition("=")
     if not (name and equals and file):
-        raise UsageError(f"--run {text}: expected {FORMS}")
+        raise UsageError(f"run: {text}: expected {FORMS}")
     system, _, condition = name.rpartition(".")
     if condition in CONDITIONS:
         name, files = system, {condition: file}
@@ -183,7 +183,7 @@ def _by_endings(text: str, run: Run) -> dict[str, Run]:
         if part:
             runs[condition] = part
     if not runs:
-        raise UsageError(f"--run {text}: which condition is it a run of? expected {FORMS}")
+        raise UsageError(f"run: {text}: which condition is it a run of? expected {FORMS}")
     return runs
 
 
@@ -191,8 +191,8 @@ def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> 
     qids = [topic.qid for topic in under(topics, condition)]
     known, hint = {qid: run[qid] for qid in qids if qid in run}, number_hint(run, qids)
     if not known:
-        raise DataError(f"--run {text}: none of its topics ({brief([*run])}) is asked under {condition}{hint}")
+        raise DataError(f"run: {text}: none of its topics ({brief([*run])}) is asked under {condition}{hint}")
     missing = [qid for qid in qids if qid not in known]
     if missing:
-        warn(f"--run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
+        warn(f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
     return known

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.data import FIELDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, read_pieces, read_text, unpacked_name
 from heed.formats.data_sets import is_data_set, read_queries
@@ -18,27 +19,73 @@ from heed.progress import brief, counted, log, warn
 from heed.templates import paragraphs
 from heed.types import INSTRUCTED, Topic
 
-FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "type")
 BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
 FORMS = {"qid": KEYS, "_id": BEIR_KEYS, "id": ("id", "title", *KEYS[1:])}  # by the id's key; the last of RAG tracks
 TSV_IDS = (*FORMS, "query_id", "query-id", "topic_id")  # what the first column of a header is called
 WEB = re.compile(r"([\w-]*\d):(?!\d+:)(\S[^\t]*)")  # of the Web tracks; the Million Query track has a column between
+JSON = (".json", ".jsonl")
 Row = dict[str, Any] | str  # a topic's texts by key, or the problem with them
 
 
-def read_jsonl_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
-    """Return topics in one of ``FORMS``, as :func:`topics_from_rows` does.
+def read_topics(
+    path: Path,
+    lang: str,
+    fields: str,
+    form: str = "",
+    encoding: str | None = None,
+    *,
+    collection: str = "",
+    translation: str = "any",
+) -> list[Topic]:
+    """Return the topics of ``path`` in language ``lang``; their form is recognised unless ``form`` names it.
 
-    Raises :class:`DataError` also for each key that its form does not have, so that no instruction is lost to a slip.
+    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. A file that is not UTF-8 is in
+    ``encoding`` or, without one, in one of the language's. ``collection`` and ``translation`` are those of
+    :class:`TopicTexts`. Raises :class:`DataError` for bad lines and a file without topics, :class:`UsageError` for
+    another form.
     """
-    rows: list[tuple[int, Row]] = []
-    for line_no, record in read_objects(path, encoding or lang):
-        rows += [*((line_no, slip) for slip in _slips(record)), (line_no, record)]
-    return topics_from_rows(path, lang, fields, rows)
+    encoding = encoding or lang
+    if not form and is_data_set(path):
+        if fields != "title":
+            raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
+        return read_queries(path, lang, encoding=encoding)
+    form = form or recognised(path, encoding)
+    if form == "neuclir":
+        return read_neuclir_topics(path, TopicTexts(lang, collection or lang, translation, fields), encoding)
+    if form not in ROWS:
+        raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
+    rows = list(ROWS[form](path, encoding))
+    if form == "tsv" and not any("description" in row for _, row in rows if isinstance(row, dict)):
+        fields = "title"
+    return topics_with_ids(_topics_of(path, lang, fields, rows), path)
 
 
-def topics_from_rows(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]]) -> list[Topic]:
+def recognised(path: Path, encoding: str | None = None) -> str:
+    """Return the form of a topics file: by its beginning and suffix, and of JSON by the keys of its first object."""
+    head, name = next(read_pieces(path), (1, b""))[1], unpacked_name(path)
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].decode(errors="replace").rstrip()
+    if not name.endswith(JSON) and not first.startswith("{"):
+        if first.startswith("<") or b"\n<top" in head.lower():
+            return "trec"
+        if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
+            return "tsv"
+        expected = "TREC's <top>, JSON lines, or qid, tab and query; topics_format names the form"
+        raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
+    record = next(iter(read_objects(path, encoding)), None)
+    if record is None:
+        raise DataError(f"{path}: empty; expected one topic a line")
+    return "neuclir" if "topic_id" in record[1] else "heed"
+
+
+def _json_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
+    """Yield topics in one of ``FORMS``, and each key that its form does not have: no instruction is lost to a slip."""
+    for line_no, record in read_objects(path, encoding):
+        yield from ((line_no, slip) for slip in _slips(record))
+        yield line_no, record
+
+
+def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]]) -> list[Topic]:
     """Return the topics of numbered rows that are in ``lang``, all for an empty one. A blank instruction is none.
 
     Raises :class:`DataError` for rows that are problems, for each that lacks an id or the text that ``fields`` names,
@@ -79,7 +126,7 @@ def topics_from_rows(path: Path, lang: str, fields: str, rows: Iterable[tuple[in
     fail(problems)
     reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language with --lang")
+        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language as lang")
     if others:
         log.info(f"{path}: {reason}, not in {lang}, and left out")
     return with_bases(topics.values())
@@ -113,35 +160,28 @@ def with_bases(topics: Collection[Topic]) -> list[Topic]:
     return linked
 
 
-def read_tsv_topics(path: Path, lang: str, fields: str = "title", encoding: str | None = None) -> list[Topic]:
-    """Return topics from lines of qid, tab and query, or of the columns that a first line names.
-
-    ``fields`` counts where there is a description. Raises :class:`DataError` as :func:`topics_from_rows` does.
-    """
-    rows: list[tuple[int, Row]] = []
+def _tab_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
+    """Yield lines of qid, tab and query, or of the columns that a first line names."""
     names, expected = ["qid", "query"], "qid, a tab, and the query, or a first line that names the columns"
-    for line_no, line in read_lines(path, encoding or lang):
+    for line_no, line in read_lines(path, encoding):
         web = WEB.fullmatch(line)
         text = line.rstrip() if len(names) == 2 else line
         cells = [cell.strip() for cell in (web.groups() if web else text.split("\t"))]
         if line_no == 1 and len(cells) > 1 and cells[0].lower() in TSV_IDS:
             names = ["_id", *map(str.lower, cells[1:])]
-            rows += [(line_no, slip) for slip in _slips(dict.fromkeys(names))]
+            yield from ((line_no, slip) for slip in _slips(dict.fromkeys(names)))
         elif len(cells) == len(names):
-            rows.append((line_no, dict(zip(names, cells, strict=True))))
+            yield line_no, dict(zip(names, cells, strict=True))
         elif line.strip():
-            rows.append((line_no, f"expected {expected} (found {line[:60]!r})"))
-    return topics_from_rows(path, lang, fields if "description" in names else "title", rows)
+            yield line_no, f"expected {expected} (found {line[:60]!r})"
 
 
 def query_and_description(title: Any, description: Any, fields: str) -> tuple[str, str]:
     """Return the query and a topic's description; either may be empty.
 
     The query is the title, the description or both (title first); empty if ``fields`` names a missing text. The
-    description is empty where the query holds it. Raises :class:`UsageError` for other ``fields`` than ``FIELDS``.
+    description is empty where the query holds it.
     """
-    if fields not in FIELDS:
-        raise UsageError(f"fields: found {fields!r}, expected one of {', '.join(FIELDS)}")
     title, description = (text.strip() if isinstance(text, str) else "" for text in (title, description))
     if fields == "title":
         return title, description if title else ""
@@ -178,17 +218,12 @@ class Top(NamedTuple):
     repeated: list[str]
 
 
-def read_trec_topics(path: Path, lang: str, fields: str, encoding: str | None = None) -> list[Topic]:
-    """Return the topics of a file; the narrative, if any, is the original instruction.
-
-    The query is the title, the description or both, as ``fields`` says. Raises :class:`DataError` for a file without
-    ``<top>`` and ``<topic>``, for topics without number or with a field twice, and as
-    :func:`heed.formats.topics.topics_from_rows` does.
-    """
-    rows = [(top.line_no, _row(top)) for top in _tops(read_text(path, encoding or lang))]
-    if not rows:
-        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another --topics-format")
-    return topics_from_rows(path, lang, fields, rows)
+def _trec_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
+    """Yield the topics of a file with ``<top>`` or ``<topic>``; the narrative, if any, is the original instruction."""
+    tops = _tops(read_text(path, encoding))
+    if not tops:
+        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another topics_format")
+    yield from ((top.line_no, _row(top)) for top in tops)
 
 
 def _row(top: Top) -> Row:
@@ -299,7 +334,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = No
     if left_out:
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
     sought = f"in {texts.lang}, translation {texts.translation}, with {texts.fields}"
-    fail([] if topics else [f"{path}: no topic {sought}; try another --query-lang, --translation or --fields"])
+    fail([] if topics else [f"{path}: no topic {sought}; try another query_lang, translation or fields"])
     return topics_with_ids(topics, path)
 
 
@@ -355,47 +390,4 @@ def instruction_of_levels(levels: dict[str, str]) -> str:
     return " ".join(parts)
 
 
-JSON = (".json", ".jsonl")
-
-
-def read_topics(path: Path, lang: str, fields: str, form: str = "", encoding: str | None = None) -> list[Topic]:
-    """Return the topics of ``path`` in language ``lang``; their form is recognised unless ``form`` names it.
-
-    ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. A file that is not UTF-8 is in
-    ``encoding`` or, without one, in one of the language's. Raises :class:`DataError` for bad lines and a file without
-    topics, :class:`UsageError` for another form.
-    """
-    encoding = encoding or lang
-    if not form and is_data_set(path):
-        if fields != "title":
-            raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
-        return read_queries(path, lang, encoding=encoding)
-    form = form or recognised(path, encoding)
-    if form == "tsv":
-        topics = read_tsv_topics(path, lang, fields, encoding)
-    elif form == "trec":
-        topics = read_trec_topics(path, lang, fields, encoding)
-    elif form == "heed":
-        topics = read_jsonl_topics(path, lang, fields, encoding)
-    elif form == "neuclir":
-        topics = read_neuclir_topics(path, TopicTexts(lang, lang, "any", fields), encoding)
-    else:
-        raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
-    return topics_with_ids(topics, path)
-
-
-def recognised(path: Path, encoding: str | None = None) -> str:
-    """Return the form of a topics file: by its beginning and suffix, and of JSON by the keys of its first object."""
-    head, name = next(read_pieces(path), (1, b""))[1], unpacked_name(path)
-    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].decode(errors="replace").rstrip()
-    if not name.endswith(JSON) and not first.startswith("{"):
-        if first.startswith("<") or b"\n<top" in head.lower():
-            return "trec"
-        if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
-            return "tsv"
-        expected = "TREC's <top>, JSON lines, or qid, tab and query; topics_format names the form"
-        raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
-    record = next(iter(read_objects(path, encoding)), None)
-    if record is None:
-        raise DataError(f"{path}: empty; expected one topic a line")
-    return "neuclir" if "topic_id" in record[1] else "heed"
+ROWS = {"heed": _json_rows, "tsv": _tab_rows, "trec": _trec_rows}  # by form

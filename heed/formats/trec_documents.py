@@ -71,7 +71,7 @@ def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[tup
             known = encoding_of(block.content, encoding, list(others)[-1:])
             text = block.content.decode(known)
         except UnicodeDecodeError as error:
-            yield block.line_no, None, f"not UTF-8 ({error.reason}); name its encoding with --encoding NAME"
+            yield block.line_no, None, f"not UTF-8 ({error.reason}); name its encoding"
             continue
         if known != "utf-8":
             others.setdefault(known, []).append(block.line_no)

@@ -32,14 +32,6 @@ class Name(NamedTuple):
             raise UsageError(f"measure {self.text}: its cutoff is no whole number; {SUCH_AS}")
         return int(self.cutoff)
 
-    def only(self, *parameters: str, cutoff: bool = True) -> None:
-        """Raise :class:`UsageError` for other parameters, and for a cutoff where there can be none."""
-        unknown = [name for name in self.parameters if name not in parameters]
-        if unknown:
-            raise UsageError(f"measure {self.text}: unknown parameter {unknown[0]}")
-        if not cutoff and self.cutoff is not None:
-            raise UsageError(f"measure {self.text}: takes no cutoff; {SUCH_AS}")
-
 
 def parse_name(text: str) -> Name:
     """Return the parts of a measure's name; raises :class:`UsageError` for a text of another form.
@@ -114,7 +106,10 @@ class Measure:
         if text == self.name and (self.cutoff_optional or "@" not in self.parameters):
             return self.function
         name = parse_name(text)
-        name.only(*self.parameters, cutoff="@" in self.parameters)
+        if unknown := [parameter for parameter in name.parameters if parameter not in self.parameters]:
+            raise UsageError(f"measure {text}: unknown parameter {unknown[0]}")
+        if name.cutoff is not None and "@" not in self.parameters:
+            raise UsageError(f"measure {text}: takes no cutoff; {SUCH_AS}")
         arguments = {self.parameters[parameter]: value for parameter, value in name.parameters.items()}
         if "@" in self.parameters and not (self.cutoff_optional and name.cutoff is None):
             arguments[self.parameters["@"]] = name.depth()

@@ -9,7 +9,7 @@ import numpy as np
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.files import fingerprint, loading, local_copy
-from heed.models.language_models import ADAPTER, adapter_folder, base_of, merged, precision
+from heed.models.language_models import ADAPTER, adapter_folder, base_of, merged
 from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
 from heed.models.sentence_models import (
@@ -25,7 +25,7 @@ from heed.models.sentence_models import (
 from heed.models.text import document_text, prompt_of, query_text, whole_rows
 from heed.models.weights import POOLER
 from heed.progress import log
-from heed.types import Config, Document, Encoder, Matrix, Query
+from heed.types import Document, Encoder, Matrix, Query
 
 
 class PrefixedText(NamedTuple):
@@ -48,13 +48,8 @@ class SentenceEncoder(LocalModel, Encoder):
     """
 
     def __init__(self, model: Model, compute: Compute) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used.
-
-        Only safetensors weights are loaded, and code of the model's repository is run only where
-        the user allowed it. Raises :class:`ModelError` if the model cannot be found.
-        """
+        """As of :class:`LocalModel`."""
         super().__init__(model, compute)
-        self.config: Config = {**fingerprint(model), "precision": precision(model, compute)}
         similarity = self._similarity()
         self.cosine = similarity == "cosine"
         if similarity:

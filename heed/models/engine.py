@@ -7,10 +7,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, GenerationConfig
 from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
 
-from heed.addon_table import brought
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.language_models import load_network, uses_vllm
+from heed.models.language_models import load_network
 from heed.models.local import NEXT_WORD_TOKENS, Batches
 from heed.models.registry.entries import Model
 from heed.models.weights import LENGTH_DEPENDENT
@@ -21,12 +20,10 @@ GENERATED_TOKENS = 131072  # prompts and answers of a batch; 8 GB of keys and va
 class TransformersModel:
     """A language model of family ``seq2seq``, or a causal one, in transformers."""
 
-    def __init__(
-        self, model: Model, compute: Compute, tokenizer: Any, generates: bool = True, share_prefix: bool = False
-    ) -> None:
+    def __init__(self, model: Model, compute: Compute, tokenizer: Any, generates: bool = True) -> None:
         """Load the model; only one that ``generates`` keeps its whole output layer.
 
-        ``share_prefix``: for logits, what prompts begin with is read once, where the network's states allow that.
+        Of others, what prompts begin with is read once, where the network's states allow that.
         """
         self._model, self._tokenizer, self._causal = model, tokenizer, model.family != "seq2seq"
         self._network = load_network(model, compute, AutoModelForCausalLM if self._causal else AutoModelForSeq2SeqLM)
@@ -34,15 +31,12 @@ class TransformersModel:
         self._network.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
         # which states the code of a repository caches is unknown
         shares = self._causal and not model.remote_code and shares_prefixes(self._network.config)
-        self._share_prefix = share_prefix and shares
+        self._share_prefix = shares and not generates
         self._rows: dict[tuple[int, ...], Rows] = {}
         self._head = self._network.get_output_embeddings() if generates else None
         device, texts = self._network.device, compute.batch_size
         self._next_words = Batches(model.source, device, texts, NEXT_WORD_TOKENS)
         self._answers = Batches(model.source, device, texts, GENERATED_TOKENS)
-
-    def close(self) -> None:
-        """Do nothing: what it holds is freed with it."""
 
     def logits(self, prompts: Sequence[list[int]], entries: tuple[int, ...]) -> list[list[float]]:
         """Return the logits of the vocabulary ``entries`` after each prompt."""
@@ -91,18 +85,6 @@ class TransformersModel:
             return [row[:room] for row, room in zip(output[:, ids.shape[1] :].tolist(), rooms, strict=True)]
 
         return self._answers.read([len(prompt) + room for prompt, room in zip(prompts, most, strict=True)], read)
-
-
-def open_engine(
-    model: Model, compute: Compute, tokenizer: Any, length: int, generates: bool = True, share_prefix: bool = False
-) -> Any:
-    """Return the opened engine of ``model``, with the methods of :class:`TransformersModel`: vLLM where that runs it.
-
-    ``length`` is how many tokens a prompt and its answer have at most; vLLM shares prefixes in any case.
-    """
-    if uses_vllm(model, compute):
-        return brought("inference vllm")(model, compute, length)
-    return TransformersModel(model, compute, tokenizer, generates, share_prefix)
 
 
 def _shared(prompts: Sequence[list[int]]) -> int:

@@ -50,11 +50,11 @@ def runs_remote_code(model: Model) -> bool:
         return False
     if not model.trusted:
         raise ModelError(
-            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
-            "with --trust-remote-code"
+            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it: "
+            "trust remote code (trust_remote_code)"
         )
     if not model.revision and not Path(model.source).is_dir():
-        raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one with --models")
+        raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one in an entry")
     return True
 
 
@@ -96,12 +96,12 @@ def _refuse_words(model: Model, folder: Path) -> None:
     if origin := next((name for name, text in texts.items() if SPARSE.search(text)), ""):
         raise ModelError(
             f"{model.source}: a model of learned sparse retrieval by its {origin}, no bi-encoder and no cross-encoder; "
-            "search with it elsewhere, and bring its run with --run NAME=FILE"
+            "search with it elsewhere, and bring its run file"
         )
     if kind.endswith(RAW):
         raise ModelError(
             f"{model.source}: a masked language model ({kind}), perhaps SPLADE, no bi-encoder and no cross-encoder; if "
-            f'trained for vectors, give its pooling in a --models file: {{"mine": {{"source": …, "pooling": "cls"}}}}'
+            f'trained for vectors, give its pooling in a file of models: {{"mine": {{"source": …, "pooling": "cls"}}}}'
         )
 
 
@@ -131,38 +131,23 @@ def read_object(path: Path) -> dict[str, Any]:
 @cache
 def _problem(path: Path, changed: int) -> str:
     """Return the problem with a file of a model, an empty text if there is none; one that ``changed`` is read again."""
+    from safetensors import SafetensorError, safe_open
+
     if path.suffix == ".safetensors":
-        return _weights_problem(path)
+        try:
+            with safe_open(path, "numpy"):  # reads the header and the length that it says
+                return ""
+        except SafetensorError as error:
+            return f"{path}: not whole safetensors ({error}); fetch the file again"
     if path.name not in {*OBJECTS, MODULES}:
         return ""
+    kind, expected = (list, "a list") if path.name == MODULES else (dict, "an object")
     try:
         content = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         return f"{path}: not JSON ({error}); fetch the file again"
-    expected = _expected(path.name, content)
-    return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again" if expected else ""
-
-
-def _expected(name: str, content: Any) -> str:
-    """Return the form that a JSON file should have, an empty text if it has it."""
-    if name == MODULES:
-        valid = isinstance(content, list) and all(isinstance(module, dict) and "type" in module for module in content)
-        return "" if valid else "a list of objects with type and path"
-    if not isinstance(content, dict):
-        return "an object"
-    valid = name != "tokenizer.json" or (isinstance(content.get("model"), dict) and "added_tokens" in content)
-    return "" if valid else "an object with model and added_tokens"
-
-
-def _weights_problem(path: Path) -> str:
-    """Return the problem with a file of weights, by their header and the length that it says; an empty text without."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "numpy"):
-            return ""
-    except SafetensorError as error:
-        return f"{path}: not whole safetensors ({error}); fetch the file again"
+    found = type(content).__name__
+    return "" if isinstance(content, kind) else f"{path}: found {found}, expected {expected}; fetch the file again"
 
 
 def _from_hub(model: Model, patterns: list[str]) -> Path:

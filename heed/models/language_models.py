@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from heed.addon_table import brought
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.files import fingerprint, loading, local_copy, read_object, runs_remote_code
-from heed.models.local import LocalModel
+from heed.models.local import LocalModel, precision
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
 from heed.models.weights import check_weights, warn_of_batches
@@ -22,28 +23,6 @@ from heed.types import Config
 ADAPTER = "adapter_config.json"
 SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:\n", "tokens": ["false", "true"]}
 MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers
-
-
-def precision(model: Model, compute: Compute) -> str:
-    """Return the name of the precision of weights: the user's, else float32 on a CPU, else the entry's.
-
-    ``auto`` is that in which the weights are stored.
-    """
-    if compute.dtype != "auto":
-        return compute.dtype
-    return "float32" if compute.torch_device == "cpu" else model.dtype or "auto"
-
-
-def network_config(model: Model, compute: Compute) -> Config:
-    """Return the identity of a language model for its ``config``: its files, its base's, precision and engine."""
-    base = base_of(model)
-    files = {**fingerprint(model), "precision": precision(model, compute), "base": fingerprint(base) if base else None}
-    return {**files, "inference": ["vllm", recipe_version("vllm")]} if uses_vllm(model, compute) else files
-
-
-def uses_vllm(model: Model, compute: Compute) -> bool:
-    """Whether vLLM runs ``model``: the user chose it, and it can run the family."""
-    return compute.inference == "vllm" and FAMILIES[model.family].vllm
 
 
 def base_of(model: Model) -> Model | None:
@@ -75,14 +54,36 @@ def load_tokenizer(model: Model) -> Any:
 class LanguageModel(LocalModel):
     """A model that an engine runs, with its tokenizer."""
 
+    def _identity(self) -> Config:
+        """Return its files, its base's, precision and engine."""
+        base = base_of(self._model)
+        identity = {**super()._identity(), "base": fingerprint(base) if base else None}
+        return {**identity, "inference": ["vllm", recipe_version("vllm")]} if self._by_vllm else identity
+
+    @property
+    def _by_vllm(self) -> bool:
+        """Whether vLLM runs it: the user chose that, and it can run the family."""
+        return self._compute.inference == "vllm" and FAMILIES[self._model.family].vllm
+
     @cached_property
     def _tokenizer(self) -> Any:
         """The tokenizer, which stays when the engine is closed."""
         return load_tokenizer(self._model)
 
+    def _engine(self, length: int, generates: bool = True) -> Any:
+        """Return the opened engine, with the methods of :class:`heed.models.engine.TransformersModel`.
+
+        ``length`` is how many tokens a prompt and its answer have at most.
+        """
+        if self._by_vllm:
+            return brought("inference vllm")(self._model, self._compute, length)
+        from heed.models.engine import TransformersModel
+
+        return TransformersModel(self._model, self._compute, self._tokenizer, generates)
+
     def close(self) -> None:
         """Close the engine and free its memory; a later use opens it again."""
-        if self._held is not None:
+        if self._by_vllm and self._held is not None:
             self._held.close()
         super().close()
 
@@ -168,7 +169,7 @@ def check_entry(model: Model) -> None:
         entry = {model.name: {"source": model.source, "family": model.family, **SKELETON}}
         raise ModelError(
             f"{model.source}: {' and '.join(missing)} missing, which a {model.family} reranker needs; give them in "
-            f"a file with --models, such as {json.dumps(entry, ensure_ascii=False)}"
+            f"a file of models, such as {json.dumps(entry, ensure_ascii=False)}"
         )
     if not model.entry or model.family != "causal" or not re.search(r"[\w:?.!)}]\Z", model.prompt or ""):
         return  # no space follows other ends, such as a special token; what is shipped is its authors'

@@ -15,7 +15,8 @@ from heed.errors import HeedError, UsageError
 from heed.extras import NOT_INSTALLED, installed_version
 from heed.models.encoders import as_trained
 from heed.models.files import FETCHED, guess, in_cache, loading
-from heed.models.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer, precision
+from heed.models.language_models import check_entry, entry_ids, limit_of, load_config, load_tokenizer
+from heed.models.local import precision
 from heed.models.pickles import has_weights
 from heed.models.registry.entries import Model, Registry, refuse_gguf
 from heed.models.registry.families import (

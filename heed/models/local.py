@@ -5,11 +5,11 @@ from typing import Any, TypeVar
 
 from heed.compute import Compute
 from heed.errors import ModelError, first_line
-from heed.models.files import runs_remote_code
+from heed.models.files import fingerprint, runs_remote_code
 from heed.models.registry.entries import Model
 from heed.process import free_memory
 from heed.progress import log
-from heed.types import System
+from heed.types import Config, System
 
 TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
 TOKENS_CPU = 4096  # the same on a CPU, so that results stay in its cache
@@ -19,14 +19,29 @@ Value = TypeVar("Value")
 
 
 class LocalModel(System):
-    """A model of this machine: its name, loading at its first use, and unloading."""
+    """A model of this machine: its name and ``config``, loading at its first use, and unloading."""
+
+    config: Config
 
     def __init__(self, model: Model, compute: Compute) -> None:
-        """Keep entry and settings; :class:`ModelError` for code of the repository that the user has not allowed."""
+        """Find the files of ``model``, or fetch them; it is loaded when first used.
+
+        Only safetensors weights are loaded, and code of the model's repository is run only where the user allowed it.
+        Raises :class:`ModelError` for code that is not allowed, and if the model cannot be found.
+        """
         runs_remote_code(model)  # checked before anything is fetched
         self.name = model.name
         self._model, self._compute = model, compute
         self._held: Any = None
+        self.config = {**self._identity(), **self._recipe()}
+
+    def _identity(self) -> Config:
+        """Return the files and the precision of the model."""
+        return {**fingerprint(self._model), "precision": precision(self._model, self._compute)}
+
+    def _recipe(self) -> Config:
+        """Return what else decides scores: the versions of the code, and its constants."""
+        return {}
 
     def _load(self) -> Any:
         """Return the loaded model, with all that refers to its network."""
@@ -46,6 +61,16 @@ class LocalModel(System):
         """Unload the model and free its memory; a later use loads it again."""
         self._held = None
         free_memory()
+
+
+def precision(model: Model, compute: Compute) -> str:
+    """Return the name of the precision of weights: the user's, else float32 on a CPU, else the entry's.
+
+    ``auto`` is that in which the weights are stored.
+    """
+    if compute.dtype != "auto":
+        return compute.dtype
+    return "float32" if compute.torch_device == "cpu" else model.dtype or "auto"
 
 
 def on_device(features: Any, device: Any) -> dict[str, Any]:
@@ -96,7 +121,7 @@ class Batches:
             except (RuntimeError, IndexError, ValueError) as error:  # torch's, for settings that it cannot compute
                 raise ModelError(
                     f"{self._name}: the network cannot compute {self._size} texts of up to {lengths[positions[0]]} "
-                    f"tokens ({first_line(error).partition('. ')[0]}); check config.json, or use another --dtype"
+                    f"tokens ({first_line(error).partition('. ')[0]}); check config.json, or use another dtype"
                 ) from error
         return ""
 
@@ -104,7 +129,7 @@ class Batches:
         import torch
 
         if self._halved or self._size == 1:
-            raise ModelError(f"{problem}, for {self._size} texts at once; set a smaller --batch-size or --max-length")
+            raise ModelError(f"{problem}, for {self._size} texts at once; set a smaller batch_size or max_length")
         self._halved, self._texts, self._tokens = True, self._size // 2, self._tokens // 2
         torch.cuda.empty_cache()
         log.info(f"{problem}; batches are halved, to at most {self._texts} texts")

@@ -10,8 +10,7 @@ from heed.compute import Compute
 from heed.errors import ModelError
 from heed.extras import named_object
 from heed.models.files import architecture_of, local_copy, read_object, runs_remote_code
-from heed.models.language_models import precision
-from heed.models.local import Batches, on_device
+from heed.models.local import Batches, on_device, precision
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER
 from heed.models.weights import POOLER, check_weights, positions_of, warn_of_batches

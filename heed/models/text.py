@@ -176,7 +176,7 @@ class Prompts:
         if set(names) != PARTS or names.count("document") > 1:
             raise ModelError(
                 f"{model.source}: prompt {model.prompt!r}, expected a text with {{query}} and one {{document}}; "
-                "give it in the model's entry, or with --prompt-template"
+                "give it in the model's entry, or as the prompt template"
             )
         self._model, self._tokenizer, self._limit = model, tokenizer, limit
         self._cutter = Cutter(model, tokenizer)

@@ -1,35 +1,47 @@
-"""The charts of a report: of one system, of the parts of an evaluation, and of all systems of a folder."""
+"""The charts of a report, as Vega-Lite's plain dictionaries: of one system, of parts of an evaluation, of all systems.
+
+Lines and texts take the colour of the page around them, black in a file.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, cos, floor, pi, sin
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heed.measures import mean
 from heed.measures.significance import interval
 from heed.measures.summary import Detail, Shift
 from heed.report.html import explorer_link, page_link
+from heed.report.rendering import Spec
 from heed.report.results import TYPES
-from heed.report.vega_lite import (
-    BLUE,
-    CROSS,
-    GREY,
-    RED,
-    TEXT,
-    Spec,
-    chart,
-    layer,
-    level,
-    linked,
-    listed,
-    marks,
-    note,
-    number,
-    printed,
-    says,
-    short,
-)
 
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+TEXT = "currentColor"
+BLUE, RED, GREY = "#0072B2", "#D55E00", "#868686"  # the first two, and the palette: Okabe and Ito
+PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", TEXT)
+CROSS = "M-1,-1L1,1M-1,1L1,-1"
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right")
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"  # the first is in vl-convert: one layout on every machine
+CONFIG: Spec = {
+    "background": None,
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": TEXT,
+        "titleColor": TEXT,
+        "titleFontWeight": "normal",
+        "domainColor": TEXT,
+        "tickColor": TEXT,
+        "gridColor": TEXT,
+        "gridOpacity": 0.13,
+        "domainOpacity": 0.5,
+        "tickOpacity": 0.5,
+    },
+    "legend": {"labelColor": TEXT, "orient": "bottom", "labelLimit": 300, "columnPadding": 24, "symbolOpacity": 1},
+    "title": {"color": TEXT, "subtitleColor": TEXT, "anchor": "start", "fontSize": 13, "offset": 8},
+}
+
+# of charts of one system
 DOTS = 600  # of one chart; more can neither be told apart nor chosen
 SIDE = 270  # pixels
 BAR = 14  # pixels of a bar with the space beside it, at most
@@ -53,6 +65,72 @@ SPAN = 10  # of an axis, at least
 Value = tuple[float, float, float]  # a figure ×100 and the ends of its 95% interval: itself where there is none
 
 
+def chart(title: str, subtitle: str, size: tuple[float, float], layer: Sequence[Spec]) -> Spec:
+    """Return a chart of layers; ``size`` is the width and height of what the axes enclose, in pixels."""
+    head = {"text": title, **({"subtitle": subtitle} if subtitle else {})}
+    width, height = size
+    return {"$schema": SCHEMA, "config": CONFIG, "title": head, "width": width, "height": height, "layer": list(layer)}
+
+
+def layer(values: Sequence[Spec], mark: Spec, encoding: Spec) -> Spec:
+    """Return a layer with data of its own."""
+    return {"data": {"values": list(values)}, "mark": mark, "encoding": encoding}
+
+
+def number(field: str, title: str, **more: Any) -> Spec:
+    """Return a channel of numbers; ``more`` as Vega-Lite has it, such as ``axis`` and ``scale``."""
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def linked() -> Spec:
+    """Return the channels of marks that say what they are, ``says``, and lead to a place, ``to``."""
+    return {"description": {"field": "says"}, "href": {"field": "to"}}
+
+
+def printed(figure: float, low: float = 0, high: float = 0) -> str:
+    """Return a figure ×100 as text, with its interval from ``low`` to ``high`` where it has one."""
+    text = f"{figure:z.1f}" + (f" [{low:z.1f}, {high:z.1f}]" if low < high else "")
+    return text.replace("-", "−")
+
+
+def says(*values: tuple[str, str | tuple[float, ...]]) -> Spec:
+    """Return a mark's description: a line for each of ``values``, text or figures, behind its name."""
+    shown = [(name, value if isinstance(value, str) else printed(*value)) for name, value in values]
+    return {"says": "\n".join(f"{name}: {value}" for name, value in shown)}
+
+
+def listed(field: str, values: Sequence[str], colours: Sequence[str], **legend: Any) -> Spec:
+    """Return a channel of names with a colour, or a shape, for each."""
+    scale = {"domain": list(values), "range": list(colours)}
+    return {"field": field, "type": "nominal", "title": None, "scale": scale, "legend": legend}
+
+
+def marks(systems: Sequence[str]) -> tuple[Spec, Spec]:
+    """Return the channels of a colour and of a shape for each system, by ``name``, with one legend of both."""
+    names = [short(system, 30) for system in systems]
+    colours = [PALETTE[index % len(PALETTE)] for index in range(len(names))]
+    shapes = [SHAPES[(index + index // len(SHAPES)) % len(SHAPES)] for index in range(len(names))]
+    legend = {"columns": 1 if any(len(name) > 20 for name in names) else 2}  # long names go one below the other
+    return {"color": listed("name", names, colours, **legend)}, {"shape": listed("name", names, shapes, **legend)}
+
+
+def level(y: float, **mark: Any) -> Spec:
+    """Return a level line at ``y``."""
+    style = {"type": "rule", "color": TEXT} | mark
+    return layer([{"y": y}], style, {"y": {"field": "y", "type": "quantitative"}})
+
+
+def note(text: str, x: float, y: float, align: str) -> Spec:
+    """Return ``text`` at pixels from the chart's upper left corner."""
+    style = {"type": "text", "text": text, "align": align, "color": TEXT, "opacity": 0.75}
+    return layer([{}], style, {"x": {"value": x}, "y": {"value": y}})
+
+
+def short(name: str, most: int) -> str:
+    """Return ``name`` with its middle left out where it is longer than ``most``."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - most // 2 + 1 :]}"
+
+
 def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: int) -> Spec:
     """Return ranks of judged documents under both conditions of ``pair``, on axes that reach the rank ``lowest``."""
     base, _, new = pair.partition(">")
@@ -61,18 +139,9 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
     counts = Counter[str](each["group"] for each in shifts)
     labels = {group: f"{words} ({counts[group]:,})" for group, words in GROUPS.items()}
     values = [
-        {
-            "x": each["base"],
-            "y": each["new"],
-            "group": labels[each["group"]],
-            "to": explorer_link(folder, "document", each["docid"], topic=each["qid"], system=system),
-            **says(
-                ("system", system),
-                ("topic", each["qid"]),
-                (GROUPS[each["group"]], each["docid"]),
-                ("rank", f"{each['base']} → {each['new']}"),
-            ),
-        }
+        {"x": each["base"], "y": each["new"], "group": labels[each["group"]]}
+        | {"to": explorer_link(folder, "document", each["docid"], topic=each["qid"], system=system)}
+        | says(("system", system), ("topic", each["qid"]), (GROUPS[each["group"]], each["docid"]), _ranks(each))
         for each in drawn
     ]
     ticks = [tick for power in range(9) for tick in (10**power, 3 * 10**power) if tick <= end]
@@ -87,18 +156,19 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
         "shape": listed("group", [*labels.values()], ["circle", CROSS], columns=2),
     }
     dots = {"type": "point", "filled": False, "size": 30, "strokeWidth": 1.3, "opacity": 0.75}
+    thin = {"color": TEXT, "strokeWidth": 1}
     layers = [
-        layer(
-            [{"x": each, "y": each} for each in (0.7, end)],
-            {"type": "line", "color": TEXT, "strokeWidth": 1, "opacity": 0.5},
-            axes,
-        ),
+        layer([{"x": each, "y": each} for each in (0.7, end)], {"type": "line", **thin, "opacity": 0.5}, axes),
         note("pushed down", 6, SIDE - 10, "left"),
         note("lifted", SIDE - 6, 10, "right"),
         layer(values, dots, axes | groups | linked()),
     ]
     left_out = f"{len(drawn):,} of {len(shifts):,} documents, evenly by distance moved"
     return chart(short(system, 40), left_out if len(drawn) < len(shifts) else "", (SIDE, SIDE), layers)
+
+
+def _ranks(shift: Shift) -> tuple[str, str]:
+    return "rank", f"{shift['base']} → {shift['new']}"
 
 
 def _spread(shifts: Sequence[Shift]) -> Sequence[Shift]:
@@ -121,12 +191,8 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
     ranked = sorted(by_topic, key=lambda qid: by_topic[qid])
     shown = [*by_topic] if len(by_topic) <= MANY else [*ranked[:ENDS], *ranked[-ENDS:]]
     values = [
-        {
-            "x": qid,
-            "y": by_topic[qid],
-            "to": explorer_link(folder, "topic", qid, system=detail["system"]),
-            **says(("system", detail["system"]), ("topic", qid), (_title(detail), (by_topic[qid],))),
-        }
+        {"x": qid, "y": by_topic[qid], "to": explorer_link(folder, "topic", qid, system=detail["system"])}
+        | says(("system", detail["system"]), ("topic", qid), (_title(detail), (by_topic[qid],)))
         for qid in shown
     ]
     step = min(BAR, WIDE // len(shown))

@@ -16,12 +16,12 @@ from heed.addon_table import brought_if_here
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, layout
 from heed.report.answer import SCALES, Answer, answer
+from heed.report.charts import CONFIG
 from heed.report.figures import comparisons, figures
 from heed.report.first_screen import Screen, first_screen
 from heed.report.html import Part, compose, explorer_link, pack, page_file, page_link, script, template
 from heed.report.plots import HEADINGS, MOST, Best, best, plots
 from heed.report.results import ManifestSettings, ResultsFolder, read_settings
-from heed.report.vega_lite import CONFIG
 
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 PAGE = PurePosixPath("report/page")

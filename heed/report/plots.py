@@ -13,8 +13,8 @@ from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
 from heed.report import charts
 from heed.report.charts import Point, Series, Value
+from heed.report.rendering import Chart, Spec
 from heed.report.results import TYPES, Column, ResultsFolder
-from heed.report.vega_lite import Chart, Spec
 
 HIGH = {  # what documents do in a system that is high by a measure of following
     "IRS": "relevant tables rise and excluded ones fall",

@@ -167,7 +167,8 @@ class OwnEncoder(OwnSystem, Encoder):
         """Take ``system``; :class:`UsageError` if it lacks one of an encoder's two methods."""
         super().__init__(system, name)
         if not _encodes(system):
-            raise UsageError(f"{name}: has no encode_documents and encode_queries; expected an encoder")
+            hint = "it scores, so use it as a reranker" if hasattr(system, "score") else "expected an encoder"
+            raise UsageError(f"{name}: has no encode_documents and encode_queries; {hint}")
         if self.config is not None:
             self.config = {"own": self.config}  # whole: its keys have meanings of their own
         self._width: int | None = None

@@ -79,7 +79,7 @@ def test_a_folder_in_followirs_form_has_both_instructions_and_infosearchs_is_ref
     assert collection.candidates == {"1": ["d1"]} and not collection.reranked
     for config in ("qrels_og", "qrels_reversed"):
         write_jsonl(folder / f"{config}.jsonl", [])
-    with pytest.raises(UsageError, match="InfoSearch's by heed infosearch --data"):
+    with pytest.raises(UsageError, match="InfoSearch's by heed infosearch as its data"):
         library.load_files(folder)
 
 

@@ -10,9 +10,10 @@ import pytest
 from conftest import Heed, write_jsonl
 from hub_copies import packed
 
+from heed.data import FIELDS
 from heed.datasets import irds
 from heed.errors import HeedError
-from heed.formats.topics import FIELDS, TopicTexts
+from heed.formats.topics import TopicTexts
 from heed.types import Topic
 
 

@@ -62,7 +62,7 @@ def test_documents_in_letters_that_their_language_lacks_are_a_warning(tmp_path: 
     for other in ("eng", "zho", "jpn", "ara", "fas", "ukr", lang):
         [*warnings] = load_files(docs, topics, lang=other).warnings
         likely = f"like {language(lang).name}" if "eng" not in group else "to be in Latin letters"
-        advice = "" if "eng" in group else f"; give --lang {lang}"
+        advice = "" if "eng" in group else f"; give their language, {lang}"
         expected = f"documents look {likely} and are analysed as {language(other).name}{advice}"
         assert warnings == ([] if other in group else [expected])
 

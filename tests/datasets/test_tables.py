@@ -18,7 +18,7 @@ from followtable_copies import beir, raw
 import heed as library
 from heed.experiment.experiment import Experiment
 from heed.formats.data_sets import read_listed
-from heed.formats.topics import read_jsonl_topics, read_topics
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_run
 from heed.retrieval.lucene import jvm
 
@@ -59,7 +59,7 @@ def test_the_sample_has_rows_for_conditions_their_pair_and_kinds_of_instruction(
     summary = json.loads((sample.folder / "summary.json").read_text())
     assert (summary["collection"], summary["subset"]) == ("tables-sample", "eng")
     kinds = Counter(json.loads(line).get("type") for line in TOPICS.read_text().splitlines())
-    trapped = Counter(topic.type for topic in read_jsonl_topics(TOPICS, "eng", "title") if topic.qid in traps())
+    trapped = Counter(topic.type for topic in read_topics(TOPICS, "eng", "title", "heed") if topic.qid in traps())
     expected = {("query", measure): 8 for measure in STANDARD} | {("original", measure): 24 for measure in STANDARD}
     of_p_mrr = ("p-MRR", "p-MRR in neither", "p-MRR in one only", "p-MRR kept", "selectivity")
     shared = (*of_p_mrr, "IRS", "IRS in neither")

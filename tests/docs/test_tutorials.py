@@ -44,7 +44,7 @@ ELSEWHERE = {
     "heed trec --retriever bm25 --reranker ./my-cross-encoder": (
         "tests/docs/test_tutorials.py: index.md's runs; 64 tokens hold no narrative of the sample"
     ),
-    "heed models NAME": "tests/models/test_models.py",
+    "heed models NAME": "tests/commands/test_models.py",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-cross-lingual-parquet-mteb --query-lang eng "
     "--reranker mine:Careful": "tests/datasets/test_mfollowir.py: this data set is the same with other queries",
     "heed fetch neuclir1 --lang fas": "tests/datasets/test_fetch.py",

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import yaml
 from conftest import ROOT, Heed
-from heed.systems.settings import Machine
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +33,7 @@ from heed import (
     UsageError,
     load,
 )
+from heed.compute import Compute
 
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
 
@@ -159,9 +159,9 @@ def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: 
 def test_java_has_one_heap_a_process(small: Experiment) -> None:
     small.retrieve("bm25")
     with pytest.raises(UsageError, match="heap: Java runs already, with 4g"):
-        Experiment(small.collection, machine=Machine(heap="1g"))
+        Experiment(small.collection, compute=Compute(heap="1g"))
     with pytest.raises(UsageError, match="heap: found 'lots'"):
-        Experiment(small.collection, machine=Machine(heap="lots"))
+        Experiment(small.collection, compute=Compute(heap="lots"))
 
 
 class Fixed:
@@ -209,7 +209,10 @@ class Worded(Overlap):
 
 @pytest.mark.parametrize(
     ("reranker", "problem"),
-    [(Short(), "overlap: topic .*: 1 scores for .* documents"), (Worded(), "overlap: topic .*: a score is no number")],
+    [
+        (Short(), "overlap: topic .*: 1 scores for .* documents"),
+        (Worded(), "overlap: topic .*: score 'high', expected a finite number"),
+    ],
 )
 def test_wrong_scores_of_a_reranker_are_an_error(small: Experiment, reranker: Any, problem: str) -> None:
     with pytest.raises(ModelError, match=problem):
@@ -462,9 +465,8 @@ def test_topics_given_in_python_are_checked(small: Experiment, topics: list[libr
         ({"search": Search(shards=0)}, "shards: found 0"),
         ({"device": "gpu"}, "device: found 'gpu'"),
         ({"threads": 0}, "threads: found 0"),
-        ({"threads": 2, "machine": Machine()}, "device and threads beside a machine"),
+        ({"threads": 2, "compute": Compute()}, "device and threads beside compute"),
         ({"conditions": "query"}, "conditions: found 'query', expected a list"),
-        ({"machine": Machine(workers=library.Workers(number=0))}, "workers: found 0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(small: Experiment, settings: dict[str, Any], problem: str) -> None:

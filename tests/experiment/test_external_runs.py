@@ -34,7 +34,7 @@ def test_runs_are_brought_by_condition_by_pattern_and_by_endings(tmp_path: Path)
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("x", "--run x: expected NAME.CONDITION=FILE"),
+        ("x", "run: x: expected NAME.CONDITION=FILE"),
         ("=a.run", "expected NAME.CONDITION=FILE"),
         ("x={}/a.run", "which condition is it a run of"),
         ("x.query={}/b.run", "none of its topics"),
@@ -63,7 +63,7 @@ def test_what_makes_a_brought_run_doubtful_is_a_warning(tmp_path: Path) -> None:
     assert [one.replace(str(tmp_path), "") for one in warnings] == [
         "/a.run: ranks contradict scores in 1 of 1 topics (12): the scores decide, highest first, as in trec_eval; "
         "distances must be negated",
-        "--run x.original=/a.run: lacks 1 of 2 topics of original: 13",
+        "run x.original=/a.run: lacks 1 of 2 topics of original: 13",
     ]
 
 

@@ -12,8 +12,6 @@ import zstandard
 from conftest import write_jsonl
 
 from heed import load_files
-from heed.addons.judging.exchange.judgements import read_judgements as read_exports
-from heed.addons.judging.pools.pool_inputs import read_judged
 from heed.data import Data
 from heed.datasets.own_files import read_own
 from heed.errors import DataError, UsageError
@@ -111,7 +109,7 @@ def test_quotation_marks_of_windows_are_no_control_characters(tmp_path: Path) ->
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "gb18030"])
 def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str) -> None:
-    query, row = CHINESE.split("\n", 1)[0], "1,文档,2\n"
+    query = CHINESE.split("\n", 1)[0]
 
     def file(name: str, text: str) -> Path:
         (tmp_path / name).write_bytes((text + "\n").encode(encoding))
@@ -129,16 +127,9 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     named = encoding if encoding == "gb18030" else ""
     assert read_qrels(file("q.txt", "1 0 文档 2"), None, named) == {"1": {"文档": 2}}
     assert read_judgements(file("q.jsonl", '{"query-id": "1", "corpus-id": "文档", "score": 2}'), None, named)
-    assert read_judged("judged", [tmp_path / "q.txt"], named) == {"1": {"文档": 2}}
     assert read_given_run(file("r.run", "1 Q0 文档 1 2.0 t"), named) == {"1": {"文档": 2.0}}
     results = [{"query": {"qid": "1"}, "candidates": [{"docid": "文档", "score": 2.0}]}]
     assert read_any_run(file("r.json", json.dumps(results, ensure_ascii=False)), None, named) == {"1": {"文档": 2.0}}
-    exports = [
-        file("e.csv", f"qid,docid,grade\n{row}"),
-        file("e.json", '[{"qid": "1", "docid": "文档", "grade": 2}]'),
-    ]
-    exports.append(file("e.qrels", "1 0 文档 2"))
-    assert {label.docid for label in read_exports(exports, encoding=named)} == {"文档"}
     own = Data((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named)
     read, qrels = read_own(own, "zho")
     assert (read[0].instructions["original"], qrels) == (CHINESE, {"original": {"1": {"文档": 2}}})
@@ -209,12 +200,5 @@ def test_forms_are_recognised_whatever_the_compression(tmp_path: Path, form: str
     file("docs.jsonl", '{"id": "1", "text": "x"}\n')
     assert [line.document[:3] for line in Files([tmp_path]).lines() if line.document] == [("1", "", "x")]
     assert read_any_run(file("r.json", '[{"query": {"qid": "1"}, "candidates": [{"docid": "d", "score": 1}]}]'))
-    [label] = read_exports([file("e.csv", "qid,docid,grade\n1,d,2\n")])
-    assert label.text == "2"
     [table] = Tables([file("tab.csv", "a,b\n1,2\n")], "raw").lines()
     assert table.document and table.document.docid == "tab"
-
-
-def test_line_ends_of_old_macs_are_read_in_exports(tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_bytes(b'qid,docid,grade,text\r1,d,2,"a\nb"\r1,e,0,\r')
-    assert [(label.docid, label.text) for label in read_exports([tmp_path / "e.csv"])] == [("d", "2"), ("e", "0")]

@@ -44,7 +44,7 @@ def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
     assert read_any_run(path, "rus") == {"2-og": {"c": 1.0}}
     with pytest.raises(HeedError, match="2 sets of predictions fit; name one of zho/test, rus/test"):
         read_any_run(path)
-    with pytest.raises(HeedError, match="--subset fas: 0 sets"):
+    with pytest.raises(HeedError, match="subset fas: 0 sets"):
         read_any_run(path, "fas")
     topics = [Topic("1", "zho", "q", {"original": "o", "changed": "c"})]
     runs = read_external_runs([f"m={path}#zho"], topics, ["original", "changed"])

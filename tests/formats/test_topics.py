@@ -14,10 +14,8 @@ from heed.errors import HeedError
 from heed.formats.topics import (
     TopicTexts,
     instruction_of_levels,
-    read_jsonl_topics,
     read_neuclir_topics,
     read_topics,
-    read_tsv_topics,
     recognised,
 )
 from heed.templates import paragraphs
@@ -107,8 +105,8 @@ def test_heeds_own_topics_are_read_for_one_language(tmp_path: Path) -> None:
     chinese = {"qid": "007", "lang": "zho", "query": "一", "description": "二", "instructions": instructions}
     russian = {"qid": "NA", "lang": "rus", "query": "x", "instructions": {}}
     path = write_jsonl(tmp_path / "t.jsonl", [chinese, russian])
-    assert read_jsonl_topics(path, "zho", "both") == [Topic("007", "zho", "一 二", instructions)]
-    assert read_jsonl_topics(path, "rus", "title") == [Topic("NA", "rus", "x", {})]
+    assert read_topics(path, "zho", "both", "heed") == [Topic("007", "zho", "一 二", instructions)]
+    assert read_topics(path, "rus", "title", "heed") == [Topic("NA", "rus", "x", {})]
 
 
 def test_topics_are_chosen_by_their_language_whatever_its_code(
@@ -132,7 +130,7 @@ def test_translations_of_neuclir_are_chosen_by_their_language_whatever_its_code(
 
 def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
-    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language with --lang"):
+    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language as lang"):
         read_topics(path, "eng", "title")
     (tmp_path / "t.tsv").write_text("")
     with pytest.raises(HeedError, match="no topic in eng; there is none"):
@@ -144,14 +142,14 @@ def test_every_bad_topic_is_told(tmp_path: Path) -> None:
     instructions = {"c": {"reverse": "x"}, "d": {"original": ["x"]}, "e": "x"}
     records += [{"qid": qid, "query": "x", "instructions": text} for qid, text in instructions.items()]
     with pytest.raises(HeedError) as caught:
-        read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", records), "zho", "title")
+        read_topics(write_jsonl(tmp_path / "t.jsonl", records), "zho", "title", "heed")
     told = str(caught.value).splitlines()
     lines = [line.split(", line ")[1].partition(":")[0] for line in told]
     assert lines == ["1", "3", "4", "5", "6", "7"]
 
 
 def test_real_tsv_topics_are_read(shared: Path) -> None:
-    topics = read_tsv_topics(shared / "neuclir22" / "topics.neuclir22-zh.ht-title.txt", "zho")
+    topics = read_topics(shared / "neuclir22" / "topics.neuclir22-zh.ht-title.txt", "zho", "title", "tsv")
     assert len(topics) == 114
     assert topics[0] == Topic("0", "zho", "伊朗女运动员难民", {})
 
@@ -159,7 +157,7 @@ def test_real_tsv_topics_are_read(shared: Path) -> None:
 def test_tsv_lines_without_a_query_or_repeated_are_told(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("1\tone\n2\n1\tagain\n")
     with pytest.raises(HeedError) as caught:
-        read_tsv_topics(tmp_path / "t.tsv", "eng")
+        read_topics(tmp_path / "t.tsv", "eng", "title", "tsv")
     assert [line.split(":")[0].split(", ")[1] for line in str(caught.value).splitlines()] == ["line 2", "line 3"]
 
 
@@ -230,7 +228,7 @@ def test_an_unknown_form_is_an_error_that_names_the_option(tmp_path: Path) -> No
         HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*topics_form"
     ):
         read_topics(tmp_path / "qrels", "eng", "title")
-    with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another --topics-format"):
+    with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another topics_format"):
         read_topics(tmp_path / "qrels", "eng", "title", "trec")
 
 
@@ -244,7 +242,7 @@ def test_topics_of_the_rag_tracks_are_read_and_documents_are_not(tmp_path: Path)
 def test_a_blank_instruction_is_none(tmp_path: Path) -> None:
     blank = {"qid": "1", "query": "q", "instructions": {"original": " \n", "changed": "c", "reversed": "\u3000"}}
     mteb = {"_id": "2", "text": "q", "instruction": "\t"}
-    read = read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", [blank, mteb]), "eng", "title")
+    read = read_topics(write_jsonl(tmp_path / "t.jsonl", [blank, mteb]), "eng", "title", "heed")
     assert [topic.instructions for topic in read] == [{"changed": "c"}, {}]
     record = NEUCLIR_2022 | {"topics": [dict(one) for one in NEUCLIR_2022["topics"]]}
     record["topics"][1]["topic_narrative"] = " \n"
@@ -274,7 +272,7 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
         {"ids": "5", "query": "q", "lang": "fas"},  # its text is in another language, the slip is the file's
     ]
     with pytest.raises(HeedError) as error:
-        read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", slips), "eng", "title")
+        read_topics(write_jsonl(tmp_path / "t.jsonl", slips), "eng", "title", "heed")
     assert [line.removeprefix(f"{tmp_path}/t.jsonl, line ") for line in str(error.value).splitlines()] == [
         "1: key 'instruction' of the topic is not known; did you mean 'instructions'?",
         "2: key 'orginal' of instructions is not known; did you mean 'original'?",
@@ -286,11 +284,11 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
 def test_lines_of_beir_and_mteb_have_keys_of_their_own(tmp_path: Path) -> None:
     beir = {"_id": "1", "text": "q", "metadata": {"url": "u"}}
     mteb = {"_id": "2", "text": "q", "title": "", "language": "eng", "instruction": "o"}
-    topics = read_jsonl_topics(write_jsonl(tmp_path / "t.jsonl", [beir, mteb]), "eng", "title")
+    topics = read_topics(write_jsonl(tmp_path / "t.jsonl", [beir, mteb]), "eng", "title", "heed")
     assert topics == [Topic("1", "eng", "q", {}), Topic("2", "eng", "q", {"original": "o"})]
     slip = write_jsonl(tmp_path / "t.jsonl", [beir | {"instruction_changed": "c"}])
     with pytest.raises(HeedError, match="key 'instruction_changed' of the topic is not known; did you mean 'instruct"):
-        read_jsonl_topics(slip, "eng", "title")
+        read_topics(slip, "eng", "title", "heed")
 
 
 def trec(path: Path, narrative: str) -> list[Topic]:

@@ -8,7 +8,6 @@ from conftest import write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.addons.judging.exchange.judgements import read_judgements as read_labels
 from heed.errors import HeedError
 from heed.formats.data_sets import read_judgements
 from heed.formats.pools import read_pool, write_pool
@@ -99,11 +98,6 @@ COMMENTED = {  # each reader, and what it makes of two comments, one of which ha
     "any run": (read_any_run, "#301 Q0 c 1 2.9 x\n# NIST\n1 Q0 a 1 2.0 t\n", {"1": {"a": 2.0}}),
     "qrels": (read_qrels, "#1 0 c 1\n# of NIST's own files\n1 0 d#0 2\n", {"1": {"d#0": 2}}),
     "BEIR": (read_qrels, "# of\n# BEIR\nquery-id\tcorpus-id\tscore\n1\ta\t1\n", {"1": {"a": 1}}),
-    "judgements": (
-        lambda path: {label.qid: {label.docid: int(label.text)} for label in read_labels([path])},
-        "#1 0 c 1\n# judged\n1 0 a#1 1\n",
-        {"1": {"a#1": 1}},
-    ),
 }
 
 

@@ -14,7 +14,7 @@ from ir_datasets.formats import TrecQueries, TrecXmlQueries
 from properties import unhurried
 
 from heed.errors import HeedError
-from heed.formats.topics import read_trec_topics
+from heed.formats.topics import read_topics
 from heed.types import Topic
 
 # the form of topics.301-450: unclosed tags, labels, text on the next line
@@ -87,7 +87,7 @@ def write(tmp_path: Path, text: str, name: str = "topics.txt", encoding: str = "
 @pytest.mark.parametrize("name", ["topics.txt", "topics.txt.gz"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_classic_topics_are_read(tmp_path: Path, name: str, newline: str) -> None:
-    first, second = read_trec_topics(write(tmp_path, CLASSIC.replace("\n", newline), name), "eng", "title")
+    first, second = read_topics(write(tmp_path, CLASSIC.replace("\n", newline), name), "eng", "title", "trec")
     narrative = "A relevant document names a river with depth < 5 m. Costs alone are <b>not</b> relevant."
     about = "What does dredging do to river mouths?"
     assert first == Topic("051", "eng", "Coastal Dredging & Silt", {"original": narrative}, description=about)
@@ -95,12 +95,12 @@ def test_classic_topics_are_read(tmp_path: Path, name: str, newline: str) -> Non
 
 
 def test_early_topics_are_read_without_their_other_sections(tmp_path: Path) -> None:
-    [topic] = read_trec_topics(write(tmp_path, EARLY), "eng", "both")
+    [topic] = read_topics(write(tmp_path, EARLY), "eng", "both", "trec")
     assert topic == Topic("001", "eng", "Silt Traps Document discusses silt traps.", {"original": "Traps in rivers."})
 
 
 def test_closed_topics_are_read(tmp_path: Path) -> None:
-    [topic] = read_trec_topics(write(tmp_path, CLOSED), "eng", "title")
+    [topic] = read_topics(write(tmp_path, CLOSED), "eng", "title", "trec")
     narrative = "Dams and traps. <i>Rivers</i> only."
     expected = Topic("936", "eng", "Silt <traps> & dams", {"original": narrative}, description="What holds silt back?")
     assert topic == expected
@@ -126,7 +126,7 @@ BARE = CLASSIC.replace("Description:", "Description").replace("Narrative:", "Nar
 def test_the_classic_form_is_read_as_ir_datasets_reads_it(tmp_path: Path, label: str) -> None:
     # ir_datasets keeps entities, and takes no topic without a narrative
     first = CLASSIC.replace("&amp; ", "").replace("Narrative:", label).partition("</top>")[0] + "</top>\n"
-    [ours] = read_trec_topics(write(tmp_path, first), "eng", "both")
+    [ours] = read_topics(write(tmp_path, first), "eng", "both", "trec")
     [theirs] = TrecQueries(Local(tmp_path / "topics.txt"), remove_tags=RM_TAGS).queries_iter()
     assert theirs.query_id == ours.qid
     assert f"{theirs.title} {theirs.description}".split() == ours.query.split()
@@ -135,17 +135,19 @@ def test_the_classic_form_is_read_as_ir_datasets_reads_it(tmp_path: Path, label:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_labels_need_no_colon_where_they_are_alone_in_a_line(tmp_path: Path, newline: str) -> None:
-    plain = read_trec_topics(write(tmp_path, CLASSIC), "eng", "title")
-    assert read_trec_topics(write(tmp_path, BARE.replace("\n", newline)), "eng", "title") == plain
+    plain = read_topics(write(tmp_path, CLASSIC), "eng", "title", "trec")
+    assert read_topics(write(tmp_path, BARE.replace("\n", newline)), "eng", "title", "trec") == plain
 
 
 def test_texts_may_begin_with_the_word_of_a_label(tmp_path: Path) -> None:
     text = "<top><num> 1 <title> Topic maps <desc> Description logics in use. <narr> Narrative accounts of it. </top>"
-    [topic] = read_trec_topics(write(tmp_path, text), "eng", "both")
+    [topic] = read_topics(write(tmp_path, text), "eng", "both", "trec")
     assert topic == Topic(
         "1", "eng", "Topic maps Description logics in use.", {"original": "Narrative accounts of it."}
     )
-    [topic] = read_trec_topics(write(tmp_path, "<top>\n<num> 1\n<title> a\n<narr> Narrative\n</top>"), "eng", "title")
+    [topic] = read_topics(
+        write(tmp_path, "<top>\n<num> 1\n<title> a\n<narr> Narrative\n</top>"), "eng", "title", "trec"
+    )
     assert topic.instructions == {}  # the label alone
 
 
@@ -171,7 +173,7 @@ NUMBERED = """<?xml version="1.0" encoding="UTF-8"?>
 
 def test_topics_with_a_number_in_their_tag_are_read_as_ir_datasets_reads_them(tmp_path: Path) -> None:
     parts = {"query": "title", "question": "description", "description": "description", "narrative": "narrative"}
-    ours = read_trec_topics(write(tmp_path, NUMBERED.replace("<i>", "").replace("</i>", "")), "eng", "title")
+    ours = read_topics(write(tmp_path, NUMBERED.replace("<i>", "").replace("</i>", "")), "eng", "title", "trec")
     theirs = list(TrecXmlQueries(Local(tmp_path / "topics.txt"), qtype_map=parts).queries_iter())
     assert [topic.qid for topic in ours] == [query.query_id for query in theirs] == ["1", "wt09-2"]
     for topic, query in zip(ours, theirs, strict=True):
@@ -185,15 +187,15 @@ def test_a_query_is_a_title(tmp_path: Path, tag: str) -> None:
     # Microblog's, and with <topic> the Podcasts track's
     parts = "<num> Number: MB001 </num>\n<query> BBC staff cuts </query>\n<querytime> Tue Feb </querytime>"
     text = f"<{tag}>\n{parts}\n</{tag}>"
-    assert read_trec_topics(write(tmp_path, text), "eng", "title") == [Topic("MB001", "eng", "BBC staff cuts", {})]
+    assert read_topics(write(tmp_path, text), "eng", "title", "trec") == [Topic("MB001", "eng", "BBC staff cuts", {})]
     with pytest.raises(HeedError, match="topic MB001 has <title> twice; keep one"):
-        read_trec_topics(write(tmp_path, text.replace("<query>", "<title> BBC\n<query>")), "eng", "title")
+        read_topics(write(tmp_path, text.replace("<query>", "<title> BBC\n<query>")), "eng", "title", "trec")
 
 
 def test_latin_1_and_byte_order_marks_are_read(tmp_path: Path) -> None:
     text = "<top><num> 1 <title> Vänern <desc> Sjön </top>"
     for encoding in ("latin-1", "utf-8", "utf-8-sig"):
-        assert read_trec_topics(write(tmp_path, text, encoding=encoding), "swe", "title")[0].query == "Vänern"
+        assert read_topics(write(tmp_path, text, encoding=encoding), "swe", "title", "trec")[0].query == "Vänern"
 
 
 def test_every_bad_topic_is_told_with_its_line(tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ def test_every_bad_topic_is_told_with_its_line(tmp_path: Path) -> None:
         "<top>\n<num> 6\n<title> a\n<top>\n<num> 6\n<title> again, after an unclosed one\n"
     )
     with pytest.raises(HeedError) as caught:
-        read_trec_topics(write(tmp_path, text), "eng", "title")
+        read_topics(write(tmp_path, text), "eng", "title", "trec")
     assert [line.removeprefix(f"{tmp_path}/topics.txt, ") for line in str(caught.value).splitlines()] == [
         "line 1: this <top> has no <num>",
         "line 4: topic 2 has no title (query)",
@@ -218,7 +220,7 @@ def test_every_bad_topic_is_told_with_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "1\tone\n", '{"qid": "1"}\n', "</top>", "<topics></topics>"])
 def test_a_file_without_topics_is_an_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(HeedError, match=r"topics.txt: no <top>; expected TREC topics"):
-        read_trec_topics(write(tmp_path, text), "eng", "title")
+        read_topics(write(tmp_path, text), "eng", "title", "trec")
 
 
 def test_hostile_files_take_linear_time(tmp_path: Path) -> None:
@@ -226,7 +228,7 @@ def test_hostile_files_take_linear_time(tmp_path: Path) -> None:
     parts = ("<", "<a", "<a ", "<top", "<top>", "&#", "&a", "<top><num>", "\n<x>", "</")
     for text in (*(part * 200_000 for part in parts), "<" + "a" * 2_000_000, "<a" + " " * 2_000_000):
         try:
-            read_trec_topics(write(tmp_path, "<top><num> 1 <title> " + text), "eng", "title")
+            read_topics(write(tmp_path, "<top><num> 1 <title> " + text), "eng", "title", "trec")
         except HeedError as error:
             assert "topics.txt" in str(error)
     assert time.monotonic() - start < 60  # quadratic time would be hours
@@ -254,7 +256,7 @@ def test_topics_survive_being_written_and_read(
             text += f"<{name}> {label}{html.escape(value)}{end.format(name)}"
         text += "</top>\n"
     path = write(tmp_path_factory.mktemp("trec"), text)
-    assert read_trec_topics(path, "eng", "both") == [
+    assert read_topics(path, "eng", "both", "trec") == [
         Topic(qid, "eng", f"{title} {description}", {"original": narrative})
         for qid, (title, description, narrative) in topics.items()
     ]

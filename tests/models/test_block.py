@@ -14,7 +14,7 @@ from heed.errors import HeedError
 from heed.models.files import guess
 from heed.models.language_models import load_tokenizer
 from heed.models.registry.entries import Model, Registry
-from heed.models.rerankers.block import BlockReader, BlockReranker, block_text
+from heed.models.rerankers.block import BlockReranker, block_text
 from heed.types import Document, Query
 
 RECORDED = json.loads((ROOT / "tests" / "data" / "golden" / "jina.json").read_text(encoding="utf-8"))
@@ -79,7 +79,7 @@ def prompt(instruction: str, documents: list[str]) -> str:
 
 def blocks(model: Model, query: Query, documents: list[Document]) -> list[str]:
     tokenizer = load_tokenizer(model)
-    return [tokenizer.decode(ids) for ids in BlockReader(model, CPU).blocks("m", query, documents)]
+    return [tokenizer.decode(ids) for ids in BlockReranker(model, CPU).blocks("m", query, documents)]
 
 
 def test_a_block_ends_where_the_room_does_and_keeps_the_order(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_language_models as language
-import tiny_late_models as late
 import torch
 from conftest import ROOT
 from hostile_pickles import Bomb
@@ -168,6 +167,7 @@ def test_an_adapter_and_its_base_in_shards_are_converted(tmp_path: Path) -> None
 
 
 def test_a_checkpoint_of_colberts_own_code_gives_the_same_scores(tmp_path: Path) -> None:
+    late = pytest.importorskip("tiny_late_models")  # of an add-on
     made = late.bert(tmp_path)
     documents = late.documents(late.DOCIDS)
     one, two = (

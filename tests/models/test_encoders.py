@@ -372,7 +372,7 @@ def test_code_of_the_repository_runs_only_where_it_is_allowed(
     own = Model(str(folder), similarity="dot", pooling="mean")
     same(SentenceEncoder(own, CPU).encode_queries(queries([("a", "")])), plain)  # not run
     own = own._replace(remote_code=True)
-    with pytest.raises(HeedError, match="runs code of its own repository; .* --trust-remote-code"):
+    with pytest.raises(HeedError, match="runs code of its own repository; .* trust_remote_code"):
         SentenceEncoder(own, CPU)
     own = own._replace(trusted=True)
     same(SentenceEncoder(own, CPU).encode_queries(queries([("a", "")])), -plain)

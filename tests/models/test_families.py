@@ -98,7 +98,7 @@ def test_a_causal_folder_asks_for_what_its_files_cannot_tell(tmp_path: Path, sma
     result = heed(COMMAND, *small, "--reranker", "./lm", "--condition", "query", "--device", "cpu")
     assert result.returncode == 1
     assert "./lm: family causal, guessed from config.json (Qwen3ForCausalLM)" in result.stderr
-    needed = "prompt and tokens missing, which a causal reranker needs; give them in a file with --models"
+    needed = "prompt and tokens missing, which a causal reranker needs; give them in a file of models"
     assert f"error: ./lm: {needed}" in result.stderr
 
 
@@ -114,7 +114,7 @@ def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
     [
         (("--reranker", "bm25"), "bm25: a retriever, no reranker; use it as --retriever"),
         (("--reranker", "none", "--retriever", "openai/gpt-4o"), "openai/gpt-4o: of family api-chat, no bi-encoder"),
-        (("--reranker", "Table-GTR"), "bring its run file with --run NAME=FILE"),
+        (("--reranker", "Table-GTR"), "bring its run file"),
         (("--reranker", "jhu-clsp/FollowIR-7B@none"), "no preset 'none'"),
     ],
 )

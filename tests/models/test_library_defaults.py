@@ -18,7 +18,6 @@ from safetensors.torch import load_file, save_file
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 import heed
-from heed.addons.architectures.late_interaction import LateEncoder, split
 from heed.errors import HeedError, ModelError
 from heed.files import write_json
 from heed.models.encoders import SentenceEncoder
@@ -235,7 +234,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys
     assert batches.read([3] * 10, lambda batch: read(batch, 4)) == list(range(10))
     assert sizes == [8, 4, 4, 2]
     assert "m: CUDA out of memory; batches are halved, to at most 4 texts" in capsys.readouterr().err
-    with pytest.raises(HeedError, match="m: CUDA out of memory, for 4 texts at once; set a smaller --batch-size or"):
+    with pytest.raises(HeedError, match="m: CUDA out of memory, for 4 texts at once; set a smaller batch_size or"):
         batches.read([3] * 10, lambda batch: read(batch, 2))
 
 
@@ -322,7 +321,7 @@ def pretrained(folder: Path) -> Path:
     return save(folder / "pretrained", BertForPreTraining(tiny_config()), tiny_tokenizer())
 
 
-SPARSE = r"a model of learned sparse retrieval by its {}, no bi-encoder and no cross-encoder; .* with --run NAME=FILE"
+SPARSE = r"a model of learned sparse retrieval by its {}, no bi-encoder and no cross-encoder; .* bring its run file"
 RAW = r"a masked language model \({}\), perhaps SPLADE, no bi-encoder and no cross-encoder; .*\"pooling\": \"cls\""
 WORDS = [
     (splade, SPARSE.format("config_sentence_transformers.json")),
@@ -437,19 +436,20 @@ def test_what_is_shown_is_what_is_read(
     """The shown texts, given to the library without any prompt, have Heed's vectors, and those of its own prompts."""
     from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 
+    addon = pytest.importorskip("heed.addons.architectures.late_interaction") if late else None
     folder = saved_with_prompts(tiny_encoder, tmp_path / "own", prompts, late)
     write_json(tmp_path / "m.json", {"mine": {"source": str(folder), **entry}})
     model = with_family(Registry([tmp_path / "m.json"]).find("mine"), "")
     sees = as_data("mine", model, scoring_facts(model, CPU, here=True)["prompts"])["sees"]
     theirs = (MultiVectorEncoder if late else SentenceTransformer)(str(folder), device="cpu")
-    ours = (LateEncoder if late else SentenceEncoder)(model, CPU)
+    ours = (addon.LateEncoder if late else SentenceEncoder)(model, CPU)
     query = Query("1", query=EXAMPLE_QUERY, instruction=EXAMPLE["original"])
     bare = {"query": query.text, "document": f"{EXAMPLE_DOCUMENT.title} {EXAMPLE_DOCUMENT.text}"}
     for task, shown, found in (
         ("query", sees["original"], ours.encode_queries([query])),
         ("document", sees["document"], ours.encode_documents([EXAMPLE_DOCUMENT])),
     ):
-        read = split(found)[0][:, 1:] if late else found[0]
+        read = addon.split(found)[0][:, 1:] if late else found[0]
         encode = getattr(theirs, f"encode_{task}")
         given = [encode([shown], prompt=""), *([] if entry else [encode([bare[task]])])]
         for expected in (np.asarray(vectors[0]) for vectors in given):

@@ -49,7 +49,7 @@ def test_code_that_one_registry_allows_is_not_allowed_with_another(tmp_path: Pat
     for _ in "ab":
         assert runs_remote_code(allowing.find("mine")) and runs_remote_code(allowing.entries["mine"])
         for refused in (other.find("mine"), other.resolve("mine@dot", []), other.entries["mine"], Model("m")):
-            with pytest.raises(HeedError, match="--trust-remote-code"):
+            with pytest.raises(HeedError, match="trust_remote_code"):
                 runs_remote_code(refused._replace(remote_code=True))
     assert allowing.find("mine@dot").trusted and allowing.find("mine") != other.find("mine")
     assert fingerprint(allowing.find("mine")) == fingerprint(other.find("mine")._replace(trusted=True))

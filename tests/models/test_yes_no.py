@@ -17,9 +17,8 @@ from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.models import language_models
 from heed.models.engine import Rows, shares_prefixes
-from heed.models.language_models import precision
 from heed.models.listing import scoring_facts
-from heed.models.local import batches
+from heed.models.local import batches, precision
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.yes_no import YesNoReranker
 from heed.models.text import Prompts

@@ -21,8 +21,8 @@ from heed.measures.significance import interval, smallest_difference
 from heed.measures.summary import format_value
 from heed.report.page import page
 from heed.report.plots import plots
+from heed.report.rendering import render
 from heed.report.results import read_tree
-from heed.report.vega_lite import render
 
 COMMAND = "pipelines.report"
 SYSTEMS = ("bm25", "lsa", "polarity")

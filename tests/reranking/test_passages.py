@@ -121,7 +121,7 @@ def test_mixed_text_loses_nothing_and_keeps_its_order(kinds: list[str], cut: Cut
     "text", ["", "400", "400/", "/200", "400/400", "200/400", "0/0", "-4/2", "4.5/2", "400/-1", "a/b", "4/2/1", "4 / 2"]
 )
 def test_bad_cuts_are_errors(text: str) -> None:
-    with pytest.raises(HeedError, match="--maxp: found .*, expected words/overlap such as 400/200"):
+    with pytest.raises(HeedError, match="maxp: found .*, expected words/overlap such as 400/200"):
         parse_cut(text)
 
 

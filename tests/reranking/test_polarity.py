@@ -12,7 +12,7 @@ from benchmarks.polarity import Collection
 from heed.errors import UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import read_topics
 from heed.languages import language
 from heed.measures import mean
 from heed.progress import gathering
@@ -76,7 +76,7 @@ def test_narratives_have_the_same_terms_however_they_are_wrapped_and_spelt(
     spelt = (SPELT | LETTERS)[spelling]
     terms = bm25_over(tmp_path, {"1": "text"}, lang).searcher.terms_of_each
     differ = []
-    for topic in read_jsonl_topics(ROOT / "topics" / "neuclir-sample" / f"{lang}.jsonl", lang, "title"):
+    for topic in read_topics(ROOT / "topics" / "neuclir-sample" / f"{lang}.jsonl", lang, "title", "heed"):
         for condition, plain in topic.instructions.items():
             written = topic._replace(instructions={condition: spelt(plain)}).under(condition)
             if topic_terms(terms, topic.query, plain, lang) != topic_terms(

@@ -37,7 +37,7 @@ def rerank(
     return rescore(reranker, queries, PoolDocuments(pool, Texts()), journal, digest)  # type: ignore[arg-type]
 
 
-class Counting:
+class Counting(Reranker):
     """A reranker with known scores that counts its calls and can be made to die."""
 
     name = "counting"

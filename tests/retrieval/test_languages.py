@@ -165,4 +165,4 @@ def test_collections_by_language_take_both_codes(heed: Heed, tmp_path: Path) -> 
         measures = json.loads((tmp_path / lang).read_text())["measures"]
         assert measures["P@2 new"]["mean"] == 0.5  # of both languages it would be 1
     result = heed("pipelines.compare", "run", "run", "--qrels", "qrels", "--new-qrels", "qrels", "--lang", "chinese")
-    assert result.returncode == 1 and "language: found 'chinese'" in result.stderr
+    assert result.returncode == 1 and "--lang: found 'chinese'" in result.stderr

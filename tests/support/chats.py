@@ -7,7 +7,7 @@ import torch
 from model_inputs import CPU
 
 from heed.models.registry.entries import Model
-from heed.models.rerankers.listwise import Message
+from heed.models.rerankers.listwise import Chat, Message
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.types import Document
 
@@ -62,7 +62,7 @@ def tiny_llama(folder: Path, template: str | None, positions: int = 4096, begins
     return folder
 
 
-class Turned:
+class Turned(Chat):
     """A chat that turns every window round."""
 
     def __init__(self) -> None:

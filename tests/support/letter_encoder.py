@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heed.types import Document, Matrix, Query
+from heed.types import Document, Encoder, Matrix, Query
 
 
-class LetterCounts:
+class LetterCounts(Encoder):
     """An encoder of letter counts, not normalised. Counts its own work, and is interrupted after ``fail_after``."""
 
     name = "lengths"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from heed.systems.settings import Machine
 from letter_encoder import LetterCounts
 from model_inputs import queries
 
 import heed
 from heed import Document, Query
+from heed.compute import Compute
 
 TEXTS = ["a river in spring", "rivers of Persia", "no water at all"]
 INSTRUCTION = "Only what is about Persia."
@@ -55,7 +55,7 @@ def test_a_folder_scores_as_sentence_transformers_does(tiny_cross_encoder: Path)
 
 
 def test_an_encoder_compares_as_its_folder_says(tiny_encoder: Path) -> None:
-    with heed.encoder(str(tiny_encoder), machine=Machine("cpu")) as encoder:
+    with heed.encoder(str(tiny_encoder), compute=Compute("cpu")) as encoder:
         asked = encoder.encode_queries(["river", "river"], INSTRUCTION)
         vectors = encoder.encode_documents(TEXTS)
         similarity = encoder.similarity(asked, vectors)
@@ -96,10 +96,13 @@ def test_models_alone_are_systems_of_an_experiment(
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda: heed.reranker("polarity"), r"polarity: no model; give the object that an experiment makes of it"),
+        (
+            lambda: heed.reranker("polarity"),
+            "polarity: needs an index of documents; give the object that an experiment makes",
+        ),
         (lambda: heed.reranker("no-such-model"), "no-such-model"),
-        (lambda: heed.encoder(Overlap()), "overlap: no bi-encoder, .*; use heed.reranker"),
-        (lambda: heed.reranker(Overlap(), device="cpu", machine=Machine()), "device and threads beside a machine"),
+        (lambda: heed.encoder(Overlap()), "test_alone:Overlap: has no encode_documents and encode_queries; it scores"),
+        (lambda: heed.reranker(Overlap(), device="cpu", compute=Compute()), "device and threads beside compute"),
         (lambda: heed.reranker(Overlap()).score("q", "text"), "texts: found one text, expected a list of texts"),
         (lambda: heed.reranker(Overlap()).score(Query("1", "q"), TEXTS, "only"), "instruction beside a heed.Query"),
         (lambda: heed.reranker(Overlap()).score("q", TEXTS, lang="tlh"), "language: found 'tlh'"),

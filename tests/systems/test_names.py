@@ -133,9 +133,9 @@ def test_a_folder_that_trainers_call_model_has_its_parents_name(
 def test_two_systems_of_one_name_are_an_error_that_shows_the_form() -> None:
     with pytest.raises(
         UsageError,
-        match=r"^system a: named twice \(a/model, old/a/model\); name one, as in --reranker a-2=old/a/model$",
+        match=r"^system a: named twice \(a/model, old/a/model\); name one, as in a-2=old/a/model$",
     ):
-        refuse_twins(["a", "a"], ["--retriever a/model", "--reranker old/a/model"])
+        refuse_twins(["a", "a"], ["a/model", "old/a/model"])
     with pytest.raises(UsageError, match=r"\(x=bm25, x=lsa\); name one, as in x-2=lsa$"):
         refuse_twins(["x", "y", "x"], ["x=bm25", "y=bm25", "x=lsa"])
     with pytest.raises(UsageError, match="^system a: named twice; name one, as in a-2=SYSTEM$"):
@@ -147,7 +147,7 @@ def test_a_command_says_how_to_name_one_of_two(small: Experiment, heed: Heed) ->
     systems = ("--retriever", "bm25", "--reranker", "over:Over", "--reranker", "over=over:Over")
     result = heed("pipelines.trec", *systems)
     assert result.returncode == 1
-    form = "system over: named twice (over:Over, over=over:Over); name one, as in --reranker over-2=over:Over"
+    form = "system over: named twice (over:Over, over=over:Over); name one, as in over-2=over:Over"
     assert form in result.stderr and not list(small.folder.glob("*.run"))
 
 

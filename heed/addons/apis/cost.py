@@ -70,7 +70,7 @@ class Bill:
     """Counts the calls to make, and the kept answers, which are free."""
 
     def __init__(self, price: tuple[float, float] | None, search_price: float | None = None) -> None:
-        """Count nothing yet.
+        """Begin at zero.
 
         ``price`` is in US dollars for a million tokens of input, and of output; ``search_price`` for a thousand
         searches, which a rerank server may count instead.

@@ -47,7 +47,7 @@ class ApiEncoder(Encoder):
         self._client.close()
 
     def begin(self, store: DocumentStore) -> None:
-        """Log what embedding all of ``store`` will cost; :class:`DataError` naming its documents without text."""
+        """Log the estimated cost of embedding ``store``; :class:`DataError` naming its documents without text."""
         bill, documents = Bill(self._model.price), iter(store)
         while batch := list(islice(documents, COUNTED)):
             self._count(bill, self._texts(batch), self._endpoint.provider.documents)

@@ -145,7 +145,7 @@ class ApiReranker(Reranker):
         self._client.close()
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Log what scoring ``queries`` will cost; raises as :meth:`score` does for what no request can be made of."""
+        """Log the estimated cost of scoring ``queries``; raises as :meth:`score` does before anything is sent."""
         bill = Bill(self._model.price, self._model.search_price)
         for query in queries:
             text, fields = self._query(query)
@@ -177,7 +177,7 @@ class ApiReranker(Reranker):
         return scores
 
     def finish(self) -> None:
-        """Log how many documents were too long since the last time."""
+        """Log the number of documents that were too long, since the last time."""
         if self._long:
             cut = "their end is cut there" if self._endpoint.provider.cuts else "their end was cut"
             log.info(

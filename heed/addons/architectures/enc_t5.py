@@ -11,7 +11,7 @@ from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.language_models import precision
+from heed.models.local import precision
 from heed.models.registry.entries import Model
 from heed.models.sentence_models import device_of
 from heed.models.weights import check_names, tensors_in

@@ -43,10 +43,10 @@ class LateRetriever(Retriever):
         best: Run = {query.qid: {} for query in queries}
         if not queries:
             return best
-        asked, vectors = self._encoder.encode_queries(queries), self._embedded()
+        query_vectors, vectors = self._encoder.encode_queries(queries), self._embedded()
         docids, shards = iter(vectors.docids), len(vectors.shards)
         for part in bar(vectors.parts(), shards, f"{self.name}.{queries[0].condition}", "shards"):
-            scores = maxsim(asked, part)
+            scores = maxsim(query_vectors, part)
             here = list(islice(docids, scores.shape[1]))
             for qid, row in zip(best, scores.tolist(), strict=True):
                 best[qid] = top({**best[qid], **dict(zip(here, row, strict=True))}, depth)

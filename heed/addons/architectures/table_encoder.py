@@ -6,17 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heed.compute import Compute
 from heed.errors import ModelError, fail
-from heed.models.files import fingerprint, is_tapas, loading, local_copy
-from heed.models.language_models import precision
-from heed.models.local import Batches, LocalModel
-from heed.models.registry.entries import Model
+from heed.models.files import is_tapas, loading, local_copy
+from heed.models.local import Batches, LocalModel, precision
 from heed.models.text import document_text, query_text
 from heed.progress import log
 from heed.tables.markup import Table, parse_table
 from heed.tables.text import as_fields, column_names
-from heed.types import Config, Document, Encoder, Matrix, Query
+from heed.types import Document, Encoder, Matrix, Query
 
 TYPES = 7  # of a token: segment, column, row, earlier answer, rank, inverse rank, relation to a number of the question
 RELATION = 6  # DTR has no question beside a table, so this is 0
@@ -32,22 +29,17 @@ class TableInput(NamedTuple):
 class TableEncoder(LocalModel, Encoder):
     """Google's dense table retriever as a :class:`heed.types.Encoder`: one network for tables, one for queries."""
 
-    def __init__(self, model: Model, compute: Compute) -> None:
-        """Find the files of ``model``; it is loaded when first used. Raises :class:`ModelError` without them."""
-        super().__init__(model, compute)
-        self.config: Config = {**fingerprint(model), "precision": precision(model, compute)}
-        self._device = compute.torch_device
-
     def _load(self) -> Any:
         import torch
 
         from heed.addons.architectures import tapas
 
-        folder, dtype = local_copy(self._model), precision(self._model, self._compute)
+        folder, name = local_copy(self._model), precision(self._model, self._compute)
         if not is_tapas(folder):
             raise ModelError(f"{folder}: no {tapas.CONFIG} of a model that reads tables; {self._model.note}")
         with loading(self._model.source):
-            return tapas.load_tapas(folder, self._device, torch.float32 if dtype == "auto" else getattr(torch, dtype))
+            dtype = torch.float32 if name == "auto" else getattr(torch, name)
+            return tapas.load_tapas(folder, self._compute.torch_device, dtype)
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return the vectors of tables, cut between rows; a document that is no table is read as a caption alone.
@@ -137,7 +129,7 @@ class TableEncoder(LocalModel, Encoder):
     def _vectors(self, inputs: Sequence[TableInput], tower: Any) -> Matrix:
         import torch
 
-        batches = Batches(self.name, torch.device(self._device), self._compute.batch_size)
+        batches = Batches(self.name, torch.device(self._compute.torch_device), self._compute.batch_size)
         counts = [len(text.ids) for text in inputs]
         rows = batches.read(counts, lambda batch: self._read([inputs[position] for position in batch], tower))
         vectors = np.array(rows, dtype=np.float32)
@@ -156,7 +148,7 @@ class TableEncoder(LocalModel, Encoder):
             ids[row, :length], mask[row, :length] = torch.tensor(text.ids), 1
             types[row, :length] = torch.tensor(text.types)
         with torch.inference_mode():
-            vectors = tower.vectors(*(tensor.to(self._device) for tensor in (ids, types, mask)))
+            vectors = tower.vectors(*(tensor.to(self._compute.torch_device) for tensor in (ids, types, mask)))
         return list(vectors.float().cpu().numpy())
 
 

@@ -11,14 +11,8 @@ from typing import Any
 from heed.compute import VLLM, Compute
 from heed.errors import ModelError, UsageError, first_line
 from heed.models.files import local_copy, runs_remote_code, unusable
-from heed.models.language_models import (
-    ADAPTER,
-    adapter_folder,
-    base_of,
-    load_config,
-    precision,
-    tokenizer_folder,
-)
+from heed.models.language_models import ADAPTER, adapter_folder, base_of, load_config, tokenizer_folder
+from heed.models.local import precision
 from heed.models.registry.entries import Model
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # of LoRA adapters, as vLLM 0.32's LoRAConfig takes them
@@ -95,9 +89,6 @@ class VllmModel:
             raise ModelError(
                 f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use transformers"
             ) from error
-        for prompt, output in zip(prompts, outputs, strict=True):
-            if list(output.prompt_token_ids) != prompt:
-                raise ModelError(f"{self._model.source}: vLLM read another prompt than was sent; use transformers")
         return [output.outputs[0] for output in outputs]
 
     def _start(self) -> Any:

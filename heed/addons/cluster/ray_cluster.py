@@ -20,7 +20,6 @@ OWN = "local"  # Ray's word for a cluster of the command's own
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 NICENESS = {"RAY_worker_niceness": "0"}  # as this command's other processes; Ray's own, 15, waits for everything else
 
-
 _CONNECTED: "list[Cluster]" = []  # a process has one connection, which ends with the last of them
 
 
@@ -38,7 +37,7 @@ class Cluster:
             raise UsageError(f"ray_address: {self._address}: run on a machine of the cluster, with the address auto")
         self._ray: Any = _imported(self._address == OWN)
         self._connect()
-        gpus = int(self._ray.cluster_resources().get("GPU", 0)) if device != "cpu" else 0
+        gpus = int(self._ray.cluster_resources().get("GPU", 0)) if device in ("auto", "cuda") else 0
         if device == "cuda" and not gpus:
             raise WorkerError("device: found cuda, the Ray cluster has no GPU; use cpu")
         machines = sum(node["Alive"] for node in self._ray.nodes())
@@ -107,9 +106,9 @@ def check_answer(address: str) -> None:
 
 
 def _imported(is_own: bool) -> Any:
-    """Return Ray, with its environment variables set before it is imported."""
+    """Return Ray, with its environment variables set before it is imported, as a running cluster has them."""
     os.environ.update(QUIET)
-    if is_own:
+    if is_own and not _CONNECTED:
         # its ports are open to the network, and who may speak to them can run code here: nobody but this command
         os.environ.update(NICENESS, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     try:

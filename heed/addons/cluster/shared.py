@@ -53,9 +53,9 @@ def shared(
         model = with_family(installed_model(source, place.registry), CROSS_ENCODER if role is Reranker else BI_ENCODER)
         reason = FAMILIES[model.family].local
         if not reason:
-            made = shared_model(model, place.compute, workers)
-            made.name = name or made.name
-            return made
+            by_workers = shared_model(model, place.compute, workers)
+            by_workers.name = name or by_workers.name
+            return by_workers
     if reason and requested:
         log.info(f"{source}: runs in this process, not by workers: {reason}")
     return None
@@ -67,8 +67,8 @@ def shared_model(model: Model, compute: Compute, workers: Workers) -> "SharedEnc
 
     machines = _machines(workers, compute.device)
     compute = replace(compute, device=machines.device(compute.device))
-    system = _made(model, compute)
-    maker = SystemMaker(_made, (_absolute(model), compute), digest_json(system.config), torch.get_num_threads())
+    system = _system_of(model, compute)
+    maker = SystemMaker(_system_of, (_absolute(model), compute), digest_json(system.config), torch.get_num_threads())
     kind = SharedEncoder if isinstance(system, Encoder) else SharedReranker
     return kind(system, maker, machines)
 
@@ -78,7 +78,7 @@ def shared_program(program: Reranker, workers: Workers) -> "SharedReranker":
     return SharedReranker(program, SystemMaker(copy, (program,)), _machines(workers, "cpu"))
 
 
-def _made(model: Model, compute: Compute) -> Any:
+def _system_of(model: Model, compute: Compute) -> Any:
     """Return the system of a model; workers call it too."""
     return FAMILIES[model.family].make(model, compute)
 
@@ -132,7 +132,7 @@ class SharedEncoder(_Shared, Encoder):
     """An :class:`heed.types.Encoder` whose batches are read by several workers at once."""
 
     def __init__(self, system: Encoder, maker: SystemMaker, machines: Machines) -> None:
-        """As its base class says."""
+        """Compare vectors as ``system`` does."""
         super().__init__(system, maker, machines)
         self.cosine = system.cosine
 
@@ -154,7 +154,7 @@ class SharedReranker(_Shared, Reranker):
     """A :class:`heed.types.Reranker` whose queries are scored by several workers at once."""
 
     def __init__(self, system: Reranker, maker: SystemMaker, machines: Machines) -> None:
-        """As its base class says."""
+        """Score as many queries at once as there are workers."""
         super().__init__(system, maker, machines)
         self.reads_cues, self.at_once = system.reads_cues, machines.count
 

@@ -3,13 +3,13 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.live_systems import LiveSystems, Question
-from heed.addons.explorer.views import Narrative, Ranking, narrative_of
+from heed.addons.explorer.views import View, narrative_of
 from heed.errors import HeedError
-from heed.experiment.results import title_of
+from heed.formats.document_store import title_of
 from heed.ranking import ranked
 from heed.reranking.polarity import topic_terms
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset
@@ -23,36 +23,13 @@ AROUND = 70  # characters before and after the first word that was found
 Words = dict[str, list[str]]  # of a topic that a document holds, by kind
 
 
-class Side(TypedDict):
-    """A question and its answer: ``ranking`` as in a topic's view; ``words`` of each of the answer's ``docids``."""
+def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOWN) -> View:
+    """Return the ranking of ``system`` for ``question`` (``after``), and for the topic as it is (``before``), for JSON.
 
-    query: str
-    narrative: Narrative | None
-    ranking: Ranking
-    words: list[Words]
-
-
-class LiveAnswer(TypedDict):
-    """A system's answer to a topic as it is (``before``) and as it was changed (``after``).
-
-    ``titles`` and ``grades`` (None: unjudged) are parallel to ``docids``; ``seconds`` is how long both took. A system
-    that ``explains`` can be asked why a document has its score.
-    """
-
-    system: str
-    explains: bool
-    docids: list[str]
-    titles: list[str]
-    grades: list[int | None]
-    before: Side
-    after: Side
-    seconds: float
-
-
-def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOWN) -> LiveAnswer:
-    """Return the ranking of ``system`` for ``question``, beside its ranking for the topic as it is.
-
-    Raises :class:`DataError` for an unknown topic or system and a condition that the topic does not have.
+    ``titles`` and ``grades`` (null: unjudged) are parallel to ``docids``; both sides have query, narrative and ranking
+    as in a topic's view, and the ``words`` of each of the ``docids``; ``seconds`` is how long both took. A system that
+    ``explains`` can be asked why a document has its score. Raises :class:`DataError` for an unknown topic or system and
+    a condition that the topic does not have.
     """
     started = time.perf_counter()
     explored = live.explored
@@ -63,35 +40,32 @@ def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOW
     grades = explored.grades(topic, question.condition) or {}
     docids = [*dict.fromkeys([*ranked(after)[:shown], *ranked(before)[:shown], *sorted(grades)])]
     documents = live.documents.find(docids)
-    return LiveAnswer(
-        system=system,
-        explains=live.explains(system),
-        docids=docids,
-        titles=[title_of(documents[docid]) if docid in documents else "" for docid in docids],
-        grades=[grades.get(docid) for docid in docids],
-        before=_side(live, unchanged, before, docids),
-        after=_side(live, question, after, docids),
-        seconds=round(time.perf_counter() - started, 4),
-    )
+    return {
+        "system": system,
+        "explains": live.explains(system),
+        "docids": docids,
+        "titles": [title_of(documents[docid]) if docid in documents else "" for docid in docids],
+        "grades": [grades.get(docid) for docid in docids],
+        "before": _side(live, unchanged, before, docids),
+        "after": _side(live, question, after, docids),
+        "seconds": round(time.perf_counter() - started, 4),
+    }
 
 
-def _side(live: LiveSystems, question: Question, scores: Mapping[str, float], docids: Sequence[str]) -> Side:
+def _side(live: LiveSystems, question: Question, scores: Mapping[str, float], docids: Sequence[str]) -> View:
+    """Return a question and its answer, with the ranks of those of ``docids`` that have a score."""
     query = live.query(question)
     narrative = narrative_of(query.instruction, query.lang) if query.instruction else None
-    words = matched_words(live.searcher, query, docids)
-    return Side(query=query.query, narrative=narrative, ranking=_ranking(scores, docids), words=words)
-
-
-def _ranking(scores: Mapping[str, float], docids: Sequence[str]) -> Ranking:
-    """Return the ranks of those of ``docids`` that have a score."""
     index_of = {docid: index for index, docid in enumerate(docids)}
     rows = [(index_of[docid], rank) for rank, docid in enumerate(ranked(scores), 1) if docid in index_of]
-    return Ranking(
-        length=len(scores),
-        documents=[index for index, _ in rows],
-        ranks=[rank for _, rank in rows],
-        scores=[scores[docids[index]] for index, _ in rows],
-    )
+    ranking = {
+        "length": len(scores),
+        "documents": [index for index, _ in rows],
+        "ranks": [rank for _, rank in rows],
+        "scores": [scores[docids[index]] for index, _ in rows],
+    }
+    words = matched_words(live.searcher, query, docids)
+    return {"query": query.query, "narrative": narrative, "ranking": ranking, "words": words}
 
 
 def matched_words(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Words]:

@@ -4,7 +4,7 @@ The script is all modules of ``page/``, and those that the explorer shares with 
 views of a results folder are carried in the fewest bytes, which ``page/packed.js`` reads:
 
 A folder is an index and blocks, each JSON, gzip and base64. The index is the
-:class:`~heed.addons.explorer.views.FolderView` with ``docids`` of all documents that are shown and ``titles`` of
+:func:`~heed.addons.explorer.views.folder_view` with ``docids`` of all documents that are shown and ``titles`` of
 those that are carried; and for topics and documents the number of each block's first (``topicBlocks``,
 ``documentBlocks``) and how many are in blocks (``topicCount``, ``documentCount``).
 
@@ -32,17 +32,8 @@ from msgspec.json import encode
 
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.run_lists import RankedList, lists_of, read_lists
-from heed.addons.explorer.views import (
-    DEPTH,
-    Lists,
-    absences,
-    folder_view,
-    grades,
-    narratives,
-    shown_docids,
-    table_of,
-)
-from heed.experiment.results import title_of
+from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
+from heed.formats.document_store import title_of
 from heed.process import batches
 from heed.progress import number_of
 from heed.report.html import Part, pack, page_file, script

@@ -25,11 +25,11 @@ from heed.addons.explorer.flags import Flag, Flags
 from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
 from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
 from heed.errors import DataError, HeedError
-from heed.experiment.results import title_of
+from heed.formats.document_store import title_of
 from heed.report.html import Part, compose, policy, script
 from heed.report.page import look, overview, page_title, vega_file
 from heed.report.results import ResultsFolder
-from heed.web.json_answers import json_route, read_json
+from heed.web.server import json_route, read_json
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction

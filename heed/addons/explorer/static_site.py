@@ -34,12 +34,12 @@ FIRST = "index.html"
 
 
 class Cell(NamedTuple):
-    """A figure on the printed scale and as text, with its interval, or why a published one is doubtful."""
+    """A figure on the printed scale and as text; why a published one is doubtful, or the interval of one's own."""
 
     value: float
     text: str
-    interval: str = ""
     why: str = ""
+    interval: str = ""
 
 
 class RankedSystem(NamedTuple):
@@ -223,7 +223,7 @@ def _ours(results: ResultsFolder, columns: Sequence[Column], links: dict[str, st
 
 
 def _published(results: ResultsFolder, columns: Sequence[Column]) -> list[RankedSystem]:
-    by_system = [results.published(column) for column in columns]
-    cells = [{name: Cell(figure.value, figure.text, why=figure.why) for name, figure in of.items()} for of in by_system]
-    systems = dict.fromkeys(name for of_column in cells for name in of_column)
-    return [RankedSystem(system, "", [of_column.get(system) for of_column in cells]) for system in systems]
+    figures = [results.published(column) for column in columns]
+    systems = dict.fromkeys(name for of_column in figures for name in of_column)
+    cells = {system: [Cell(*of[system]) if system in of else None for of in figures] for system in systems}
+    return [RankedSystem(system, "", of_system) for system, of_system in cells.items()]

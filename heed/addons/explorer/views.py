@@ -7,14 +7,14 @@ topic's ``docids``, so that an id is written once.
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypedDict
+from typing import Any
 
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.run_lists import RankedList, read_list
 from heed.errors import DataError
-from heed.experiment.results import title_of
+from heed.formats.document_store import title_of
 from heed.instructions.clauses import pieces
-from heed.languages import LanguageData, language_data
+from heed.languages import language_data
 from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor
 from heed.progress import counted
@@ -26,131 +26,49 @@ BMP = "\uffff"  # the last character that is one unit in JavaScript
 
 Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
 Span = tuple[int, int]  # first character and the one after the last, counted as JavaScript does: in UTF-16 units
+View = dict[str, Any]  # for JSON
 
 
-class TopicEntry(TypedDict):
-    """A topic in a list; ``base`` is the qid of the topic that asks the same query alone, or empty."""
-
-    qid: str
-    base: str
-    type: str
-    query: str
-    language: LanguageData
-
-
-class FolderView(TypedDict):
-    """A results folder: what can be looked at in it.
+def folder_view(explored: Explored) -> View:
+    """Return the systems, conditions, topics and figures of a results folder: what can be looked at in it.
 
     ``folder`` as :attr:`heed.report.results.ResultsFolder.folder`; ``conditions`` are those of the runs, and ``pairs``
     those of them to be shown side by side, ``[base, new]``, those that are compared first; ``language`` is the
-    documents'. ``keys`` are system, condition (or pair, ``original>changed``) and measure; ``lower`` says of each key
-    whether lower values are better, and ``values`` has one for each topic, on the measure's own scale, or null;
-    ``factors`` by measure are those of printed values.
-    ``notes`` say in a sentence each what cannot be shown, and why.
+    documents'. Of ``topics``, ``base`` is the qid of the one that asks the same query alone, or empty. ``keys`` are
+    system, condition (or pair, ``original>changed``) and measure; ``lower`` says of each key whether lower values are
+    better, and ``values`` has one for each topic, on the measure's own scale, or null; ``factors`` by measure are those
+    of printed values. ``notes`` say in a sentence each what cannot be shown, and why.
     """
-
-    folder: str
-    title: str
-    systems: list[str]
-    conditions: list[str]
-    pairs: list[tuple[str, str]]
-    language: LanguageData
-    topics: list[TopicEntry]
-    keys: list[tuple[str, str, str]]
-    lower: list[bool]
-    factors: dict[str, int]
-    values: list[list[float | None]]
-    notes: list[str]
-
-
-# an instruction, and the parts of its text that ``polarity`` reads as asked for and as excluded
-Narrative = TypedDict("Narrative", {"text": str, "asked": list[Span], "excluded": list[Span]})  # noqa: UP013 - JSON
-
-
-class Ranking(TypedDict):
-    """The first and all judged documents of one list; the three lists are parallel, by rank.
-
-    ``length`` is the number of documents in the whole list, ``documents`` are places in the topic's ``docids``.
-    """
-
-    length: int
-    documents: list[int]
-    ranks: list[int]
-    scores: list[float]
-
-
-class Absence(TypedDict):
-    """The reason why a measure is undefined or constant for a topic, a sentence.
-
-    ``condition`` may be a pair, ``original>changed``.
-    """
-
-    condition: str
-    reason: str
-
-
-class TopicView(TopicEntry):
-    """A topic with all systems' rankings.
-
-    ``narratives`` by condition, without ``query``; ``titles`` parallel to ``docids``, first words where there is none;
-    ``grades`` by condition, parallel to ``docids``, null without a judgement; ``rankings`` by system and condition;
-    ``values`` by system, condition (or pair, ``original>changed``) and measure, on the measures' own scales.
-    """
-
-    narratives: dict[str, Narrative]
-    docids: list[str]
-    titles: list[str]
-    grades: dict[str, list[int | None]]
-    rankings: dict[str, dict[str, Ranking]]
-    values: dict[str, dict[str, dict[str, float]]]
-    absent: list[Absence]
-
-
-class TableData(TypedDict):
-    """A table; all rows have the same number of cells."""
-
-    caption: str
-    header: list[list[str]]
-    body: list[list[str]]
-
-
-class DocumentView(TypedDict):
-    """A document; ``table`` is null unless it is displayed as one."""
-
-    docid: str
-    title: str
-    text: str
-    table: TableData | None
-
-
-def folder_view(explored: Explored) -> FolderView:
-    """Return the systems, conditions, topics and figures of a results folder."""
     values = [[explored.value(key, topic) for topic in explored.topics.values()] for key in explored.values]
-    return FolderView(
-        folder=explored.results.folder,
-        title=explored.results.title,
-        systems=explored.systems,
-        conditions=explored.conditions,
-        pairs=explored.pairs,
-        language=language_data(explored.language),
-        topics=[_entry(topic) for topic in explored.topics.values()],
-        keys=[*explored.values],
-        lower=[explored.results.is_lower_better(key.measure) for key in explored.values],
-        factors={key.measure: factor(key.measure) for key in explored.values},
-        values=[[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
-        notes=[*filter(None, [explored.results.doubt]), *explored.notes],
-    )
+    return {
+        "folder": explored.results.folder,
+        "title": explored.results.title,
+        "systems": explored.systems,
+        "conditions": explored.conditions,
+        "pairs": explored.pairs,
+        "language": language_data(explored.language),
+        "topics": [_entry(topic) for topic in explored.topics.values()],
+        "keys": [*explored.values],
+        "lower": [explored.results.is_lower_better(key.measure) for key in explored.values],
+        "factors": {key.measure: factor(key.measure) for key in explored.values},
+        "values": [[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
+        "notes": [*filter(None, [explored.results.doubt]), *explored.notes],
+    }
 
 
-def _entry(topic: Topic) -> TopicEntry:
-    language = language_data(topic.lang)
-    return TopicEntry(qid=topic.qid, base=topic.base, type=topic.type, query=topic.query, language=language)
+def _entry(topic: Topic) -> View:
+    about = {"qid": topic.qid, "base": topic.base, "type": topic.type, "query": topic.query}
+    return about | {"language": language_data(topic.lang)}
 
 
-def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
+def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> View:
     """Return a topic with the first ``depth`` and all judged documents of every list.
 
-    Raises :class:`DataError` for an unknown topic.
+    It has what :func:`folder_view` says of it, and ``narratives`` by condition, without ``query``; ``titles`` parallel
+    to ``docids``, first words where there is none; ``grades`` by condition, parallel to ``docids``, null without a
+    judgement; ``rankings`` by system and condition, each with parallel lists by rank; ``values`` by system, condition
+    (or pair, ``original>changed``) and measure, on the measures' own scales; ``absent`` reasons. Raises
+    :class:`DataError` for an unknown topic.
     """
     if qid not in explored.topics:
         raise DataError(f"{explored.path}: no topic {qid!r}; expected one of its {len(explored.topics)} topics")
@@ -168,22 +86,20 @@ def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> TopicView:
         if (value := explored.value(key, topic)) is not None:
             values.setdefault(key.system, {}).setdefault(key.condition, {})[key.measure] = value
     index_of = {docid: index for index, docid in enumerate(docids)}
-    rankings: dict[str, dict[str, Ranking]] = {}
+    rankings: dict[str, View] = {}
     for (system, condition), listed in lists.items():
         places = [index_of[docid] for docid in listed.docids]
-        rankings.setdefault(system, {})[condition] = Ranking(
-            length=listed.length, documents=places, ranks=listed.ranks, scores=[*listed.scores]
-        )
-    return TopicView(
-        **_entry(topic),
-        narratives=narratives(explored, topic),
-        docids=docids,
-        titles=[title_of(documents[docid]) if docid in documents else "" for docid in docids],
-        grades=grades(explored, topic, docids),
-        rankings=rankings,
-        values=values,
-        absent=absences(explored, topic),
-    )
+        ranking = {"length": listed.length, "documents": places, "ranks": listed.ranks, "scores": [*listed.scores]}
+        rankings.setdefault(system, {})[condition] = ranking
+    return _entry(topic) | {
+        "narratives": narratives(explored, topic),
+        "docids": docids,
+        "titles": [title_of(documents[docid]) if docid in documents else "" for docid in docids],
+        "grades": grades(explored, topic, docids),
+        "rankings": rankings,
+        "values": values,
+        "absent": absences(explored, topic),
+    }
 
 
 def shown_docids(explored: Explored, topic: Topic, lists: Lists) -> list[str]:
@@ -202,7 +118,7 @@ def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str,
     }
 
 
-def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
+def narratives(explored: Explored, topic: Topic) -> dict[str, View]:
     """Return the topic's instructions by condition of the runs, with the spans that ask and those that exclude."""
     return {
         condition: narrative_of(topic.instructions[condition], topic.lang)
@@ -211,8 +127,8 @@ def narratives(explored: Explored, topic: Topic) -> dict[str, Narrative]:
     }
 
 
-def narrative_of(text: str, lang: str) -> Narrative:
-    """Return an instruction with the spans of its text that ask for something and those that exclude something."""
+def narrative_of(text: str, lang: str) -> View:
+    """Return an instruction with the spans of its ``text`` where something is ``asked`` for and ``excluded``."""
     spans_asked: list[Span] = []
     spans_excluded: list[Span] = []
     # two units in JavaScript
@@ -220,17 +136,17 @@ def narrative_of(text: str, lang: str) -> Narrative:
     for piece in pieces(text, lang):
         span = piece.start + bisect_left(wide, piece.start), piece.end + bisect_left(wide, piece.end)
         (spans_asked if piece.sign > 0 else spans_excluded).append(span)
-    return Narrative(text=text, asked=spans_asked, excluded=spans_excluded)
+    return {"text": text, "asked": spans_asked, "excluded": spans_excluded}
 
 
-def absences(explored: Explored, topic: Topic) -> list[Absence]:
+def absences(explored: Explored, topic: Topic) -> list[dict[str, str]]:
     """Return the reasons why measures are undefined or constant for a topic, by condition and pair that have runs."""
     conditions = [name for name in explored.conditions if topic.has(name) or (name == "query" and topic.base)]
     reasons = [(name, reason) for name in conditions for reason in _of_condition(explored, topic, name)]
     for base, new in explored.compared:
         if base in conditions and new in conditions:
             reasons += [(f"{base}>{new}", reason) for reason in _of_pair(explored, topic, base, new)]
-    return [Absence(condition=condition, reason=reason) for condition, reason in reasons]
+    return [{"condition": condition, "reason": reason} for condition, reason in reasons]
 
 
 def _of_condition(explored: Explored, topic: Topic, condition: str) -> Iterator[str]:
@@ -257,18 +173,21 @@ def _of_pair(explored: Explored, topic: Topic, base: str, new: str) -> Iterator[
         yield f"{count} relevant under {base} and not judged under {new}: neither ruled out nor kept."
 
 
-def document_view(explored: Explored, docid: str) -> DocumentView:
-    """Return a document; raises :class:`DataError` if it is not here."""
+def document_view(explored: Explored, docid: str) -> View:
+    """Return a document; ``table`` is null unless it is displayed as one. :class:`DataError` if it is not here."""
     documents = explored.store.find([docid]) if explored.store else {}
     if docid not in documents:
         notes = " ".join(explored.notes) or "expected one of the collection"
         raise DataError(f"{explored.path}: no document {docid!r}; {notes}")
     document = documents[docid]
     table = table_of(document) if document.is_table else None
-    return DocumentView(docid=docid, title=document.title or document.caption, text=document.text, table=table)
+    return {"docid": docid, "title": document.title or document.caption, "text": document.text, "table": table}
 
 
-def table_of(document: Document) -> TableData | None:
-    """Return the table that a document's text is; None where most of the text would be lost by it."""
+def table_of(document: Document) -> View | None:
+    """Return the table that a document's text is; None where most of the text would be lost by it.
+
+    All rows of its ``header`` and ``body`` have the same number of cells.
+    """
     table = as_table(document.text, known=True)
-    return TableData(caption=table.caption, header=table.header, body=table.body) if table else None
+    return {"caption": table.caption, "header": table.header, "body": table.body} if table else None

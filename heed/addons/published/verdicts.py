@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from heed.addons.published.figures import Figure, Paper
 from heed.addons.published.reproduction import PlannedRow
@@ -15,26 +15,15 @@ from heed.report.html import template
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
 
 
-class ReproducedFigure(TypedDict):
-    """One figure reproduced: ``ours`` and ``published`` in the printed unit, ``ours`` None where nothing ran."""
-
-    table: str
-    system: str
-    subset: str
-    setting: str
-    condition: str
-    measure: str
-    published: float
-    ours: float | None
-    verdict: str  # equal, within, off, not run
-    command: str
-    missing: list[str]
+ReproducedFigure = dict[str, Any]  # for JSON, as :func:`cells` says
 
 
 def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]], command: str = "") -> list[ReproducedFigure]:
     """Return a cell for each figure of ``task``, which ``command`` runs; ``results`` are details by subset.
 
-    A subset's details may be of several systems: the last is the one asked for, after its first stage.
+    ``ours`` and ``published`` are in the printed unit, ``ours`` None where nothing ran; the ``verdict`` is equal,
+    within, off or not run. A subset's details may be of several systems: the last is the one asked for, after its first
+    stage.
     """
     reproduced = []
     for figure in task.figures:
@@ -43,21 +32,10 @@ def cells(task: PlannedRow, results: Mapping[str, Sequence[Detail]], command: st
         missing = list(task.missing)
         if ours is None and not missing:
             missing = [f"the command gives no {figure.measure} of {figure.condition}"]
-        reproduced.append(
-            ReproducedFigure(
-                table=task.table,
-                system=task.system,
-                subset=task.subset,
-                setting=task.setting,
-                condition=figure.condition or "",
-                measure=figure.measure,
-                published=figure.value,
-                ours=ours,
-                verdict=verdict,
-                command=command,
-                missing=missing,
-            )
-        )
+        about = {"table": task.table, "system": task.system, "subset": task.subset, "setting": task.setting}
+        about |= {"condition": figure.condition or "", "measure": figure.measure}
+        values_of = {"published": figure.value, "ours": ours, "verdict": verdict}
+        reproduced.append(about | values_of | {"command": command, "missing": missing})
     return reproduced
 
 

@@ -15,7 +15,7 @@ from heed.formats.data_sets import parsed, read_rows
 from heed.formats.document_store import ANY, read_docids
 from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import read_jsonl_topics, read_topics, recognised
+from heed.formats.topics import read_topics, recognised
 from heed.languages import known_language
 from heed.progress import bar
 
@@ -34,7 +34,7 @@ def expected_topics(path: Path, condition: str | None = None, form: str | None =
     if form == "neuclir":
         qids = set(parsed(read_rows([path], ANY), lambda row: row.word("topic_id")))
     elif form == "heed":
-        topics = read_jsonl_topics(path, "", "title", ANY)
+        topics = read_topics(path, "", "title", "heed", ANY)
         qids = {topic.qid for topic in topics if condition is None or topic.has(condition)}
     elif form != "list":
         qids = {topic.qid for topic in read_topics(path, "", "title", form, ANY)}

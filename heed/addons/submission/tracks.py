@@ -28,7 +28,6 @@ LETTERS = {
 }
 QUERIES = {"E": "eng", "C": "zho", "P": "fas", "R": "rus"}
 BLOCK = re.compile(f"([{''.join(LETTERS)}]+)_")
-Problem = tuple[str, str]  # severity, message
 
 
 class Shape(NamedTuple):
@@ -234,8 +233,8 @@ def parse_name(tag: str, team: str = "") -> RunName:
     return RunName(source, second, block[1] if block else "", rest)
 
 
-def tag_problems(tag: str, track: Track, team: str) -> Iterator[Problem]:
-    """Yield the problems of ``tag`` in ``track``; only that of its form where that is wrong."""
+def tag_problems(tag: str, track: Track, team: str) -> Iterator[tuple[str, str]]:
+    """Yield severity and text of each problem of ``tag`` in ``track``; only that of its form where that is wrong."""
     if not re.fullmatch(track.tag.pattern, tag):
         yield ERROR, f"found tag {tag!r}, expected {track.tag.description}; rename the run (fixable with a new tag)"
         return
@@ -247,7 +246,7 @@ def tag_problems(tag: str, track: Track, team: str) -> Iterator[Problem]:
         yield from _name_problems(tag, track, team)
 
 
-def _name_problems(tag: str, track: Track, team: str) -> Iterator[Problem]:
+def _name_problems(tag: str, track: Track, team: str) -> Iterator[tuple[str, str]]:
     name = parse_name(tag, team)
     expected = ", ".join(f"{source}-" for source in track.sources)
     if name.source not in track.sources or "-" not in tag:
@@ -261,7 +260,7 @@ def _name_problems(tag: str, track: Track, team: str) -> Iterator[Problem]:
     yield from _letter_problems(name)
 
 
-def _letter_problems(name: RunName) -> Iterator[Problem]:
+def _letter_problems(name: RunName) -> Iterator[tuple[str, str]]:
     letters = set(name.letters)
     if len(letters) < len(name.letters):
         yield WARNING, f"found letters {name.letters} with one twice; expected each once, before the first _"

@@ -17,8 +17,8 @@ from heed.compute import Compute
 from heed.errors import DataError, ModelError, fail
 from heed.files import digest, digest_json, finished, finished_folder, locked, read_objects, write_bytes, write_json
 from heed.models.files import fingerprint, local_copy
-from heed.models.language_models import ADAPTER, entry_ids, load_config, load_network, load_tokenizer, precision
-from heed.models.local import NEXT_WORD_TOKENS, batches
+from heed.models.language_models import ADAPTER, entry_ids, load_config, load_network, load_tokenizer
+from heed.models.local import NEXT_WORD_TOKENS, batches, precision
 from heed.models.registry.entries import Model
 from heed.models.text import Prompts, query_text
 from heed.progress import bar, log, timed
@@ -120,7 +120,7 @@ class Trainer:
             (loss / len(examples)).backward()
             total += loss.item()
         if not math.isfinite(total):
-            raise ModelError(f"the loss is {total}: training diverged; lower --lr")
+            raise ModelError(f"the loss is {total}: training diverged; lower the learning rate (lr)")
         clip_grad_norm_(self._weights.values(), CLIP)
         self._optimiser.step()
         self._optimiser.zero_grad()
@@ -290,7 +290,7 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
     """
     out = out.resolve()
     if out.exists() and not (out / NOTE).is_file() and (not out.is_dir() or any(out.iterdir())):
-        raise DataError(f"{out}: exists without {NOTE}, so training did not write it; give --out a new folder")
+        raise DataError(f"{out}: exists without {NOTE}, so training did not write it; give a new folder")
     examples = read_examples(data)
     base = base._replace(source=str(Path(base.source).resolve())) if Path(base.source).is_dir() else base
     config = _causal_config(base)
@@ -314,7 +314,7 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
             facts = {"examples": len(examples), "loss": losses, "model": entry}
             write_note(part / NOTE, Note(recipe, _digests(part), facts))
         shutil.rmtree(work, ignore_errors=True)
-    log.info(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; run it with --reranker {out}")
+    log.info(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; use {out} as a reranker")
 
 
 def _digests(folder: Path) -> dict[str, str]:

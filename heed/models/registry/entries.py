@@ -182,7 +182,7 @@ class Registry:
         """
         model = self.find(source)
         if model.status == "named":
-            raise ModelError(f"{source}: cannot be run ({model.note}); bring its run file with --run NAME=FILE")
+            raise ModelError(f"{source}: cannot be run ({model.note}); bring its run file")
         if Path(model.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", model.source):
             return model
         if source.partition("@")[0] in self.entries:

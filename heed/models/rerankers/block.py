@@ -5,13 +5,12 @@ The prompt, its two special tokens and the joining of blocks are those of modeli
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
-from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.files import loading, local_copy
-from heed.models.language_models import load_config, load_network, load_tokenizer, network_config
-from heed.models.local import LocalModel
+from heed.models.language_models import LanguageModel, load_config, load_network
 from heed.models.registry.entries import Model
 from heed.models.text import TAKE, Cutter, query_text, room_for_document
 from heed.models.weights import tensors_in
@@ -41,7 +40,7 @@ def block_text(model: Model, query: str, instruction: str, documents: Sequence[s
     return "".join(_parts(*_query_parts(model, query, instruction), documents))
 
 
-class BlockReranker(LocalModel, Reranker):
+class BlockReranker(LanguageModel, Reranker):
     """A model of family ``block`` as a :class:`heed.types.Reranker`.
 
     A score is the cosine of the projected states of a document and of the query, so it depends on the documents of
@@ -50,16 +49,36 @@ class BlockReranker(LocalModel, Reranker):
     several blocks, the query's state is the mean of theirs, weighted with ``(1 + best score) / 2`` of each.
     """
 
-    def __init__(self, model: Model, compute: Compute) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used."""
-        super().__init__(model, compute)
-        self.config: Config = {
-            **network_config(model, compute),
-            "block": [recipe_version("block"), model.block or BLOCK],
-        }
+    def _recipe(self) -> Config:
+        return {"block": [recipe_version("block"), self._model.block or BLOCK]}
 
-    def _load(self) -> "BlockReader":
-        return BlockReader(self._model, self._compute)
+    @cached_property
+    def _cutter(self) -> Cutter:
+        return Cutter(self._model, self._tokenizer)
+
+    @cached_property
+    def _limit(self) -> int:
+        positions: int = load_config(self._model).max_position_embeddings
+        return min(self._model.max_length or positions, positions, int(self._tokenizer.model_max_length))
+
+    @cached_property
+    def _marks(self) -> tuple[int, int]:
+        """The ids of the two special tokens; :class:`ModelError` for a vocabulary without them."""
+        vocabulary = self._tokenizer.get_vocab()
+        if not {PASSAGE, ASKED} <= vocabulary.keys():
+            source = self._model.source
+            raise ModelError(f"{source}: no {PASSAGE} and {ASKED} in its vocabulary; expected a jina-reranker v3")
+        return vocabulary[PASSAGE], vocabulary[ASKED]
+
+    def _load(self) -> Any:
+        """Return the network and its projection; :class:`ModelError` without the special tokens or a weight."""
+        from transformers import AutoModel
+
+        _ = self._cutter, self._marks  # checked before weights are read
+        projection = _projection(self._model, self._compute.torch_device)
+        # without transformers' report of weights, for which the projection is unexpected; missing ones are an error
+        with logging_only("transformers", logging.ERROR):
+            return load_network(self._model, self._compute, AutoModel), projection
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return a cosine for each of ``documents``, which are in the pool's order.
@@ -69,35 +88,10 @@ class BlockReranker(LocalModel, Reranker):
         """
         if not documents:
             return []
-        scores: list[float] = self._loaded.scores(f"{self.name}: topic {query.qid}", query, documents)
-        return scores
-
-
-class BlockReader:
-    """The loaded model with its tokenizer."""
-
-    def __init__(self, model: Model, compute: Compute) -> None:
-        """Load ``model``; :class:`ModelError` for one without the two special tokens, the projection or a weight."""
-        from transformers import AutoModel
-
-        self._model, self._tokenizer, self._most = model, load_tokenizer(model), model.block or BLOCK
-        self._cutter = Cutter(model, self._tokenizer)
-        vocabulary = self._tokenizer.get_vocab()
-        if not {PASSAGE, ASKED} <= vocabulary.keys():
-            raise ModelError(f"{model.source}: no {PASSAGE} and {ASKED} in its vocabulary; expected a jina-reranker v3")
-        self._passage, self._asked = vocabulary[PASSAGE], vocabulary[ASKED]
-        positions = load_config(model).max_position_embeddings
-        self._limit = min(model.max_length or positions, positions, self._tokenizer.model_max_length)
-        self._projection = _projection(model, compute.torch_device)
-        # without transformers' report of weights, for which the projection is unexpected; missing ones are an error
-        with logging_only("transformers", logging.ERROR):
-            self._network = load_network(model, compute, AutoModel)
-
-    def scores(self, topic: str, query: Query, documents: Sequence[Document]) -> list[float]:
-        """Return the cosines; errors begin with ``topic``."""
         import torch
         from torch.nn.functional import cosine_similarity
 
+        topic = f"{self.name}: topic {query.qid}"
         blocks = [self._states(ids) for ids in self.blocks(topic, query, documents)]
         bests = [cosine_similarity(states[:-1], states[-1], dim=-1).max() for states in blocks]
         weights = torch.stack([(1 + best) / 2 for best in bests])
@@ -110,37 +104,35 @@ class BlockReader:
         """Return the projected states of a block, ``(documents + 1, width)``; the last is the query's."""
         import torch
 
-        first, second = self._projection
-        prompt = torch.tensor([ids], device=self._network.device)
+        network, (first, second) = self._loaded
+        passage, asked = self._marks
+        prompt = torch.tensor([ids], device=network.device)
         with torch.inference_mode():
-            states = self._network(input_ids=prompt, use_cache=False).last_hidden_state[0]
-            marks = (prompt[0] == self._passage) | (prompt[0] == self._asked)
+            states = network(input_ids=prompt, use_cache=False).last_hidden_state[0]
+            marks = (prompt[0] == passage) | (prompt[0] == asked)
             projected = torch.relu(states[marks].float() @ first.T) @ second.T
         return projected.double()
 
     def blocks(self, topic: str, query: Query, documents: Sequence[Document]) -> Iterator[list[int]]:
         """Yield the ids of each block's prompt; errors begin with ``topic``."""
         text_of_query, instruction = _query_parts(self._model, query.query, query.instruction)
+        most = self._model.block or BLOCK
         # the number of documents in the opening has the most digits
-        frame = self._cutter.count(_parts(text_of_query, instruction, [""] * self._most)[0])
+        frame = self._cutter.count(_parts(text_of_query, instruction, [""] * most)[0])
         frame += sum(map(self._cutter.count, _parts(text_of_query, instruction, [])[1:]))
-        wrapped = self._cutter.count(_parts("", "", [""] * self._most)[-3])
+        wrapped = self._cutter.count(_parts("", "", [""] * most)[-3])
         room = room_for_document(topic, TAKE, frame + wrapped, self._limit)
         block: list[str] = []
         used = frame
         for document in documents:
             text = _plain(self._cutter.text(document, min(room, self._model.document_length or room)))
             length = wrapped + self._cutter.count(text)
-            if block and (len(block) == self._most or used + length > self._limit):
-                yield self._ids(_parts(text_of_query, instruction, block))
+            if block and (len(block) == most or used + length > self._limit):
+                yield self._ids("".join(_parts(text_of_query, instruction, block)))
                 block, used = [], frame
             block.append(text)
             used += length
-        yield self._ids(_parts(text_of_query, instruction, block))
-
-    def _ids(self, parts: Sequence[str]) -> list[int]:
-        ids: list[int] = self._tokenizer("".join(parts), add_special_tokens=False, verbose=False)["input_ids"]
-        return ids
+        yield self._ids("".join(_parts(text_of_query, instruction, block)))
 
 
 def _query_parts(model: Model, query: str, instruction: str) -> tuple[str, str]:

@@ -15,8 +15,8 @@ from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import ModelError, first_line
 from heed.files import read_bytes
-from heed.models.files import architecture_of, fingerprint, loading, local_copy, source_folder
-from heed.models.language_models import ADAPTER, precision
+from heed.models.files import architecture_of, loading, local_copy, source_folder
+from heed.models.language_models import ADAPTER
 from heed.models.local import Batches, LocalModel, on_device
 from heed.models.registry.entries import Model
 from heed.models.registry.families import CROSS_ENCODER
@@ -114,17 +114,12 @@ class CrossEncoderReranker(LocalModel, Reranker):
     """A sentence-transformers CrossEncoder as a :class:`heed.types.Reranker`."""
 
     def __init__(self, model: Model, compute: Compute) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used.
-
-        Raises :class:`ModelError` for a model with code of its own that the user has not allowed, and for an adapter.
-        """
+        """As of :class:`LocalModel`; :class:`ModelError` for an adapter too."""
         super().__init__(model, compute)
-        self.config: Config = {
-            **fingerprint(model),
-            "precision": precision(model, compute),
-            "cross-encoder": recipe_version("cross-encoder"),
-        }
         _refuse_adapter(model)
+
+    def _recipe(self) -> Config:
+        return {"cross-encoder": recipe_version("cross-encoder")}
 
     def _load(self) -> PairModel:
         with loading(self._model.source):

@@ -245,7 +245,7 @@ class ListwiseReranker(Reranker):
         self._chat.close()
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Log what scoring ``queries`` will cost, where answers are paid for."""
+        """Log the estimated cost of scoring ``queries``, where answers are paid for."""
         estimate = self._chat.estimate()
         if estimate is not None and queries:
             line, answer = estimate
@@ -268,7 +268,7 @@ class ListwiseReranker(Reranker):
         return scores
 
     def finish(self) -> None:
-        """Log how many answers had to be repaired since the last time."""
+        """Log the number of answers that were no whole ranking and were repaired, since the last time."""
         repaired = sum(not ranking.whole for ranking in self._rankings)
         if self._rankings:
             log.info(

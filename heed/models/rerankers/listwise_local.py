@@ -8,13 +8,13 @@ from typing import Any
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.files import local_copy
-from heed.models.language_models import LanguageModel, base_of, load_config, network_config
+from heed.models.language_models import LanguageModel, base_of, load_config
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
 from heed.models.rerankers.listwise import CONTEXT, Chat, ListwiseReranker, Message, pieces
 from heed.models.text import Cutter
 from heed.process import within
-from heed.types import Config, Document
+from heed.types import Document
 
 TEMPLATE_TIME = 10.0  # seconds; a template takes milliseconds, but Jinja's sandbox lets loops in loops run for days
 SLACK = 8  # tokens beyond a whole ranking: a space before it, an end token after it
@@ -30,12 +30,11 @@ class LocalChat(LanguageModel, Chat):
     """A causal language model as a :class:`heed.models.rerankers.listwise.Chat`."""
 
     def __init__(self, model: Model, compute: Compute, thought: int = 0) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used.
+        """As of :class:`LanguageModel`.
 
         With ``thought`` it answers in at most so many tokens, in which it may think before its ranking.
         """
         super().__init__(model, compute)
-        self.config: Config = network_config(model, compute)
         self._thought = thought
 
     def fits(self, conversation: list[Message], ranking: str) -> bool:
@@ -131,9 +130,7 @@ class LocalChat(LanguageModel, Chat):
         return min(room, getattr(load_config(self._model), "max_position_embeddings", None) or room)
 
     def _load(self) -> Any:
-        from heed.models.engine import open_engine
-
-        return open_engine(self._model, self._compute, self._tokenizer, self._room)
+        return self._engine(self._room)
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -154,7 +151,7 @@ def _without_system(conversation: Sequence[Message]) -> list[Message]:
 
 
 def _vicuna(conversation: Sequence[Message], begin: str, end: str) -> str:
-    """FastChat's vicuna_v1.1: ``SYSTEM USER: … ASSISTANT:``, which rank_llm sets for RankVicuna."""
+    """Return the text of a conversation in FastChat's form vicuna_v1.1, which rank_llm sets for RankVicuna."""
     forms = {"system": "{} ", "user": "USER: {} ", "assistant": f"ASSISTANT: {{}}{end}"}
     text = "".join(forms[message["role"]].format(message["content"]) for message in conversation)
     return f"{begin}{text}ASSISTANT:"

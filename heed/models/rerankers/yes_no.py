@@ -7,14 +7,7 @@ from typing import Any
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.language_models import (
-    LanguageModel,
-    check_entry,
-    entry_ids,
-    limit_of,
-    load_config,
-    network_config,
-)
+from heed.models.language_models import LanguageModel, check_entry, entry_ids, limit_of, load_config
 from heed.models.registry.entries import Model
 from heed.models.text import Prompts, query_text
 from heed.progress import log
@@ -35,41 +28,36 @@ class YesNoReranker(LanguageModel, Reranker):
     With one of ``tokens`` a score is its logit.
     """
 
-    def __init__(self, model: Model, compute: Compute, share_prefix: bool = True) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used.
+    GENERATES = False  # whether the model writes anything before its answer
 
-        ``share_prefix``: causal models read what the prompts of a query begin with only once; vLLM
-        does so in any case.
-        """
-        super().__init__(model, compute)
+    def __init__(self, model: Model, compute: Compute) -> None:
+        """As of :class:`LocalModel`; :class:`ModelError` for an entry without prompt or tokens, before all else."""
         check_entry(model)
-        self.config: Config = {
-            **network_config(model, compute),
-            "yes-no": recipe_version("yes-no"),
-        }
-        self._share_prefix = share_prefix
+        super().__init__(model, compute)
+
+    def _recipe(self) -> Config:
+        return {"yes-no": recipe_version("yes-no")}
+
+    @cached_property
+    def _limit(self) -> int:
+        """The most tokens of a prompt, with what the model writes before its answer."""
+        return limit_of(self._model, self._tokenizer, load_config(self._model))
 
     @cached_property
     def _prompts(self) -> Prompts:
         return Prompts(self._model, self._tokenizer, self._limit)
 
     @cached_property
-    def _limit(self) -> int:
-        return limit_of(self._model, self._tokenizer, load_config(self._model))
+    def _answers(self) -> tuple[int, ...]:
+        return entry_ids(self._model, self._tokenizer)
 
     def _load(self) -> Any:
-        from heed.models.engine import open_engine
+        _ = self._answers, self._prompts  # checked before weights are read
+        longest = self._longest() + 1
+        return self._engine(longest, self.GENERATES)
 
-        entry_ids(self._model, self._tokenizer)  # these and the prompt are checked before weights are read
-        _ = self._prompts
-        return open_engine(
-            self._model,
-            self._compute,
-            self._tokenizer,
-            self._limit + 1,
-            generates=False,
-            share_prefix=self._share_prefix,
-        )
+    def _longest(self) -> int:
+        return self._limit
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the log-odds of yes, or the one token's logit, for each document.
@@ -79,10 +67,13 @@ class YesNoReranker(LanguageModel, Reranker):
         """
         if not documents:
             return []
-        text = query_text(self._model, query.query, query.instruction)
-        prompts = self._prompts.ids(f"{self.name}: topic {query.qid}", text, documents)
-        logits = self._loaded.logits(prompts, entry_ids(self._model, self._tokenizer))
-        return list(map(score_of, logits))
+        topic = f"{self.name}: topic {query.qid}"
+        prompts = self._prompts.ids(topic, query_text(self._model, query.query, query.instruction), documents)
+        return list(map(score_of, self._loaded.logits(self._before_answer(topic, prompts), self._answers)))
+
+    def _before_answer(self, topic: str, prompts: list[list[int]]) -> list[list[int]]:
+        """Return the ids that precede the answers; messages begin with ``topic``."""
+        return prompts
 
 
 def score_of(logits: Sequence[float]) -> float:
@@ -90,24 +81,20 @@ def score_of(logits: Sequence[float]) -> float:
     return logits[-1] - logits[0] if len(logits) == 2 else logits[0]
 
 
-class ReasoningReranker(LanguageModel, Reranker):
+class ReasoningReranker(YesNoReranker):
     """A causal language model of family ``reasoning`` as a :class:`heed.types.Reranker`.
 
     The model continues its prompt, which ends in ``<think>``, greedily until it writes
     ``</think>``. A score is ``logit(yes) − logit(no)`` of the entry's ``tokens`` as the word after
     that: the log-odds of Rank1's score, so without its ties at 0 and 1. A thought that does not end
     within 8192 tokens, or within those that its prompt leaves, is cut after its last sentence and ended
-    for the model, as Rank1's code does.
+    for the model, as Rank1's code does. A document is cut where its prompt leaves less than 512 tokens for the thought.
     """
 
-    def __init__(self, model: Model, compute: Compute) -> None:
-        """Find the files of ``model``, or fetch them; it is loaded when first used."""
-        super().__init__(model, compute)
-        check_entry(model)
-        self.config: Config = {
-            **network_config(model, compute),
-            "reasoning": [recipe_version("reasoning"), THOUGHT, LEAST],
-        }
+    GENERATES = True
+
+    def _recipe(self) -> Config:
+        return {"reasoning": [recipe_version("reasoning"), THOUGHT, LEAST]}
 
     @cached_property
     def _limit(self) -> int:
@@ -124,31 +111,16 @@ class ReasoningReranker(LanguageModel, Reranker):
     def _prompts(self) -> Prompts:
         return Prompts(self._model, self._tokenizer, self._limit - LEAST)
 
-    def _load(self) -> Any:
-        from heed.models.engine import open_engine
+    def _longest(self) -> int:
+        positions: int = load_config(self._model).max_position_embeddings
+        return min(2 * self._limit, max(self._limit, positions))  # a thought may grow when it is tokenised again
 
-        entry_ids(self._model, self._tokenizer)  # these and the prompt are checked before weights are read
-        _ = self._prompts
-        # a thought may grow when its text is tokenised again
-        longest = min(2 * self._limit, max(self._limit, load_config(self._model).max_position_embeddings))
-        return open_engine(self._model, self._compute, self._tokenizer, longest + 1)
-
-    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
-        """Return the log-odds of yes for each document, after reasoning about it.
-
-        Where a prompt leaves less than 512 tokens for the thought the document is cut, a table
-        between rows; raises :class:`ModelError` where query, instruction and prompt leave no room for it.
-        """
-        if not documents:
-            return []
-        topic = f"{self.name}: topic {query.qid}"
-        prompts = self._prompts.ids(topic, query_text(self._model, query.query, query.instruction), documents)
+    def _before_answer(self, topic: str, prompts: list[list[int]]) -> list[list[int]]:
         thoughts = self.thoughts(prompts)
         endless = sum(END not in thought for thought in thoughts)
         if endless:
             log.info(f"{topic}: {endless} of {len(prompts)} thoughts had no end and were ended after a sentence")
-        ended = [self.with_thought(prompt, thought) for prompt, thought in zip(prompts, thoughts, strict=True)]
-        return list(map(score_of, self._loaded.logits(ended, entry_ids(self._model, self._tokenizer))))
+        return [self.with_thought(prompt, thought) for prompt, thought in zip(prompts, thoughts, strict=True)]
 
     def thoughts(self, prompts: list[list[int]]) -> list[str]:
         """Return the text that the model writes after each prompt, whose tokens are given by their ids."""

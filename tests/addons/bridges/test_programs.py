@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from conftest import Heed, write_jsonl
-from heed.systems.by_name import manifest_entry
-from heed.systems.settings import Machine
 from processes import running, until
 
 import heed as library
@@ -21,9 +19,8 @@ from heed.addons.cluster import Workers
 from heed.addons.cluster.shared import shared_program
 from heed.compute import Compute
 from heed.formats.trec_files import read_run
-from heed.systems.alone import model_alone
-from heed.systems.user_objects import OwnReranker
-from heed.types import closed
+from heed.systems.make import Place, make
+from heed.types import Reranker, closed
 
 # scores are lengths of texts; each program writes its process and the topics that it read into files
 SCRIPT = f"""#!{sys.executable} -IS
@@ -57,10 +54,8 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return script
 
 
-def reranker(program: Program | str = "command:./score") -> OwnReranker:
-    model = model_alone(program, Registry(), Compute("cpu"))
-    assert isinstance(model, OwnReranker)
-    return model
+def reranker(program: Program | str = "command:./score") -> Reranker:
+    return make(program, Place(Registry(), Compute("cpu")), Reranker)
 
 
 def started() -> list[int]:
@@ -114,8 +109,8 @@ def test_a_program_is_started_once_reads_a_line_a_topic_and_ends_with_its_input(
         ("scores = 'high'", '"scores": "high"}., expected a line of JSON'),
         ("scores = scores[:1]", "topic 1: 1 scores for 2 documents"),
         ("scores.append(0)", "topic 1: 3 scores for 2 documents"),
-        ("scores[1] = float('nan')", "topic 1, document b: a score is no number, or not finite: nan"),
-        ("scores[1] = None", "topic 1, document b: a score is no number, or not finite: None"),
+        ("scores[1] = float('nan')", "topic 1, document b: score nan, expected a finite number"),
+        ("scores[1] = None", "topic 1, document b: score None, expected a finite number"),
         ("print(json.dumps({'qid': qid, 'scores': scores}) + '\\n')", "topic 2: printed more than one line for the"),
         (
             "if qid == '2': raise ValueError('odd topic')",
@@ -165,7 +160,7 @@ def test_a_program_alone_scores_texts(write: Write) -> None:
         assert alone.score("ferry", ["one", "two"], instruction="no trains") == [9, 9]
     assert alone.name == "score"
     until(lambda: not any(map(running, started())))
-    assert manifest_entry(alone) == {"command": ["./score"]}
+    assert alone.manifest_entry == {"command": ["./score"]}
 
 
 def test_any_character_of_a_text_arrives(write: Write) -> None:
@@ -250,10 +245,10 @@ def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(writ
     news = load("neuclir-sample", lang="eng")
     write("if qid == '05' and topic['condition'] == 'original' and not os.path.exists('go'): sys.exit('killed')")
 
-    def scored(config: str | None, command: str = "command:./score") -> list[str]:
-        with Experiment(news, depth=5, machine=Machine(device="cpu", program_version=config)) as experiment:
+    def scored(config: str | None, command: str = "./score") -> list[str]:
+        with Experiment(news, depth=5, device="cpu") as experiment:
             bm25 = experiment.retrieve("bm25")
-            experiment.rerank(command, [bm25])
+            experiment.rerank(Program(command, config=config), [bm25])
         return topics_read()
 
     with pytest.raises(ModelError, match="score: topic 05: ended with status 1 .*\n  killed"):
@@ -265,7 +260,7 @@ def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(writ
     assert rest == [f"{number:02}.original" for number in range(5, 13)] + [f"{n:02}.changed" for n in range(1, 13)]
     assert len(started()) == 2  # once a run of the system, whatever its conditions
     assert scored("1") == [] and len(started()) == 2
-    assert len(scored("2")) == len(scored("2", "command:./score --fast")) == 3 * 12
+    assert len(scored("2")) == len(scored("2", "./score --fast")) == 3 * 12
     assert len(scored(None)) == len(scored(None)) == 3 * 12
     assert len(started()) == 6
     until(lambda: not any(map(running, started())))
@@ -276,14 +271,14 @@ def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(writ
     [
         (
             ("--reranker", "command:./score", "--reranker", "command:./score --fast"),
-            "system score: named twice (command:./score, command:./score --fast); name one, as in --reranker "
+            "system score: named twice (command:./score, command:./score --fast); name one, as in "
             "'score-2=command:./score --fast'",
         ),
         (
             ("--reranker", "polarity", "--config", "1"),
             "--config: is the version of a program, and --reranker names none",
         ),
-        (("--retriever", "command:./score"), "command:./score: a program reranks, it does not search"),
+        (("--retriever", "command:./score"), "command:./score: a reranker, no retriever; use it as a reranker"),
     ],
 )
 def test_programs_of_one_name_and_a_version_of_nothing_are_refused(
@@ -324,19 +319,26 @@ def test_a_program_that_runs_here_is_started_by_a_worker_too(write: Write) -> No
     write()
     with closed(program := Program("./score")):
         assert program.score(FIRST, TWO) == [3, 5]
-        shared = shared_program(program, Workers(number=1))
-        assert shared.score(SECOND, TWO) == [3, 5]
+        by_worker = shared_program(program, Workers(number=1))
+        assert by_worker
+        with closed(by_worker):
+            assert by_worker.score(SECOND, TWO) == [3, 5]
         assert len(started()) == 2
-        shared.close()
 
 
 def test_a_manifest_has_the_command_and_its_version(write: Write) -> None:
     write()
-    entries = []
-    for version in (None, "v3"):
-        program = Program("./score --fast", name="fast", config=version)
-        with Experiment(load("neuclir-sample", lang="eng")) as experiment:
-            entries += [experiment.reranker(each) for each in (program, shared_program(program, Workers(number=2)))]
-    plain = {"command": ["./score", "--fast"]}
-    expected = [plain, plain, {**plain, "version": "v3"}, {**plain, "version": "v3"}]
-    assert [each.config or each.made_by for each in entries] == expected
+    fast = reranker("fast=command:./score --fast")
+    assert fast.name == "fast" and fast.manifest_entry == {"command": ["./score", "--fast"]}
+    fast = reranker(Program("./score --fast", name="fast", config="v3"))
+    assert fast.name == "fast" and fast.manifest_entry == {"command": ["./score", "--fast"], "version": "v3"}
+
+
+def test_a_program_has_a_name_that_a_file_can_have_and_none_of_heeds(write: Write) -> None:
+    write(name="my score")
+    write(name="polarity")
+    assert reranker("command:'./my score'").name == "my-score"
+    with pytest.raises(UsageError, match="command:./polarity: polarity is a system of Heed's own"):
+        reranker("command:./polarity")
+    with pytest.raises(UsageError, match="system 'a b': expected letters"):
+        Program("./polarity", name="a b")

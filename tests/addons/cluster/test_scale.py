@@ -11,7 +11,7 @@ from benchmarks import scale, scale_input
 from benchmarks.scale_input import drawn, write_documents, write_topics
 from benchmarks.scale_table import as_text, missed
 from heed.formats.documents import Files
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_qrels, read_run
 
 
@@ -67,7 +67,7 @@ def test_documents_and_topics_can_be_read_and_are_used_again(
     assert [path.parent.name for path in files] == ["0000", "0001", "0002-20"]
     assert sum(line.document is not None for line in Files(files).lines()) == 120
     folder = write_topics(tmp_path / "topics", 120)
-    topics = read_jsonl_topics(folder / "topics.jsonl", "eng", "title")
+    topics = read_topics(folder / "topics.jsonl", "eng", "title", "heed")
     assert len(topics) == 100
     assert all(one.instructions["changed"].startswith(f"{one.instructions['original']}. Not ") for one in topics)
     original, changed = (read_qrels(folder / f"{name}.qrels") for name in ("original", "changed"))

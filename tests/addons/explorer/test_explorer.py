@@ -16,7 +16,7 @@ from heed.addons.explorer.embedded import MAIN, embedded, packed, style
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.views import document_view, folder_view, topic_view
 from heed.errors import DataError
-from heed.experiment.results import title_of
+from heed.formats.document_store import title_of
 from heed.measures.summary import cells
 from heed.report.figures import figures
 from heed.report.html import Part, script

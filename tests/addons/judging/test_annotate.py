@@ -15,9 +15,10 @@ from heed.addons.judging.annotate.export import export
 from heed.addons.judging.annotate.opening import path_beside, read_pooled
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import Task, parse_scale
+from heed.datasets.pool_texts import documents_of
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
-from pipelines.annotate import documents_of, main, open_given, parser
+from pipelines.annotate import main, open_given, parser
 
 COMMAND = "pipelines.annotate"
 QRELS = ROOT / "qrels" / SAMPLE / "original.qrels"

@@ -13,9 +13,8 @@ from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
 from heed.addons.judging.annotate.adding import add_annotations
-from heed.addons.judging.annotate.database import create
 from heed.addons.judging.annotate.export import export
-from heed.addons.judging.annotate.store import Change, Store, wording_of
+from heed.addons.judging.annotate.store import Change, Store, create, wording_of
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
     PooledDocument,

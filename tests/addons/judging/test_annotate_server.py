@@ -89,7 +89,7 @@ def narrative(text: object, base: object) -> dict:
         (sent(wording="x" * 20_001), "length <= 20000 - at `$.wording`"),
         ({**sent(), "changes": {}}, "Expected `array`, got `object` - at `$.changes`"),
         (sent(grade("99", DOCID, 1)), "topic is '99', expected one of the pool"),
-        (sent({"qid": "01", "kind": "drop"}), "Invalid value 'drop' - at `$.changes[0].kind`"),
+        (sent({"qid": "01", "kind": "drop"}), "Invalid enum value 'drop' - at `$.changes[0].kind`"),
         (sent(grade("01", DOCID, 2)), "grade is 2, expected one of 0, 1, 3"),
         (sent(grade("01", DOCID, True)), "got `bool` - at `$.changes[0].grade`"),
         (sent(grade("01", "gone", 1)), "document 'gone' is not to be judged"),

@@ -12,8 +12,7 @@ from annotating import Judging
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.addons.judging.annotate.database import connect, create, is_annotation
-from heed.addons.judging.annotate.store import Change, ConflictError, Store, wording_of
+from heed.addons.judging.annotate.store import Change, ConflictError, Store, connect, create, is_annotation, wording_of
 from heed.addons.judging.annotate.task import PooledDocument, Task, parse_scale
 from heed.errors import HeedError
 from heed.types import Topic

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heed.addons.judging.exchange.exports import ExportedPool, export
-from heed.addons.judging.exchange.judgements import count_votes, parse_grades, read_judgements, resolve
+from heed.addons.judging.exchange.judgements import count_votes, parse_grades, read_labels, resolve
+from heed.addons.judging.pools.build import read_judged
 from heed.errors import HeedError
 from heed.formats.pools import write_pool
 from heed.formats.trec_files import read_qrels
@@ -36,7 +37,7 @@ GRADES = {"12": {"zho-1": 3, "fas-1": 0, "007": 2}, "0x": {"a/b:c": 1, "2020-01-
 
 
 def qrels_of(*files: Path, rule: str = "error", **grades: int) -> Qrels:
-    return resolve(count_votes(read_judgements(files), grades, None), rule)
+    return resolve(count_votes(read_labels(files), grades, None), rule)
 
 
 @pytest.mark.parametrize("name", ["label_studio.json", "label_studio.min.json", "label_studio.csv"])
@@ -142,10 +143,12 @@ def test_exported_filled_in_and_read_back(tmp_path: Path, form: str, capsys: pyt
     assert "2 documents are not judged and left out (topic, document): 0x zho-1, 12 =1+1" in told
 
 
-def test_qrels_with_another_second_column_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "q").write_text("1 ben a 1\n")
-    with pytest.raises(HeedError, match=r"q, line 1: column 2 is ben, expected 0, as in qrels \(topic 0 docid grade\)"):
-        read_judgements([tmp_path / "q"])
+def test_qrels_whose_second_column_tells_assessors_apart_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 ann a 1\n1 ben a 2\n")
+    with pytest.raises(
+        HeedError, match=r"q: topic 1 has several values in column 2, expected 0 \(topic 0 docid grade\)"
+    ):
+        qrels_of(tmp_path / "q")
 
 
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc"])  # documents with such ids are refused
@@ -221,7 +224,7 @@ def label_studio(path: Path, *several: Made, project: int | None = None) -> Path
 def persons(*files: Path) -> dict[str, dict[str, str]]:
     """Return grades by document, of each assessor."""
     read: dict[str, dict[str, str]] = {}
-    for label in read_judgements(files):
+    for label in read_labels(files):
         read.setdefault(label.assessor, {})[label.docid] = label.text
     return read
 
@@ -433,14 +436,14 @@ def choice(*choices: str, name: str = "grade") -> dict[str, Any]:
 def test_malformed_files_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(HeedError, match=said):
-        read_judgements([tmp_path / name])
+        read_labels([tmp_path / name])
 
 
 def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     bad = [{"qid": "1", "docid": None}, {"qid": "1", "docid": "a"}, {"qid": [], "docid": "b"}]
     paths = [write_jsonl(tmp_path / name, bad) for name in ("a.jsonl", "b.jsonl")]
     with pytest.raises(HeedError) as caught:
-        read_judgements(paths)
+        read_labels(paths)
     assert [line.split(": ")[0] for line in str(caught.value).splitlines()] == [
         f"{path}, line {line}" for path in paths for line in (1, 3)
     ]
@@ -449,8 +452,8 @@ def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> No
 def test_a_csv_file_that_is_not_utf8_is_read_in_the_encoding_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_bytes("qid,docid,grade,text\n1,a,1,café\n".encode("cp1252"))
     with pytest.raises(HeedError, match=r"p.csv, line 2: not UTF-8 .* convert the file to UTF-8.* --encoding NAME"):
-        read_judgements([tmp_path / "p.csv"])
-    [judgement] = read_judgements([tmp_path / "p.csv"], encoding="cp1252")
+        read_labels([tmp_path / "p.csv"])
+    [judgement] = read_labels([tmp_path / "p.csv"], encoding="cp1252")
     assert (judgement.docid, judgement.text) == ("a", "1")
 
 
@@ -480,7 +483,7 @@ def test_ratings_and_numbers_of_label_studio_are_grades(tmp_path: Path, kind: st
     task["annotations"][0]["result"] = [other]
     (tmp_path / "l.json").write_text(json.dumps([task]))
     with pytest.raises(HeedError, match="item 1: rating named sure, expected grade as in the configuration"):
-        read_judgements([tmp_path / "l.json"])
+        read_labels([tmp_path / "l.json"])
 
 
 def test_what_was_ignored_or_rejected_in_prodigy_is_no_judgement(tmp_path: Path, heed: Heed) -> None:
@@ -528,7 +531,7 @@ def test_all_sheets_of_a_workbook_with_judgements_are_read(tmp_path: Path, heed:
     named = {topic: [[*header, "assessor"], [topic, "a", 1, "Ann"]] for topic in ("1", "2")}
     assert [*persons(workbook(path, **named))] == ["Ann"]
     with pytest.raises(HeedError, match=r"p\.xlsx, sheet cem, row 3: qid is 12\.5, expected an id"):
-        read_judgements([workbook(path, ann=sheets["ann"], cem=[*sheets["cem"][:2], [12.5, "b", 1]])])
+        read_labels([workbook(path, ann=sheets["ann"], cem=[*sheets["cem"][:2], [12.5, "b", 1]])])
 
 
 def test_formulas_count_by_their_values_and_without_one_are_refused(tmp_path: Path) -> None:
@@ -537,7 +540,7 @@ def test_formulas_count_by_their_values_and_without_one_are_refused(tmp_path: Pa
         tmp_path / "p.xlsx", s=[header, ["1", "a", formula, "=1"], ["=A2", "b", "=C2", None], ["1", "c", 1]]
     )
     with pytest.raises(HeedError) as caught:
-        read_judgements([path])
+        read_labels([path])
     assert str(caught.value).splitlines() == [
         f"{path}, row {row}: {name} is a formula without a value; calculate it in a spreadsheet program and save the "
         "workbook"
@@ -574,9 +577,9 @@ def test_judgements_of_two_conditions_are_kept_apart(tmp_path: Path) -> None:
         export("jsonl", tmp_path / f"{condition}.jsonl", material(tmp_path, condition))
     files = [tmp_path / "original.jsonl", tmp_path / "changed.jsonl"]
     with pytest.raises(HeedError, match=r"judgements under several: changed \(.*\), original \(.*\); choose one"):
-        read_judgements(files)
-    chosen = read_judgements(files, condition="changed")
-    assert chosen == read_judgements(files[1:]) and chosen
+        read_labels(files)
+    chosen = read_labels(files, condition="changed")
+    assert chosen == read_labels(files[1:]) and chosen
 
 
 def test_documents_outside_the_pool_are_refused_and_unjudged_ones_counted(
@@ -610,3 +613,23 @@ def test_the_command_as_a_user_runs_it(heed: Heed, tmp_path: Path) -> None:
     assert not (tmp_path / "q").exists()
     assert heed(COMMAND, "open.jsonl").returncode == 2
     assert heed(COMMAND, "missing.jsonl", "--out", "q").stderr.startswith("error: missing.jsonl: no such file")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "gb18030"])
+def test_results_and_judgements_are_read_in_their_encoding(tmp_path: Path, encoding: str) -> None:
+    written = {
+        "e.csv": "qid,docid,grade\n1,文档,2\n",
+        "e.json": '[{"qid": "1", "docid": "文档", "grade": 2}]',
+        "e.qrels": "1 0 文档 2\n",
+    }
+    for name, text in written.items():
+        (tmp_path / name).write_bytes(text.encode(encoding))
+    named = encoding if encoding == "gb18030" else ""
+    labels = read_labels([tmp_path / name for name in written], encoding=named)
+    assert [(label.docid, label.text) for label in labels] == [("文档", "2")] * 3
+    assert read_judged("judged", [tmp_path / "e.qrels"], named) == {"1": {"文档": 2}}
+
+
+def test_line_ends_of_old_macs_are_read_in_exports(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_bytes(b'qid,docid,grade,text\r1,d,2,"a\nb"\r1,e,0,\r')
+    assert [(label.docid, label.text) for label in read_labels([tmp_path / "e.csv"])] == [("d", "2"), ("e", "0")]

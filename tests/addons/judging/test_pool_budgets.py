@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pool_inputs import write_lists
 
-from heed.addons.judging.pools.pool_inputs import document_languages
+from heed.addons.judging.pools.build import document_languages
 from heed.addons.judging.pools.selection import count_strata, draw_sample, parse_strata, spend
 from heed.errors import HeedError
 from heed.formats.pools import read_pool

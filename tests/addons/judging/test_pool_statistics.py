@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pool_inputs import write_lists
 
-from heed.addons.judging.pools.pool_inputs import RunList, base_topics, ranked_lists, run_names, system_of
+from heed.addons.judging.pools.build import RunList, base_topics, ranked_lists, run_names, system_of
 from heed.addons.judging.pools.statistics import (
     Sizes,
     absent_at_depth,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from heed.addons.judging.annotate.database import (
+from heed.addons.judging.annotate.store import (
     ADDED,
     NARRATIVE,
     Event,
@@ -30,9 +30,9 @@ from heed.addons.judging.annotate.database import (
     read_state,
     stored_properties,
     transaction,
+    wording_of,
     write_entry,
 )
-from heed.addons.judging.annotate.store import wording_of
 from heed.addons.judging.annotate.task import (
     CONDITIONS,
     PooledDocument,
@@ -44,11 +44,11 @@ from heed.addons.judging.annotate.task import (
     new_in,
     task_differences,
 )
-from heed.addons.judging.exchange.judgements import READERS, read_judgements, suffix
+from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import read_objects
 from heed.formats.pools import Pool
-from heed.formats.topics import read_jsonl_topics
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import parse_score
 from heed.progress import brief, log, warn
 from heed.types import Topic
@@ -132,7 +132,7 @@ def _name(entry: Event) -> str:
 def _read_export(folder: Path, task: Task) -> Addition:
     """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
     lang = next(topic.lang for topic in task.topics.values())
-    topics = {topic.qid: topic for topic in read_jsonl_topics(folder / "topics.jsonl", lang, "title")}
+    topics = {topic.qid: topic for topic in read_topics(folder / "topics.jsonl", lang, "title", "heed")}
     narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
     entries: list[Event] = []
@@ -163,7 +163,7 @@ def _read_results(path: Path, task: Task, encoding: str) -> Addition:
     words = {grade.label.casefold(): grade.grade for grade in task.scale}
     entries: list[Event] = []
     problems: list[str] = []
-    for label in read_judgements([path], together=CONDITIONS, encoding=encoding):
+    for label in read_labels([path], together=CONDITIONS, encoding=encoding):
         number = words.get(label.text.casefold(), parse_score(label.text))
         if not label.text or (number is not None and number < 0):
             number = None  # not judged, at most noted

@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from heed.addons.judging.annotate.database import create, is_annotation
-from heed.addons.judging.annotate.store import Store
+from heed.addons.judging.annotate.store import Store, create, is_annotation
 from heed.addons.judging.annotate.task import (
     PooledDocument,
     Task,

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from heed.addons.judging.annotate.database import NARRATIVE
 from heed.addons.judging.annotate.grades import (
     DocumentKey,
     current,
@@ -36,13 +35,13 @@ from heed.addons.judging.annotate.grades import (
     progress_by_topic,
     progress_lines,
 )
-from heed.addons.judging.annotate.store import Change, ConflictError, Store, wording_of
+from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, check_name
 from heed.errors import DataError, HeedError, JavaError, fail
 from heed.languages import language_data
 from heed.progress import warn
 from heed.tables.recognition import as_table
-from heed.web.json_answers import TYPES, json_route, read_json
+from heed.web.server import TYPES, json_route, read_json
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents
@@ -53,53 +52,43 @@ NarrativeText = Annotated[str, msgspec.Meta(max_length=LONGEST_NARRATIVE)]
 
 MOST_SHOWN = 500  # disagreements on the page; the export has them all
 
-Data = dict[str, Any]
+Payload = dict[str, Any]
+Body = TypeVar("Body")
 
 
-class _NarrativeChange(msgspec.Struct, tag_field="kind", tag=NARRATIVE):
+class _Sent(msgspec.Struct):
+    """A change as the page sends it: the text of a narrative with the version it is based on, a note, or a grade."""
+
+    kind: Literal["narrative", "note", "grade"]
     qid: str
-    text: NarrativeText
-    base: int
+    condition: str = ""
+    docid: str = ""
+    grade: int | None = None
+    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
+    text: NarrativeText = ""
+    base: int = 0
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
-        return iter(())
-
-    def change(self, wording: str, by: str) -> Change:
-        return Change(NARRATIVE, self.qid, value=self.text, base=self.base)
-
-
-class _Judged(msgspec.Struct, tag_field="kind"):
-    qid: str
-    condition: str
-    docid: str
-
-    def problems(self, task: Task, wording: str) -> Iterator[str]:
+        """Yield what the page of this task would not send."""
+        if self.kind == NARRATIVE:
+            return
         if self.condition not in task.conditions():
             yield f"condition is {self.condition!r}, expected {' or '.join(task.conditions())}"
         if self.docid not in task.to_judge(self.qid):
             yield f"document {self.docid!r} is not to be judged for topic {self.qid}"
-
-
-class _NoteChange(_Judged, tag="note"):
-    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
-
-    def change(self, wording: str, by: str) -> Change:
-        return Change("note", self.qid, self.condition, self.docid, self.note)
-
-
-class _GradeChange(_Judged, tag="grade"):
-    grade: int | None = None
-
-    def problems(self, task: Task, wording: str) -> Iterator[str]:
-        yield from super().problems(task, wording)
         if self.grade not in (None, *task.grades()):
             yield f"grade is {self.grade!r}, expected one of {', '.join(map(str, task.grades()))}"
         if self.condition == "changed" and self.grade is not None and not is_changed(task, self.qid, wording):
             yield f"topic {self.qid}: its narrative is not edited; edit it before a grade under the changed one"
 
     def change(self, wording: str, by: str) -> Change:
-        under = wording if self.condition == "changed" else ""
-        return Change("grade", self.qid, self.condition, self.docid, self.grade, under, by=by)
+        """Return the change; a grade under a changed narrative is for its ``wording``, a decision made ``by`` one."""
+        if self.kind == NARRATIVE:
+            return Change(NARRATIVE, self.qid, value=self.text, base=self.base)
+        judged = (self.kind, self.qid, self.condition, self.docid)
+        if self.kind == "note":
+            return Change(*judged, self.note)
+        return Change(*judged, self.grade, wording if self.condition == "changed" else "", by=by)
 
 
 class _Body(msgspec.Struct):
@@ -108,7 +97,11 @@ class _Body(msgspec.Struct):
     batch: Id = ""
     wording: NarrativeText = ""  # that grades under the condition changed are given for
     by: str = ""  # who makes an adjudicator's decisions
-    changes: Annotated[list[_NarrativeChange | _NoteChange | _GradeChange], msgspec.Meta(max_length=MOST_CHANGES)] = []
+    changes: Annotated[list[_Sent], msgspec.Meta(max_length=MOST_CHANGES)] = []
+
+
+class _Texts(msgspec.Struct):
+    texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
 
 
 class ChangeRequest(NamedTuple):
@@ -122,10 +115,7 @@ class ChangeRequest(NamedTuple):
 
 def read_request(body: object, task: Task) -> ChangeRequest:
     """Return the request in ``body``, parsed JSON; :class:`DataError` naming every part that does not fit the task."""
-    try:
-        request = msgspec.convert(body, _Body)
-    except msgspec.ValidationError as error:
-        raise DataError(f"request: {error}") from error
+    request = _converted(body, _Body)
     assessor, by = check_name(request.assessor), check_name(request.by) if request.by else ""
     problems: list[str] = []
     for change in request.changes:
@@ -146,19 +136,19 @@ def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
         yield f"topic {qid} is judged by {by}; another one decides it"
 
 
-class _Texts(msgspec.Struct):
-    texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
-
-
 def read_texts(body: object) -> list[str]:
     """Return the texts in ``body``, parsed JSON, whose terms are requested; :class:`DataError` for anything else."""
+    return _converted(body, _Texts).texts
+
+
+def _converted(body: object, form: type[Body]) -> Body:
     try:
-        return msgspec.convert(body, _Texts).texts
+        return msgspec.convert(body, form)
     except msgspec.ValidationError as error:
         raise DataError(f"request: {error}") from error
 
 
-def task_data(task: Task, store: Store, assessor: str) -> Data:
+def task_data(task: Task, store: Store, assessor: str) -> Payload:
     """Return the task for the whole page; ``assessor`` is the name given to the command, or empty."""
     judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
     return {
@@ -183,7 +173,7 @@ def task_data(task: Task, store: Store, assessor: str) -> Data:
     }
 
 
-def progress_data(task: Task, store: Store, assessor: str) -> Data:
+def progress_data(task: Task, store: Store, assessor: str) -> Payload:
     """Return an assessor's progress in each of his topics, the last change's number, and what the export would lack.
 
     What it would lack is None while something is left for the assessor. Who has topics assigned learns of the others'
@@ -202,11 +192,11 @@ def progress_data(task: Task, store: Store, assessor: str) -> Data:
     }
 
 
-def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Data:
+def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
     """Return a topic's narratives, and its documents in the pool's order with this assessor's judgements."""
     text, version = store.narratives()[qid]
     wording = wording_of(text)
-    judgements: dict[str, Data] = {}
+    judgements: dict[str, Payload] = {}
     everybodys = store.judgements(qid=qid)
     for (_, condition, docid), grades in grades_by_document(everybodys).items():
         before = grade_before_edit(task, qid, grades, assessor) if condition == "original" else None
@@ -229,14 +219,14 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Data:
     }
 
 
-def document_data(document: PooledDocument) -> Data:
+def document_data(document: PooledDocument) -> Payload:
     """Return a document; ``table`` is None unless it is displayed as one."""
     table = as_table(document.text, known=True) if document.tabular else None
     shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
     return {**document._asdict(), "table": shown}
 
 
-def agreement_data(task: Task, store: Store, assessor: str) -> Data:
+def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
     """Return progress, κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
 
     An assessor without any grade, such as an organiser, gets all disagreements. One who has topics assigned gets no κ

@@ -1,31 +1,264 @@
-"""Judgements and narratives in SQLite: every change is on disk before it is answered, and each can be undone.
+"""Judgements and narratives in an SQLite file: its schema, its log of changes, how it is made, opened and written.
 
-Writing is serialised by a lock, with one transaction a request. A request carries an id that the page has made; when
-it is sent again, because its answer was lost, it is answered again and changes nothing.
+It holds everything that is judged, so that a second start needs nothing but a pool. ``log`` only grows;
+``judgements`` and ``narratives`` are its current state. Every change is on disk before it is answered, and each can be
+undone. Writing is serialised by a lock, with one transaction a request. A request carries an id that the page has made;
+when it is sent again, because its answer was lost, it is answered again and changes nothing.
 """
 
 import hashlib
 import json
+import os
+import secrets
+import sqlite3
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.addons.judging.annotate.database import (
-    NARRATIVE,
-    Event,
-    State,
-    connect,
-    extend,
-    read_state,
-    stored_properties,
-    transaction,
-    write_entry,
-)
-from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument
+from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, dump_task, join_pools
 from heed.errors import DataError
 from heed.formats.pools import Pool
+from heed.reuse import recipe_version
+
+APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
+VERSION = recipe_version("annotations")
+WAIT = 10.0  # seconds for another process's transaction to end
+
+SCHEMA = """
+CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (docid TEXT PRIMARY KEY, title TEXT, date TEXT, text TEXT, tabular INTEGER);
+CREATE TABLE log (
+    id INTEGER PRIMARY KEY, client TEXT NOT NULL, part INTEGER NOT NULL, at TEXT NOT NULL, assessor TEXT NOT NULL,
+    batch TEXT NOT NULL, kind TEXT NOT NULL, qid TEXT NOT NULL, condition TEXT NOT NULL, docid TEXT NOT NULL,
+    before TEXT NOT NULL, after TEXT NOT NULL, undoes INTEGER, UNIQUE (client, part));
+CREATE INDEX log_of_assessor ON log (assessor, id);
+CREATE UNIQUE INDEX undone_once ON log (undoes) WHERE undoes IS NOT NULL;
+CREATE TRIGGER log_stays BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'the log is never changed'); END;
+CREATE TRIGGER log_grows BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'the log is never cut'); END;
+CREATE TABLE judgements (
+    assessor TEXT, qid TEXT, condition TEXT, docid TEXT, grade INTEGER, note TEXT NOT NULL DEFAULT '',
+    wording TEXT NOT NULL DEFAULT '', PRIMARY KEY (assessor, qid, condition, docid)) WITHOUT ROWID;
+CREATE TABLE narratives (qid TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Commit the block's changes when it ends, roll them back when it raises."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
+    """Write the database of ``task``, complete or empty; False if another process has written it meanwhile.
+
+    Only its owner can read the database, since it holds the page's token.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    with closing(connect(path)) as db, transaction(db):
+        if _is_empty(db):
+            for statement in SCHEMA.replace(";\n", ";\0").split("\0"):
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
+            properties = dump_task(task)
+            properties |= {"token": secrets.token_urlsafe(32), "name": secrets.token_hex(8)}
+            db.executemany("INSERT INTO kept VALUES (?, ?)", properties.items())
+            db.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", documents)
+            narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
+            db.executemany("INSERT INTO narratives VALUES (?, ?, 0)", narratives)
+            return True
+    return False
+
+
+def extend(db: sqlite3.Connection, pool: Pool, documents: Iterable[PooledDocument]) -> None:
+    """Add a later pool and its documents after those that are there; in a :func:`transaction` of the caller's."""
+    joined = json.dumps(join_pools(json.loads(stored_properties(db)["pool"]), pool), ensure_ascii=False)
+    db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (joined,))
+    db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?)", documents)
+
+
+def stored_properties(db: sqlite3.Connection) -> dict[str, str]:
+    """Return the properties of the whole annotation: task, token, port."""
+    return dict(db.execute("SELECT name, value FROM kept").fetchall())
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return not db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+
+
+def _write_ahead(db: sqlite3.Connection) -> str:
+    """Switch to a write-ahead log; return the mode. SQLite does not wait for a connection that switches as well."""
+    end = time.monotonic() + WAIT
+    while True:
+        try:
+            mode: str = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            return mode
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a connection whose transactions are on disk when they end.
+
+    Raises :class:`DataError` for a file that is not an SQLite database and a file system without write-ahead logs.
+    """
+    db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+    try:
+        mode = _write_ahead(db)
+        db.execute("PRAGMA synchronous = FULL")
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise DataError(f"{path}: {error}; name another file") from error
+    if mode != "wal":
+        db.close()
+        raise DataError(f"{path}: no write-ahead log is possible here; name a file on a local disk")
+    return db
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Return a connection that neither changes the annotation in ``path`` nor leaves files beside it.
+
+    Raises :class:`DataError` for a file that is absent, damaged, or no annotation.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; name a database of judgements")
+    # without a log beside it nobody has it open, and SQLite would leave an empty one there
+    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    db = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, timeout=WAIT, isolation_level=None)
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("BEGIN")  # all is read as it is now
+        check_form(db, path)
+        if (problem := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise DataError(f"{path}: damaged ({problem}); take a copy of it that is whole")
+    except (sqlite3.DatabaseError, DataError) as error:
+        db.close()
+        raise DataError(str(error) if isinstance(error, DataError) else f"{path}: {error}") from error
+    return db
+
+
+def is_annotation(path: Path) -> bool:
+    """Whether ``path`` holds an annotation; False if there is no file or its creation was interrupted.
+
+    Raises :class:`DataError` for a database of another application or another version.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return False
+    with closing(connect(path)) as db:
+        if _is_empty(db):
+            return False
+        check_form(db, path)
+    return True
+
+
+def check_form(db: sqlite3.Connection, path: Path) -> None:
+    """Raise :class:`DataError` unless the database is an annotation of this version."""
+    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise DataError(f"{path}: a database of another application; name another file")
+    form = db.execute("PRAGMA user_version").fetchone()[0]
+    if form != VERSION:
+        raise DataError(f"{path}: made by another version of Heed (form {form}, expected {VERSION}); use that one")
+
+
+NARRATIVE = "narrative"
+ADDED = "added-"  # begins the request of an entry that came from another database: its identity there
+COLUMNS = "client, part, at, assessor, batch, kind, qid, condition, docid, before, after, undoes"
+
+Key = tuple[str, str, str, str, str]  # kind, assessor, qid, condition, docid; of a narrative kind and qid alone
+State = dict[str, Any]  # grade and wording, note, or text and version
+
+
+class Event(NamedTuple):
+    """A line of the log; ``undoes`` is the number of another one."""
+
+    request: str
+    part: int
+    time: str  # UTC, ISO 8601
+    assessor: str
+    batch: str
+    kind: str
+    qid: str
+    condition: str
+    docid: str
+    before: State
+    after: State
+    undoes: int | None = None
+
+    def identity(self) -> str:
+        """Return a text that is the same in every database that has the entry, even if its assessor is renamed."""
+        if self.request.startswith(ADDED):
+            return self.request
+        parts = (self.request, self.part, self.time, self.kind, self.qid, self.condition, self.docid)
+        return ADDED + hashlib.sha256("\t".join(map(str, parts)).encode()).hexdigest()[:32]
+
+    def origin(self) -> str:
+        """Return the part of the identity that all states of an annotation of another tool share."""
+        return self.identity().partition("@")[0]
+
+    def key(self) -> Key:
+        """Return the key of the grade, the note or the narrative that the entry changes."""
+        if self.kind == NARRATIVE:
+            return (NARRATIVE, "", self.qid, "", "")
+        return (self.kind, self.assessor, self.qid, self.condition, self.docid)
+
+
+def read_log(db: sqlite3.Connection) -> list[Event]:
+    """Return all entries, oldest first."""
+    rows = db.execute(f"SELECT {COLUMNS} FROM log ORDER BY id")  # noqa: S608 (our names)
+    return [Event._make((*row[:9], json.loads(row[9]), json.loads(row[10]), row[11])) for row in rows]
+
+
+def current_entries(db: sqlite3.Connection) -> dict[Key, Event]:
+    """Return the entry that the current value of each grade, note and narrative is from, if it was ever changed."""
+    return {
+        entry.key(): entry
+        for entry in read_log(db)
+        # not simply the last: Heed 0.2 added entries of other databases whose values did not become current
+        if read_state(db, *entry.key()).items() <= entry.after.items()
+    }
+
+
+def read_state(db: sqlite3.Connection, kind: str, assessor: str, qid: str, condition: str, docid: str) -> State:
+    """Return the current grade, note or narrative."""
+    if kind == NARRATIVE:
+        row = db.execute("SELECT text, version FROM narratives WHERE qid = ?", (qid,)).fetchone()
+        return {"text": row[0], "version": row[1]}
+    query = "SELECT grade, note, wording FROM judgements WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)"
+    grade, note, wording = db.execute(query, (assessor, qid, condition, docid)).fetchone() or (None, "", "")
+    return {"note": note} if kind == "note" else {"grade": grade, "wording": wording}
+
+
+def write_entry(db: sqlite3.Connection, entry: Event) -> None:
+    """Write an entry to the log, and make its value the current one; a new narrative's version is its number."""
+    after = entry.after
+    if entry.kind == NARRATIVE and entry.undoes is None:
+        after = {**after, "version": db.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM log").fetchone()[0]}
+    states = json.dumps(entry.before, ensure_ascii=False), json.dumps(after, ensure_ascii=False)
+    query = f"INSERT INTO log ({COLUMNS}) VALUES ({', '.join('?' * 12)})"  # noqa: S608 (our names)
+    db.execute(query, (*entry[:9], *states, entry.undoes))
+    if entry.kind == NARRATIVE:
+        values = (after["text"], after["version"], entry.qid)
+        db.execute("UPDATE narratives SET text = ?, version = ? WHERE qid = ?", values)
+        return
+    judged = (entry.assessor, entry.qid, entry.condition, entry.docid)
+    db.execute("INSERT OR IGNORE INTO judgements (assessor, qid, condition, docid) VALUES (?, ?, ?, ?)", judged)
+    for name in ("note",) if entry.kind == "note" else ("grade", "wording"):
+        query = f"UPDATE judgements SET {name} = ? WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)"  # noqa: S608
+        db.execute(query, (after[name], *judged))
+
 
 # the assessor's last change that is not undone and whose result is the current one: a narrative may have been edited by
 # another since, and of the changes that an added database brought, another one may be in force
@@ -101,7 +334,7 @@ class Store:
     """An open database; safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open a database that :func:`heed.addons.judging.annotate.database.create` made."""
+        """Open a database that :func:`heed.addons.judging.annotate.store.create` made."""
         self.path = path
         self._db = connect(path)
         self._lock = threading.Lock()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, suppress
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from heed.addons.judging.agreement import Agreement, agreement
 from heed.addons.judging.exchange.exports import CHOICE, GUARDED
@@ -25,12 +25,9 @@ from heed.files import (
     unpacked_name,
 )
 from heed.formats.pools import Pool
-from heed.formats.trec_files import parse_score, without_comments
+from heed.formats.trec_files import parse_score, read_qrels
 from heed.progress import counted, log
-from heed.types import Qrels
-
-if TYPE_CHECKING:
-    pass
+from heed.types import Qrels, SubtopicGrades
 
 GRADE_FIELDS = ("grade", "label")  # Heed's and Label Studio's name, doccano's
 NAME_FIELDS = ("assessor", "annotator", "completed_by", "_annotator_id")  # Heed's, Label Studio's two, Prodigy's
@@ -137,24 +134,14 @@ def parse_fields(record: Record) -> list[Label]:
     return [label_of(record, value, {**fields, "project": None}, left_out)]
 
 
-def parse_qrels(record: Record) -> list[Label]:
-    """Return the label of a qrels line."""
-    second = record.fields["second"]
-    if second != "0":
-        raise record.problem(f"column 2 is {second}, expected 0, as in qrels (topic 0 docid grade)")
-    return [label_of(record, record.fields["grade"], {})]
-
-
-def column_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
-    """Yield the lines of a qrels file, four columns."""
-    for line_no, line in without_comments(read_lines(path, encoding), path):
-        columns = line.split()
-        if not columns:
-            continue
-        record = Record(path, f"line {line_no}", {})
-        if len(columns) != 4:
-            raise record.problem(f"{len(columns)} columns, expected 4 (topic 0 docid grade)")
-        yield record._replace(fields=dict(zip(("qid", "second", "docid", "grade"), columns, strict=True)))
+def qrels_labels(path: Path, encoding: str) -> list[Label]:
+    """Return the labels of a qrels file; :class:`DataError` where its second column tells judgements apart."""
+    labels = []
+    for qid, grades in read_qrels(path, encoding=encoding or None).items():
+        if isinstance(grades, SubtopicGrades):
+            raise DataError(f"{path}: topic {qid} has several values in column 2, expected 0 (topic 0 docid grade)")
+        labels += [Label(str(path), qid, docid, str(grade), "", file=str(path)) for docid, grade in grades.items()]
+    return labels
 
 
 def json_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
@@ -317,7 +304,7 @@ Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a do
 RULES = ("error", "majority", "highest")  # of resolve, where assessors differ
 
 
-def read_judgements(
+def read_labels(
     files: Sequence[Path], condition: str = "", together: Collection[str] = (), encoding: str = ""
 ) -> list[Label]:
     """Read every judgement of ``files``, those without a label too.
@@ -326,10 +313,13 @@ def read_judgements(
     out. Raises :class:`DataError` naming every bad record, and for several conditions, unless all are of those read
     ``together``.
     """
-    readers = [READERS.get(suffix(path), (column_records, parse_qrels)) for path in files]
     judgements: list[Label] = []
     problems: list[str] = []
-    for path, (read, parse) in zip(files, readers, strict=True):
+    for path in files:
+        if suffix(path) not in READERS:
+            judgements += qrels_labels(path, encoding)
+            continue
+        read, parse = READERS[suffix(path)]
         for record in read(path, encoding):
             try:
                 judgements += parse(record)

@@ -6,8 +6,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from heed.addons.judging.agreement import ORDER_MEASURES
-from heed.addons.judging.pools.build import BuiltPool, PoolInputs
-from heed.addons.judging.pools.pool_inputs import check_topics, qrels_by_topic, relevant_documents, system_of
+from heed.addons.judging.pools.build import (
+    BuiltPool,
+    PoolInputs,
+    check_topics,
+    qrels_by_topic,
+    relevant_documents,
+    system_of,
+)
 from heed.addons.judging.pools.selection import StratumCounts, count_strata
 from heed.addons.judging.pools.statistics import (
     SECONDS,

@@ -11,8 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.addons.judging.agreement import ORDER_MEASURES, kendall
-from heed.addons.judging.pools.build import DEPTH, BuiltPool, PoolInputs, PoolSettings, choose
-from heed.addons.judging.pools.pool_inputs import RunList, first_documents, system_of
+from heed.addons.judging.pools.build import (
+    DEPTH,
+    BuiltPool,
+    PoolInputs,
+    PoolSettings,
+    RunList,
+    choose,
+    first_documents,
+    system_of,
+)
 from heed.addons.judging.pools.selection import ALL
 from heed.formats.pools import Pool
 from heed.measures.per_topic import PerTopic, mean

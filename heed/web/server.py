@@ -1,13 +1,20 @@
-"""A socket on this machine alone, and the server that answers on it."""
+"""What the servers of pages share: a socket on this machine alone, the server on it, requests and answers in JSON."""
 
 import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import uvicorn
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from heed.errors import UsageError
+from heed.errors import DataError, UsageError
+from heed.files import parse_json
 from heed.web.guard import LOCAL, Access, Guard
 
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 LOWEST_PORT = 1024  # those below are the system's, and browsers leave 80 out of the names of hosts
 IDLE = 600  # seconds before an idle connection is closed: browsers close theirs sooner, so none is cut under a request
 
@@ -59,3 +66,20 @@ def serve(app: ASGIApp, sock: socket.socket, access: Access) -> None:
         timeout_graceful_shutdown=2,
     )
     uvicorn.Server(config).run(sockets=[sock])
+
+
+def json_route(answer: Callable[[Request], object]) -> Callable[[Request], Awaitable[Response]]:
+    """Return a route that answers with JSON, computed in another thread since it waits for files or a database."""
+
+    async def route(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(answer, request))
+
+    return route
+
+
+async def read_json(request: Request) -> Any:
+    """Return the JSON in the body of ``request``; :class:`DataError` for anything else."""
+    try:
+        return parse_json((await request.body()).decode())
+    except (ValueError, ClientDisconnect) as error:  # the last: nobody reads the answer any more
+        raise DataError(f"not JSON ({error})") from error

@@ -1,7 +1,7 @@
 """The registry and the command that shows it.
 
 ``tests/data/registry_texts.txt`` pins what every entry and preset makes of an example. After a change of
-``heed/models/registry/registry.json`` write it anew with ``python tests/models/test_models.py``, and read the
+``heed/models/registry/registry.json`` write it anew with ``python tests/commands/test_models.py``, and read the
 difference against the sources of the facts before it is committed.
 """
 
@@ -145,7 +145,7 @@ def all_presets() -> Iterator[tuple[str, Model]]:
 def golden() -> str:
     """What every entry and preset makes of the example, one text a line."""
     title, text = EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text
-    lines = ["# Written by python tests/models/test_models.py: ↵ is a newline, ␣ a space that is easily missed."]
+    lines = ["# Written by python tests/commands/test_models.py: ↵ is a newline, ␣ a space that is easily missed."]
     for name, one in all_presets():
         lines += ["", f"{name}  {catalogue.family_of(one)}, {one.status}"]
         if one.status == "named" and one.query is None:
@@ -267,7 +267,7 @@ def test_two_instructions_give_two_inputs(name: str, one: Model) -> None:
 
 @pytest.mark.parametrize("name", [name for name, one in SHIPPED.entries.items() if one.status == "named"])
 def test_systems_without_weights_refuse_with_their_reason(name: str) -> None:
-    with pytest.raises(HeedError, match=r"cannot be run \(.{20,}\); bring its run file with --run NAME=FILE") as caught:
+    with pytest.raises(HeedError, match=r"cannot be run \(.{20,}\); bring its run file") as caught:
         SHIPPED.resolve(name, [])
     assert SHIPPED.find(name).note in str(caught.value)
 

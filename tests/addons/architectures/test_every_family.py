@@ -81,7 +81,7 @@ def scores(system: Any, instruction: str, documents: list[Document] = DOCUMENTS,
 
 
 def test_no_family_is_left_out() -> None:
-    """Of list-wise ones, whose scores are ranks, tests/models/test_listwise.py tells the same."""
+    """Of list-wise ones, whose scores are ranks, tests/addons/apis/test_listwise.py tells the same."""
     assert {*MODELS, "listwise"} >= set(LOCAL)
 
 
@@ -172,7 +172,7 @@ def test_the_family_of_a_papers_folder_is_read_from_it(tmp_path: Path, name: str
 def test_a_hub_model_says_what_to_do_about_its_code_before_it_is_fetched_and_out_of_reach(family: str) -> None:
     prompt = None if family == "listwise" else "{query}{document}"
     model = Model("nobody/nothing", family, prompt=prompt, tokens=("a", "b"))
-    with pytest.raises(HeedError, match="--trust-remote-code"):
+    with pytest.raises(HeedError, match="trust_remote_code"):
         FAMILIES[family].make(model._replace(revision="0" * 40, remote_code=True), CPU)
     with pytest.raises(HeedError, match="no revision is pinned, so its code could change"):
         FAMILIES[family].make(model._replace(remote_code=True, trusted=True), CPU)
