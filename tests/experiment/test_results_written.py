@@ -1,33 +1,25 @@
 """Whatever has changed in a results folder is measured, and shown, anew."""
 
-import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from chats import Turned
-from drinks import TEXTS, Words, collection
+from drinks import DRINKS, TEXTS, Words, assert_ties_are_warned_of, collection, experiment, tie_warnings
 from letter_encoder import LetterCounts
-from openai_server import Server
 
 from heed import (
     Collection,
     DataError,
     Document,
-    Experiment,
     Judging,
-    ModelError,
     Query,
     Results,
     SystemRuns,
     Topic,
     measure,
 )
-from heed.addons.apis.listwise import api_listwise
-from heed.addons.apis.rerank import ApiReranker
 from heed.experiment.merged_runs import add_merged
 from heed.models.registry.entries import Model
 from heed.models.rerankers.listwise import ListwiseReranker, Message
@@ -37,11 +29,6 @@ from heed.reranking.decompose import Decompose
 from heed.types import SubtopicGrades
 
 FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")
-DRINKS = Path("runs/drinks/eng")
-
-
-def experiment(folder: Path, of: Collection | None = None) -> Experiment:
-    return Experiment(of or collection(), indexes=folder / "indexes", out=folder / "runs")
 
 
 def measured(folder: Path, of: Collection | None = None, *systems: Words) -> Results:
@@ -197,46 +184,10 @@ class Flat:
         return [0.5] * len(documents)
 
 
-def of_systems(folder: Path, topics: Sequence[Topic], system: Any) -> list[str]:
-    """Return the warnings about ties of a reranker over all three documents, or of LSA."""
-    pool = {topic.qid: ["a"] if topic.qid == "single" else [*TEXTS] for topic in topics}
-    with experiment(folder, collection(topics=topics)) as asked:
-        results = asked.evaluate(asked.retrieve(system) if system == "lsa" else asked.rerank(system, pool))
-    return [line for line in results.warnings if "one score" in line]
-
-
-def printing(folder: Path, _: Server) -> str:
-    text = "import json, sys\nfor line in sys.stdin:\n    topic = json.loads(line)\n"
-    answer = '    print(json.dumps({"qid": topic["qid"], "scores": [7] * len(topic["documents"])}), flush=True)\n'
-    path = folder / "score"
-    path.write_text(f"#!{sys.executable} -IS\n{text}{answer}")
-    path.chmod(0o755)
-    return f"flat=command:{path}"
-
-
-def served(_: Path, server: Server) -> ApiReranker:
-    server.score = lambda _, texts: [0.0] * len(texts)
-    return ApiReranker(Model("org/flat", family="api-rerank", status="api"))
-
-
-SOURCES = [lambda *_: Flat({"flat": 1}), lambda *_: Flat(None), printing, served]
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_one_score_for_all_documents_is_warned_of_from_every_source(
-    source: Callable[[Path, Server], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    topics = [Topic(qid, "eng", "tea", {"original": "milk"}) for qid in ("1", "2", "single")]
-    with Server().running() as server:
-        monkeypatch.setenv("RERANK_BASE_URL", server.url)
-        told = [of_systems(tmp_path, topics, source(tmp_path, server)) for _ in range(2)]  # made, and used again
-    where = "one score for all documents in 2 of 3 topics (1, 2): their order is lost, the docids decide, as in trec"
-    for ties in told:
-        assert [line.partition("_eval")[0] for line in ties] == [
-            f"flat.query.run: {where}",
-            f"flat.original.run: {where}",
-        ]
+@pytest.mark.parametrize("config", [{"flat": 1}, None])
+def test_one_score_for_all_documents_is_warned_of(config: object, tmp_path: Path) -> None:
+    for _ in range(2):  # made, and used again
+        assert_ties_are_warned_of(tmp_path, Flat(config))
 
 
 @pytest.mark.parametrize(
@@ -245,34 +196,9 @@ def test_one_score_for_all_documents_is_warned_of_from_every_source(
 )
 def test_a_query_without_a_term_is_warned_of_by_each_lexical_system(system: object, empty: str, tmp_path: Path) -> None:
     topics = [Topic("1", "eng", "tea with milk", {}), Topic("2", "eng", empty, {})]
-    [line] = of_systems(tmp_path, topics, system)
+    [line] = tie_warnings(tmp_path, topics, system)
     assert "one score for all documents in 1 of 2 topics (2): " in line
     assert line.endswith("; a lexical system gives it to a query of stop words alone")
-
-
-def test_replies_that_are_no_answers_are_counted_in_the_summary_and_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with Server().running() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        server.say = lambda said: None if "no milk" in json.dumps(said) else "[2] > [1] > [3]"
-        for _ in range(2):  # the same command asks again
-            chat = api_listwise(Model("openai/tiny", family="api-chat", status="api", max_length=100_000))
-            with experiment(tmp_path, collection()) as asked:
-                runs = [asked.retrieve(Words()), asked.add("other", {"original": {"1": {"a": 1.0}}})]
-                with pytest.raises(ModelError, match=r"tiny.changed.run: no reply names a document, of 1 \(refused"):
-                    asked.rerank(chat, runs[:1])
-        assert server.calls == 4 and not (tmp_path / DRINKS / "tiny.changed.run").exists()
-        topics = [collection().topics[0], Topic("2", "eng", "coffee", {"original": "milk", "changed": "any milk"})]
-        with experiment(tmp_path, collection(topics=topics)) as asked:
-            results = asked.evaluate([asked.retrieve(Words()), asked.rerank(chat, [asked.retrieve(Words())])])
-    summary = json.loads((tmp_path / DRINKS / "summary.json").read_text())
-    line = "tiny.changed.run: replies that name no document: 1, in 1 of 2 topics (1), refused, empty, cut off"
-    assert {each["system"]: each["unanswered"] for each in summary["systems"]} == {"words": 0, "tiny": 1}
-    assert summary["systems"] == results.systems
-    assert [each for each in summary["warnings"] if each.startswith(line)]
-    assert line in (tmp_path / DRINKS / "report.html").read_text()
 
 
 class Local(Turned):

@@ -222,9 +222,6 @@ def test_topics_that_only_one_run_has(heed: Heed) -> None:
     write("few.run", {"1": ORDER[::-1]})
     said = "2 judged topics are not in the new run and count 0 in its means: 2, 3"
     assert compared(heed, "base.run", "few.run", *PAIR) == [said]
-    pooled = heed("pipelines.pool", "base.run", "few.run", "--out", "p.jsonl", "--json", "p.json", "--quiet")
-    said = "2 of 3 topics are in some runs only: 2, 3; few lacks 2"
-    assert (pooled.stderr, json.loads(Path("p.json").read_text())["warnings"]) == (f"warning: {said}\n", [said])
 
 
 def test_the_share_of_documents_in_neither_list_stands_beside_the_figure(heed: Heed) -> None:

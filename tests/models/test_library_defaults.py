@@ -15,15 +15,16 @@ from conftest import tiny_config, tiny_tokenizer
 from golden_models import pairs, ruled, unigram
 from model_inputs import CPU
 from safetensors.torch import load_file, save_file
+from shown_prompts import assert_shown_is_read, every_entry, every_prompt
 from tiny_language_models import SIZES, llama_tokenizer, save
 
 import heed
 from heed.errors import HeedError, ModelError
 from heed.files import write_json
 from heed.models.encoders import SentenceEncoder
-from heed.models.files import guess, source_folder, with_family
-from heed.models.listing import EXAMPLE, EXAMPLE_DOCUMENT, EXAMPLE_QUERY, as_data, find_entry, scoring_facts
-from heed.models.registry.entries import Model, Registry
+from heed.models.files import guess, source_folder
+from heed.models.listing import find_entry
+from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.progress import gathering
 from heed.types import Document, Query
@@ -398,60 +399,10 @@ def test_weights_of_llama_cpp_are_named_and_refused(tmp_path: Path) -> None:
     assert source_folder(Model(str(folder))) == folder
 
 
-def saved_with_prompts(encoder: Path, folder: Path, prompts: dict[str, str | None], late: bool) -> Path:
-    from sentence_transformers import MultiVectorEncoder, SentenceTransformer
-    from sentence_transformers.base.modules import Normalize, Transformer
-    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
-
-    ends = [MultiVectorMask(), Normalize(module_input_name="token_embeddings")]
-    whole = (
-        MultiVectorEncoder(modules=[Transformer(str(encoder)), *ends], device="cpu")
-        if late
-        else SentenceTransformer(str(encoder), device="cpu")
-    )
-    whole.save(str(folder))
-    path = folder / "config_sentence_transformers.json"
-    write_json(path, {**json.loads(path.read_text()), "prompts": prompts})
-    return folder
-
-
-@pytest.mark.parametrize("late", [False, True], ids=["encoder", "late"])
-@pytest.mark.parametrize("entry", [{}, {"query": "ask {query} {instruction}", "document": "tell {title} {text}"}])
-@pytest.mark.parametrize(
-    "prompts",
-    [
-        {"query": "query: ", "document": "text: "},
-        {"query": "query: ", "passage": "passage: "},
-        {"query": "query: ", "document": "", "passage": "passage: "},  # as sentence-transformers 6 saves the second
-        {"query": None, "document": None, "corpus": "corpus: "},
-        {"query": "", "document": "text: ", "passage": "passage: "},
-        {"web": "a question: ", "passage": "passage: "},
-        {},
-    ],
-    ids=str,
-)
+@every_entry
+@every_prompt
 def test_what_is_shown_is_what_is_read(
-    tmp_path: Path, tiny_encoder: Path, prompts: dict[str, str | None], entry: dict[str, str], late: bool
+    tmp_path: Path, tiny_encoder: Path, prompts: dict[str, str | None], entry: dict[str, str]
 ) -> None:
     """The shown texts, given to the library without any prompt, have Heed's vectors, and those of its own prompts."""
-    from sentence_transformers import MultiVectorEncoder, SentenceTransformer
-
-    addon = pytest.importorskip("heed.addons.architectures.late_interaction") if late else None
-    folder = saved_with_prompts(tiny_encoder, tmp_path / "own", prompts, late)
-    write_json(tmp_path / "m.json", {"mine": {"source": str(folder), **entry}})
-    model = with_family(Registry([tmp_path / "m.json"]).find("mine"), "")
-    sees = as_data("mine", model, scoring_facts(model, CPU, here=True)["prompts"])["sees"]
-    theirs = (MultiVectorEncoder if late else SentenceTransformer)(str(folder), device="cpu")
-    ours = (addon.LateEncoder if late else SentenceEncoder)(model, CPU)
-    query = Query("1", query=EXAMPLE_QUERY, instruction=EXAMPLE["original"])
-    bare = {"query": query.text, "document": f"{EXAMPLE_DOCUMENT.title} {EXAMPLE_DOCUMENT.text}"}
-    for task, shown, found in (
-        ("query", sees["original"], ours.encode_queries([query])),
-        ("document", sees["document"], ours.encode_documents([EXAMPLE_DOCUMENT])),
-    ):
-        read = addon.split(found)[0][:, 1:] if late else found[0]
-        encode = getattr(theirs, f"encode_{task}")
-        given = [encode([shown], prompt=""), *([] if entry else [encode([bare[task]])])]
-        for expected in (np.asarray(vectors[0]) for vectors in given):
-            unit = expected / np.linalg.norm(expected, axis=-1, keepdims=True)
-            np.testing.assert_allclose(read, unit, atol=1e-5)
+    assert_shown_is_read(tmp_path, tiny_encoder, prompts, entry, SentenceEncoder, lambda vectors: vectors[0])

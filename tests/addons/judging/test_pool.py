@@ -9,6 +9,7 @@ import pytest
 from conftest import Heed, write_jsonl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mteb_predictions import mteb_file
 from pool_inputs import RUNS, pooled, refused, write_lists
 
 from heed.formats.pools import read_pool
@@ -214,3 +215,16 @@ def test_settings_and_figures_are_written_as_json(capsys: pytest.CaptureFixture[
     told = capsys.readouterr().out
     assert told.startswith("pool.jsonl: 6 documents of 2 topics\na topic: 3 to 3 documents, median 3\n")
     assert "expected judging: 0.1 hours at 60 s a document (as given)" in told
+
+
+@pytest.mark.parametrize(("subset", "docid"), [("zho", "a"), ("rus", "b")])
+def test_one_of_several_mteb_subsets_is_pooled(tmp_path: Path, subset: str, docid: str) -> None:
+    mteb_file(tmp_path / "p_predictions.json", zho={"test": {"1": {"a": 2.0}}}, rus={"test": {"1": {"b": 1.0}}})
+    assert pooled("p_predictions.json", "--subset", subset) == {"1": [docid]}
+
+
+def test_topics_that_only_one_run_has_are_warned_of(tmp_path: Path, heed: Heed) -> None:
+    write_lists(tmp_path, {"base": dict.fromkeys("123", "ab"), "few": {"1": "ba"}})
+    done = heed("pipelines.pool", "base.run", "few.run", "--out", "p.jsonl", "--json", "p.json", "--quiet")
+    said = "2 of 3 topics are in some runs only: 2, 3; few lacks 2"
+    assert (done.stderr, json.loads(Path("p.json").read_text())["warnings"]) == (f"warning: {said}\n", [said])

@@ -242,3 +242,17 @@ def test_the_runs_of_every_command_pass(
         assert "no problem\nchecked all rules of trec that are known\nnot known, so not checked: your " in told.out
         assert told.err == ""
     assert len(runs) == {"neuclir": 3, "trec": 3, "tables": 2, "infosearch": 3}[command]
+
+
+def test_a_merged_run_of_three_languages_is_corrected_and_passes_the_tracks_check(tmp_path: Path, heed: Heed) -> None:
+    docids = {lang: [uuid(10 * at), uuid(10 * at + 1)] for at, lang in enumerate(("zho", "fas", "rus"))}
+    for lang, both in docids.items():
+        write_jsonl(tmp_path / f"{lang}.jsonl", [{"id": docid, "text": "x"} for docid in both])
+    merged = [docid for both in docids.values() for docid in both]
+    write(tmp_path / "merged.run", [f"7 Q0 {docid} {rank} {9 - rank}.0 t\n" for rank, docid in enumerate(merged, 1)])
+    documents = ("--docs", *(f"{lang}={lang}.jsonl" for lang in docids))
+    tag = "mlir-TEAM3-AN_bm25"
+    fixed = heed("pipelines.check", "merged.run", "--track", "mlir", "--tag", tag, "--fix", "fixed/", *documents)
+    assert fixed.returncode == 0, fixed.stdout
+    checked = heed("pipelines.check", f"fixed/{tag}", "--track", "mlir", *documents)
+    assert "6 documents, 6 a topic; documents by language: fas 2, rus 2, zho 2: no problem" in checked.stdout

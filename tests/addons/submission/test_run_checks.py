@@ -195,6 +195,14 @@ def test_the_bare_queries_of_tables_are_topics_of_their_own() -> None:
     assert bare | asked == expected_topics(path)
 
 
+def test_topics_of_all_languages_are_expected(tmp_path: Path) -> None:
+    codes = ["zho", "zh", "zh-CN", "rus", "de-AT"]
+    path = write_jsonl(tmp_path / "t.jsonl", [{"qid": code, "lang": code, "query": "q"} for code in codes])
+    assert expected_topics(path) == {*codes}
+    both = write_jsonl(tmp_path / "two.jsonl", [{"qid": "1", "lang": lang, "query": "q"} for lang in ("zho", "rus")])
+    assert expected_topics(both) == {"1"}, "one topic in two languages"
+
+
 def test_hc4_topics_are_read(shared: Path) -> None:
     assert len(expected_topics(shared / "hc4" / "dev.topics.v1-0.jsonl")) == 15  # HC4's README: 15 topics in dev
 
