@@ -448,8 +448,8 @@ def read_judgements(
 ) -> Qrels:
     """Return the qrels of a file in TREC's, BEIR's, MTEB's or JSON's form, or of the test split of a data set's folder.
 
-    Several files are rows of one split. Raises :class:`DataError` as the readers of these forms do; see :func:`heed.formats.trec_files.read_qrels` for
-    ``only_language``.
+    Several files are rows of one split. Raises :class:`DataError` as the readers of these forms do; see
+    :func:`heed.formats.trec_files.read_qrels` for ``only_language``.
     """
     files = list(path) if not isinstance(path, Path) else test_qrels(path) if is_data_set(path) else [path]
     fail([] if files else [f"{path}: no judgements in it; expected qrels/test.tsv"])
