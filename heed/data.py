@@ -54,11 +54,6 @@ class Data:
         paths = {"original": self.qrels, "changed": self.changed_qrels, "reversed": self.reversed_qrels}
         return {condition: path for condition, path in paths.items() if path}
 
-    @property
-    def encodings(self) -> str:
-        """The encoding of files that are not UTF-8, else the documents' language, of whose encodings one may fit."""
-        return self.encoding or self.lang
-
-    def given(self) -> list[str]:
+    def changed(self) -> list[str]:
         """Return the names of the fields that ask for something: their values are not the default ones."""
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]

@@ -7,7 +7,7 @@ from heed.data import FILES
 from heed.datasets.infosearch import INFOSEARCH
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
-from pipelines.options.data import data_of, data_options, layout_options, own_of, refuse_data
+from pipelines.options.data import data_of, data_options, layout_options, parameters_of, refuse_data
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -50,8 +50,8 @@ def _run(options: argparse.Namespace) -> None:
         instead = "name documents with --docs too, or a copy of InfoSearch with --data"
         refuse_data(data, instead, names=(*FILES, "lang"))
     name = "infosearch-sample" if options.collection == "sample" else "infosearch"
-    own = {**own_of(options, INFOSEARCH), "subset": tuple(options.dimension or ()), "or_sample": True}
-    run_named(options, name, data, own)
+    parameters = {**parameters_of(options, INFOSEARCH), "subset": tuple(options.dimension or ()), "or_sample": True}
+    run_named(options, name, data, parameters)
 
 
 main = main_of(parser, _run)

@@ -33,14 +33,14 @@ def run_named(
     options: argparse.Namespace,
     name: str | None,
     data: Data,
-    own: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     catalogue: Catalogue | None = None,
 ) -> None:
     """Run all systems over each collection called ``name``, print tables and the average of several, write their files.
 
     The collections are those of :func:`heed.datasets.loading.find_collections`.
     """
-    collections = find_collections(name, data, own, catalogue)
+    collections = find_collections(name, data, parameters, catalogue)
     if collections[0].parts:
         from pipelines.multilingual import launch_multilingual
 

@@ -6,7 +6,7 @@ import sys
 from heed.datasets.news import MLIR, NEWS
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
-from pipelines.options.data import data_of, data_options, layout_options, own_of
+from pipelines.options.data import data_of, data_options, layout_options, parameters_of
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -53,8 +53,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.lang != MLIR:
         refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
     name = {"auto": "neuclir1", "sample": "neuclir-sample"}.get(options.collection, options.collection)
-    own = {**own_of(options, NEWS), "or_sample": options.collection == "auto"}
-    run_named(options, name, data_of(options), own)
+    parameters = {**parameters_of(options, NEWS), "or_sample": options.collection == "auto"}
+    run_named(options, name, data_of(options), parameters)
 
 
 main = main_of(parser, _run)

@@ -6,7 +6,7 @@ import sys
 from heed.datasets.followtable import FOLLOWTABLE
 from pipelines.command import main_of
 from pipelines.options.collection import collection_options
-from pipelines.options.data import data_of, data_options, layout_options, own_of
+from pipelines.options.data import data_of, data_options, layout_options, parameters_of
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -45,11 +45,11 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     from pipelines.launch import run_named
 
-    own = own_of(options, FOLLOWTABLE)
-    if own["subset"] == SUBSETS[-1]:
-        del own["subset"]
-    name = "followtable" if own.get("subset") or own["data"] else "tables-sample"
-    run_named(options, name, data_of(options), own)
+    parameters = parameters_of(options, FOLLOWTABLE)
+    if parameters["subset"] == SUBSETS[-1]:
+        del parameters["subset"]
+    name = "followtable" if parameters.get("subset") or parameters["data"] else "tables-sample"
+    run_named(options, name, data_of(options), parameters)
 
 
 main = main_of(parser, _run)

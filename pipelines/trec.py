@@ -10,7 +10,7 @@ from heed.errors import UsageError
 from heed.progress import log
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
-from pipelines.options.data import catalogue_option, data_of, data_options, layout_options, own_of, refuse_data
+from pipelines.options.data import catalogue_option, data_of, data_options, layout_options, parameters_of, refuse_data
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace) -> None:
             refuse_data(data, "name documents with --docs, --dataset or --benchmark too", names=(*FILES, "lang"))
             log.info("no collection named: this is the embedded sample, invented news in English for a first try")
             name, data = "neuclir-sample", replace(data, lang="eng")
-    run_named(options, name, data, own_of(options, DESCRIBED), Catalogue(options.catalogue))
+    run_named(options, name, data, parameters_of(options, DESCRIBED), Catalogue(options.catalogue))
 
 
 main = main_of(parser, _run)

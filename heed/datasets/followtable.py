@@ -76,9 +76,9 @@ def read_tables(
     """
     spoken, titles = language(request.lang or "eng"), name != NAME
     if request.docs:
-        own = data_set_in(request.docs)
-        if own and is_followtable(own):
-            raise UsageError(f"{own}: a subset of FollowTable; give it as data")
+        data_set = data_set_in(request.docs)
+        if data_set and is_followtable(data_set):
+            raise UsageError(f"{data_set}: a subset of FollowTable; give it as data")
         paths = [Path(path) for path in request.docs]
         name, part, titles = request.name or collection_name(paths[0]), spoken.code, True
         published = Published(*read_own(request, spoken.code), paths)
@@ -103,14 +103,14 @@ def read_tables(
 
 
 def _replaced(published: Published, request: Data) -> Published:
-    """Return the tables with topics and judgements of the user's own, who cannot keep the published ones of others.
+    """Return the tables with topics and judgements of the user's own in place of the published ones.
 
-    Judgements for query and original replace those of both.
+    Judgements for the conditions query and original replace those of both; own topics replace all.
     """
     if request.topics:
         published = published._replace(topics=given_topics(request, "eng"), qrels={}, traps={})
-    kept = {name: judged for name, judged in published.qrels.items() if not (request.qrels and name == "query")}
-    return published._replace(qrels={**kept, **given_judgements(request, "eng")})
+    others = {name: judged for name, judged in published.qrels.items() if not (request.qrels and name == "query")}
+    return published._replace(qrels={**others, **given_judgements(request, "eng")})
 
 
 def _read(

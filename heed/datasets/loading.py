@@ -51,24 +51,27 @@ class Layout(NamedTuple):
 
 
 def check_data(
-    name: str, takes: Sequence[str], data: Data, own: Mapping[str, Any], known: Mapping[str, Option]
+    name: str, takes: Sequence[str], data: Data, parameters: Mapping[str, Any], known: Mapping[str, Option]
 ) -> None:
     """Raise :class:`UsageError` for fields of ``data`` that the collection ``name`` does not take, or of other values.
 
-    ``own`` are a layout's own parameters, ``known`` those that it has.
+    ``parameters`` are a layout's own, ``known`` those that it has.
     """
     used = {*takes, *ALWAYS, *(FILES if "docs" in takes else ())}
-    unused = [*(field for field in data.given() if field not in used), *(each for each in own if each not in known)]
+    unused = [
+        *(field for field in data.changed() if field not in used),
+        *(each for each in parameters if each not in known),
+    ]
     taken = [*(field for field in takes if field != "docs"), *(each for each in known if known[each].help)]
     fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
     choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
     choices |= {each: option.choices for each, option in known.items()}
-    values = {**{field: getattr(data, field) for field in data.given()}, **own}
+    values = {**{field: getattr(data, field) for field in data.changed()}, **parameters}
     others = (
-        f"{field}: found {found!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
+        f"{field}: found {each!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
         for field, value in values.items()
-        for found in (value if isinstance(value, tuple | list) else (value,))
-        if choices.get(field) and str(found) not in choices[field]
+        for each in (value if isinstance(value, tuple | list) else (value,))
+        if choices.get(field) and str(each) not in choices[field]
     )
     fail(others, UsageError)
 
@@ -76,7 +79,7 @@ def check_data(
 def find_collections(
     name: str | None,
     data: Data,
-    own: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
     catalogue: Catalogue | None = None,
     *,
     only_one: bool = False,
@@ -84,13 +87,13 @@ def find_collections(
     """Return the collections called ``name``: one, or each of a group such as ``followir``.
 
     ``name`` is an entry of the catalogue, ``hub:OWNER/NAME`` or an id of ir_datasets; None for the files of ``data``
-    alone. ``own`` are parameters of the collection's layout, and ``subset``, one or several, of a group. Raises
+    alone. ``parameters`` are those of the collection's layout, and ``subset``, one or several, of a group. Raises
     :class:`UsageError` for an unknown name, with the nearest ones, for what it does not take, and with ``only_one`` for
     a group; :class:`DataError` for missing data, saying how to get them, and for damaged files.
     """
-    given = {each: value for each, value in (own or {}).items() if value not in (None, (), "", False)}
+    chosen = {each: value for each, value in (parameters or {}).items() if value not in (None, (), "", False)}
     with numbered(data.topic_ids):
-        collections = _read(name, data, given, catalogue or Catalogue(), only_one)
+        collections = _read(name, data, chosen, catalogue or Catalogue(), only_one)
     carried = {condition for each in collections for topic in each.topics for condition in topic.instructions}
     fail(
         f"qrels {condition} {path}: no topic has an instruction for {condition}; expected topics as JSON lines with "
@@ -101,9 +104,11 @@ def find_collections(
     return collections
 
 
-def _read(name: str | None, data: Data, own: dict[str, Any], catalogue: Catalogue, only_one: bool) -> list[Collection]:
+def _read(
+    name: str | None, data: Data, parameters: dict[str, Any], catalogue: Catalogue, only_one: bool
+) -> list[Collection]:
     if name is None or (name not in catalogue and has_documents(name)):
-        check_data(name or "files of your own", OWN, data, own, {})
+        check_data(name or "files of your own", OWN, data, parameters, {})
         return [ir_dataset(name, data) if name else own_collection(data)]
     if name not in catalogue:
         import ir_datasets
@@ -112,13 +117,13 @@ def _read(name: str | None, data: Data, own: dict[str, Any], catalogue: Catalogu
         raise catalogue.unknown(name, ir_datasets.registry)
     members = catalogue.find(name)
     layout = _layout_at(members[0].entry.layout, name)
-    if members[0].subset and "subset" in own:
-        members = _chosen(name, members, own.pop("subset"))
+    if members[0].subset and "subset" in parameters:
+        members = _chosen(name, members, parameters.pop("subset"))
     known = layout.options
-    check_data(name, layout.takes, data, own, known)
+    check_data(name, layout.takes, data, parameters, known)
     if only_one and len(members) > 1:
         raise UsageError(f"{name}: several collections; expected one of {', '.join(each.name for each in members)}")
-    return layout.read(members, data, **own)
+    return layout.read(members, data, **parameters)
 
 
 def _layout_at(reference: str, name: str) -> Layout:
@@ -152,7 +157,7 @@ def load(
     subset: str | None = None,
     dimension: str | None = None,
     catalogue: str | Path | None = None,
-    **own: Any,  # of the collection's layout, which may be the user's: no list of all could be complete
+    **parameters: Any,  # of the collection's layout, which may be the user's: no list of all could be complete
 ) -> Collection:
     """Return the collection ``name``: an entry of the catalogue, or an id of ir_datasets.
 
@@ -168,7 +173,7 @@ def load(
     """
     data = Data(lang=lang or "", query_lang=query_lang or "native", fields=fields or "title")
     known = Catalogue(Path(catalogue) if catalogue else None)
-    [collection] = find_collections(name, data, {**own, "subset": subset or dimension}, known, only_one=True)
+    [collection] = find_collections(name, data, {**parameters, "subset": subset or dimension}, known, only_one=True)
     if collection.parts:
         raise UsageError(f"{name}: documents in several languages, one collection each; load them by their languages")
     return collection

@@ -228,12 +228,12 @@ def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -
     """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
     path, is_file, used = Path(request.topics), name == SAMPLE or Path(request.topics).exists(), set[str]()
     from_data_set = data_set_in(request.docs) and not request.topics
-    given = {} if from_data_set else given_judgements(request, texts.lang, request.lang)
+    qrels = {} if from_data_set else given_judgements(request, texts.lang, request.lang)
     published: dict[str, Qrels] = {}
     if from_data_set:
         topics, published = read_own(request, texts.lang, request.lang)
     elif request.topics and is_file:
-        form = request.topics_format or recognised(path, request.encodings)
+        form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()
         lang, collection, translation, fields = texts
         topics = read_topics(path, lang, fields, form, request.encoding, collection=collection, translation=translation)
@@ -247,7 +247,7 @@ def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -
     if texts.translation != "any":
         problems["translation"] = "only topics in NeuCLIR's form have translations"
     fail((f"{each}: not used here; {why}" for each, why in problems.items() if each not in used), UsageError)
-    return topics, {**published, **given}
+    return topics, {**published, **qrels}
 
 
 def _parts(name: str, topics: str, years: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -270,7 +270,7 @@ def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
 
 def _english_sample(request: Data, translated: bool) -> Collection:
     """Return the embedded sample in English; raises :class:`UsageError` for what is of the other languages alone."""
-    foreign = [*({"query_lang", *FILES} & {*request.given()}), *(["docs_lang"] if translated else [])]
+    foreign = [*({"query_lang", *FILES} & {*request.changed()}), *(["docs_lang"] if translated else [])]
     if foreign:
         raise UsageError(f"{', '.join(foreign)}: not used by {SAMPLE} in English; it takes lang, fields")
     documents = Files([sample_root() / "documents" / SAMPLE / "eng.jsonl"])

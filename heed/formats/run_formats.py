@@ -88,9 +88,9 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
         choices = {path.name: predictions}  # as pytrec_eval, ranx and BEIR have a run, and MTEB 1 a split
     chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
     if len(chosen) != 1:
-        wanted = f"subset {subset}: " if subset else ""
+        of_subset = f"subset {subset}: " if subset else ""
         raise DataError(
-            f"{path}: {wanted}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
+            f"{path}: {of_subset}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
         )
     problems: list[str] = []
     run: Run = {}

@@ -41,11 +41,11 @@ def layout_options(group: Group, layout: Layout, called: Mapping[str, str]) -> N
 
 def data_of(options: argparse.Namespace, **more: Any) -> Data:
     """Return the request for data that the options make, with fields that a command knows better in ``more``."""
-    given: dict[str, Any] = {name: getattr(options, name) for name in FIELDS if hasattr(options, name)} | more
-    return Data(**given | {"docs": tuple(given.get("docs", ()))})
+    values: dict[str, Any] = {name: getattr(options, name) for name in FIELDS if hasattr(options, name)} | more
+    return Data(**values | {"docs": tuple(values.get("docs", ()))})
 
 
-def own_of(options: argparse.Namespace, layout: Layout) -> dict[str, Any]:
+def parameters_of(options: argparse.Namespace, layout: Layout) -> dict[str, Any]:
     """Return the values of a layout's own parameters that the options give."""
     values = {name: getattr(options, name) for name in layout.options if hasattr(options, name)}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
@@ -53,7 +53,7 @@ def own_of(options: argparse.Namespace, layout: Layout) -> dict[str, Any]:
 
 def refuse_data(data: Data, instead: str, but: Sequence[str] = (), names: Sequence[str] = FILES) -> None:
     """Raise :class:`UsageError` for fields of ``names``, without ``but``, that are given and not used here."""
-    used = [_option(name) for name in data.given() if name in names and name not in but]
+    used = [_option(name) for name in data.changed() if name in names and name not in but]
     if used:
         raise UsageError(f"{', '.join(used)}: not used here; {instead}")
 

@@ -249,8 +249,8 @@ def test_every_holding_is_known_to_its_source() -> None:
         assert one.repositories() or one.files() or by_hand or one.entry.embedded, one.name
         for repository in one.repositories():
             assert re.fullmatch("main|[0-9a-f]{7}|[0-9a-f]{40}", repository.revision)
-        assert one.entry.holds and one.entry.licence and one.use.startswith("heed ")
-        assert "{" not in one.use + "".join(by_hand.how if by_hand else [])
+        assert one.entry.holds and one.entry.licence and (one.entry.use or "heed ").startswith("heed ")
+        assert "{" not in one.entry.use + "".join(by_hand.how if by_hand else [])
 
 
 def test_what_ir_datasets_says_is_told_with_sizes_and_nothing_is_made(heed: Heed, tmp_path: Path) -> None:
