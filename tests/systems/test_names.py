@@ -8,9 +8,9 @@ from conftest import Heed
 
 import heed as library
 from heed import Experiment, UsageError, load
+from heed.compute import Compute
 from heed.models.registry.entries import Model, Registry
 from heed.reranking.maxp import Cut
-from heed.compute import Compute
 from heed.retrieval.bm25.retriever import NAMES
 from heed.systems.make import MAKERS, Place, forms, make, refuse_twins, split_name
 from heed.types import Encoder, Reranker, Retriever, System
