@@ -40,6 +40,7 @@ from heed.reranking.maxp import MAXP, Cut
 from heed.reranking.maxp import maxp as over_passages
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
+from heed.retrieval.lucene.jvm import check_heap
 from heed.reuse import Recipe
 from heed.systems.make import Place, Search, compute_of, make, refuse_twins, split_name
 from heed.systems.user_objects import check_name
@@ -86,6 +87,7 @@ class Experiment:
         if isinstance(conditions, str):
             raise UsageError(f"conditions: found {conditions!r}, expected a list")
         compute, search = compute_of(compute, device, threads), search or Search()
+        check_heap(compute.heap)
         search.check()
         _check_depth(depth)
         check_collection(collection)

@@ -157,7 +157,7 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
         ),
         (("--lang", "en"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
         (("--lang", "eng"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
-        (("--lang", "zho", "--reranker", "bm25"), "bm25: a retriever, no reranker; use it as --retriever"),
+        (("--lang", "zho", "--reranker", "bm25"), "bm25: a retriever, no reranker; use it as a retriever"),
         (("--lang", "zho", "--retriever", "bm251"), "did you mean bm25 or bm25+rm3?"),
         (("--lang", "zho", "--pool", "published"), "these topics come without published candidate lists"),
     ],

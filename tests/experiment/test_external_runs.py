@@ -104,7 +104,7 @@ def test_runs_of_ones_own_are_measured_alone_and_checked_before_anything_runs(tm
         (("--run", "a/b.query=a.run"), "system 'a/b': expected letters, digits and . + @ : _ -, for its run files"),
         (
             ("--run", "bm25.query=a.run"),
-            "system bm25: named twice (bm25, bm25=FILE); name one, as in --run bm25-2=FILE",
+            "system bm25: named twice (bm25, bm25=FILE); name one, as in bm25-2=FILE",
         ),
         (("--retriever", "none"), "--retriever none: nothing is left to run; name a retriever, or runs of your own"),
         (("--retriever", "none", "--reranker", "polarity", "--run", "x.query=a.run"), "rerankers have no pool"),

@@ -156,3 +156,16 @@ def test_a_class_is_named_as_in_the_commands(tmp_path: Path, monkeypatch: pytest
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert heed.reranker("mine_alone:Length").score("q", ["ab", "a"]) == [2, 1]
+
+
+def test_a_class_that_inherits_is_checked_as_others() -> None:
+    class Heir(heed.Reranker):
+        name, config = "heir", {"version": 1}
+
+        def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+            return [1.0]
+
+    alone = heed.reranker(Heir())
+    assert alone.config and alone.config.keys() == {"version", "module's code"}
+    with pytest.raises(heed.ModelError, match="heir: topic 1: 1 scores for 3 documents; return one score for each"):
+        alone.score("river", TEXTS)

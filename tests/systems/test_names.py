@@ -8,9 +8,12 @@ from conftest import Heed
 
 import heed as library
 from heed import Experiment, UsageError, load
+from heed.compute import Compute
 from heed.models.registry.entries import Model, Registry
 from heed.reranking.maxp import Cut
-from heed.systems.make import refuse_twins, split_name
+from heed.retrieval.bm25.retriever import NAMES
+from heed.systems.make import MAKERS, Place, forms, make, refuse_twins, split_name
+from heed.types import Encoder, Reranker, Retriever, System
 
 OVER = """
 class Over:
@@ -159,3 +162,27 @@ def test_a_model_alone_has_a_name(small: Experiment) -> None:
 def test_a_name_is_no_run_to_be_measured(small: Experiment, systems: object) -> None:
     with pytest.raises(UsageError, match="^evaluate: found 'bm25', expected runs, as retrieve and rerank return them"):
         small.evaluate(systems)  # type: ignore[arg-type]
+
+
+def test_a_name_without_the_role_says_which_it_has(small: Experiment, tiny_cross_encoder: Path) -> None:
+    def problem(name: str, role: type[System]) -> str:
+        with pytest.raises(UsageError) as raised:
+            make(name, Place(Registry(), Compute("cpu")), role)
+        return str(raised.value)
+
+    assert problem("bm25", Reranker) == "bm25: a retriever, no reranker; use it as a retriever"
+    assert problem("x=polarity", Retriever) == "polarity: a reranker, no retriever; use it as a reranker"
+    assert problem("command:cat", Encoder) == "command:cat: a reranker, no bi-encoder; use it as a reranker"
+    of_model = "of family cross-encoder (guessed from config.json"
+    assert problem(str(tiny_cross_encoder), Retriever).startswith(f"{tiny_cross_encoder}: {of_model}")
+    assert problem(str(tiny_cross_encoder), Retriever).endswith("no retriever; use it as a reranker")
+    assert (
+        problem("over:Over", Retriever)
+        == "over:Over: has no encode_documents and encode_queries; it scores, so use it as a reranker"
+    )
+
+
+def test_help_names_every_maker() -> None:
+    assert set(NAMES) < MAKERS.keys()
+    assert len({**forms(Retriever), **forms(Reranker)}) == len(MAKERS) + 1  # NAME=SYSTEM too
+    assert "command:PROGRAM" in forms(Reranker) and "command:PROGRAM" not in forms(Retriever)

@@ -230,16 +230,18 @@ def test_what_mteb_cannot_give_is_an_error_that_says_what_to_do(experiment: heed
     with pytest.raises(heed.ModelError, match=r"revision 2 not found for model tiny/cross"):
         experiment.reranker("mteb:tiny/cross@2")
     with pytest.raises(
-        heed.UsageError, match="mteb:tiny/cross: has neither search.*; it scores, so use it as --reranker"
+        heed.UsageError, match="mteb:tiny/cross: has neither search.*; it scores, so use it as a reranker"
     ):
         experiment.retriever("mteb:tiny/cross")
     with pytest.raises(
-        heed.UsageError, match="mteb:tiny/search: has no score.*; it searches, so use it as --retriever"
+        heed.UsageError, match="mteb:tiny/search: has no score.*; it searches, so use it as a retriever"
     ):
         experiment.reranker("mteb:tiny/search")
     with pytest.raises(heed.UsageError, match="code of this model's repository; read it, then allow it"):
         experiment.retriever("mteb:nvidia/NV-Embed-v2")
-    with pytest.raises(heed.UsageError, match="polarity: no model; give the object that an experiment makes of it"):
+    with pytest.raises(
+        heed.UsageError, match="polarity: needs an index of documents; give the object that an experiment makes of it"
+    ):
         as_mteb("polarity")
 
 

@@ -152,7 +152,9 @@ def test_what_a_transformer_cannot_give_is_an_error(experiment: heed.Experiment)
         adapter.reranker(Overlap())(pd.concat([twice] * 2))
     with pytest.raises(pt.validate.InputValidationError, match="text"):
         adapter.reranker(Overlap())(pd.DataFrame({"qid": ["1"], "query": ["a"], "docno": ["d00"]}))
-    with pytest.raises(heed.UsageError, match="polarity: no model; give the object that an experiment makes of it"):
+    with pytest.raises(
+        heed.UsageError, match="polarity: needs an index of documents; give the object that an experiment makes of it"
+    ):
         adapter.reranker("polarity")
 
 
