@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from heed.models.encoders.bi_encoder import SentenceEncoder
+from heed.models.encoders import SentenceEncoder
 
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import WorkerPool

@@ -112,7 +112,7 @@ def test_decompose_leaves_the_files_and_runs_of_one_process(
 def test_two_processes_rerank_as_one(
     store: DocumentStore, tmp_path: Path, tiny_cross_encoder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = Model(str(tiny_cross_encoder))
+    model = Model(str(tiny_cross_encoder), family="cross-encoder")
     plain, parallel = CrossEncoderReranker(model, CPU), reranker_of(tiny_cross_encoder, family="cross-encoder")
     assert (parallel.name, parallel.config, parallel.at_once) == (plain.name, plain.config, 2)
     pool = pool_of(parallel)
