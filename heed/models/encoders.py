@@ -146,22 +146,9 @@ class SentenceEncoder(LocalModel, Encoder):
         import torch
 
         features = texts.batch(batch)
-        if self._model.append_eos:
-            self._check_ends(features)
         with torch.inference_mode():
             vectors: Matrix = self._encoder.vectors(features, task).float().cpu().numpy()
         return vectors
-
-    def _check_ends(self, features: Any) -> None:
-        """Raise :class:`ModelError` for a text whose last token, which is pooled, is not the end-of-text token."""
-        end = self._encoder.tokenizer.eos_token_id
-        for ids, mask in zip(features["input_ids"].tolist(), features["attention_mask"].tolist(), strict=True):
-            last = [token for token, real in zip(ids, mask, strict=True) if real][-1]
-            if last != end:
-                raise ModelError(
-                    f"{self.name}: a text's last token is {last}, expected the end-of-text token {end}; "
-                    "the tokenizer does not append it"
-                )
 
 
 def _unprefixed(model: Model) -> Model:

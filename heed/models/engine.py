@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, DynamicCache, GenerationConfig
+from torch.nn.utils.rnn import pad_sequence
+from transformers import DynamicCache, GenerationConfig
 from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.language_models import load_network
 from heed.models.local import NEXT_WORD_TOKENS, Batches
 from heed.models.registry.entries import Model
 from heed.models.weights import LENGTH_DEPENDENT
@@ -20,13 +20,13 @@ GENERATED_TOKENS = 131072  # prompts and answers of a batch; 8 GB of keys and va
 class TransformersModel:
     """A language model of family ``seq2seq``, or a causal one, in transformers."""
 
-    def __init__(self, model: Model, compute: Compute, tokenizer: Any, generates: bool = True) -> None:
-        """Load the model; only one that ``generates`` keeps its whole output layer.
+    def __init__(self, model: Model, network: Any, tokenizer: Any, compute: Compute, generates: bool = True) -> None:
+        """Use the loaded ``network``; only one that ``generates`` keeps its whole output layer.
 
         Of others, what prompts begin with is read once, where the network's states allow that.
         """
-        self._model, self._tokenizer, self._causal = model, tokenizer, model.family != "seq2seq"
-        self._network = load_network(model, compute, AutoModelForCausalLM if self._causal else AutoModelForSeq2SeqLM)
+        self._model, self._network, self._tokenizer = model, network, tokenizer
+        self._causal = model.family != "seq2seq"
         # else settings of the model's files, such as a repetition penalty, apply where generate is given none
         self._network.generation_config = GenerationConfig()  # type: ignore[no-untyped-call]
         # which states the code of a repository caches is unknown
@@ -34,9 +34,8 @@ class TransformersModel:
         self._share_prefix = shares and not generates
         self._rows: dict[tuple[int, ...], Rows] = {}
         self._head = self._network.get_output_embeddings() if generates else None
-        device, texts = self._network.device, compute.batch_size
-        self._next_words = Batches(model.source, device, texts, NEXT_WORD_TOKENS)
-        self._answers = Batches(model.source, device, texts, GENERATED_TOKENS)
+        self._next_words = Batches(model.source, network.device, compute, NEXT_WORD_TOKENS)
+        self._answers = Batches(model.source, network.device, compute, GENERATED_TOKENS)
 
     def logits(self, prompts: Sequence[list[int]], entries: tuple[int, ...]) -> list[list[float]]:
         """Return the logits of the vocabulary ``entries`` after each prompt."""
@@ -194,11 +193,8 @@ def shares_prefixes(config: Any) -> bool:
 
 def padded(prompts: Sequence[Sequence[int]], side: str, device: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids and attention mask, ``(prompts, longest)``; the padding is masked, so its ids do not matter."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for row, prompt in enumerate(prompts):
-        columns = slice(width - len(prompt), width) if side == "left" else slice(0, len(prompt))
-        ids[row, columns] = torch.tensor(list(prompt))
-        mask[row, columns] = 1
+    rows = [torch.tensor(list(prompt)) for prompt in prompts]
+    ids, mask = (
+        pad_sequence(texts, batch_first=True, padding_side=side) for texts in (rows, list(map(torch.ones_like, rows)))
+    )
     return ids.to(device), mask.to(device)

@@ -50,8 +50,8 @@ def runs_remote_code(model: Model) -> bool:
         return False
     if not model.trusted:
         raise ModelError(
-            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it: "
-            "trust remote code (trust_remote_code)"
+            f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
+            "with trust_remote_code"
         )
     if not model.revision and not Path(model.source).is_dir():
         raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one in an entry")
@@ -146,8 +146,9 @@ def _problem(path: Path, changed: int) -> str:
         content = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         return f"{path}: not JSON ({error}); fetch the file again"
-    found = type(content).__name__
-    return "" if isinstance(content, kind) else f"{path}: found {found}, expected {expected}; fetch the file again"
+    if isinstance(content, kind):
+        return ""
+    return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again"
 
 
 def _from_hub(model: Model, patterns: list[str]) -> Path:

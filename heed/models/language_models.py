@@ -77,9 +77,13 @@ class LanguageModel(LocalModel):
         """
         if self._by_vllm:
             return brought("inference vllm")(self._model, self._compute, length)
+        from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
         from heed.models.engine import TransformersModel
 
-        return TransformersModel(self._model, self._compute, self._tokenizer, generates)
+        kind = AutoModelForSeq2SeqLM if self._model.family == "seq2seq" else AutoModelForCausalLM
+        network = load_network(self._model, self._compute, kind)
+        return TransformersModel(self._model, network, self._tokenizer, self._compute, generates)
 
     def close(self) -> None:
         """Close the engine and free its memory; a later use opens it again."""

@@ -40,7 +40,7 @@ class LocalModel(System):
         return {**fingerprint(self._model), "precision": precision(self._model, self._compute)}
 
     def _recipe(self) -> Config:
-        """Return what else decides scores: the versions of the code, and its constants."""
+        """Return versions and constants of the code, which decide scores too."""
         return {}
 
     def _load(self) -> Any:
@@ -73,17 +73,12 @@ def precision(model: Model, compute: Compute) -> str:
     return "float32" if compute.torch_device == "cpu" else model.dtype or "auto"
 
 
-def on_device(features: Any, device: Any) -> dict[str, Any]:
-    """Return a model's input with its tensors on ``device``."""
-    return {name: value.to(device) if hasattr(value, "to") else value for name, value in features.items()}
-
-
 class Batches:
     """How the texts of one model are divided into batches; the division is halved when memory was too small once."""
 
-    def __init__(self, name: str, device: Any, texts: int | None = None, tokens: int | None = None) -> None:
-        """Bound a batch to ``texts`` and to ``tokens``, by default to what suits ``device``, a torch device."""
-        self._name, self._texts = name, texts
+    def __init__(self, name: str, device: Any, compute: Compute, tokens: int | None = None) -> None:
+        """Bound a batch to the user's size and to ``tokens``, by default what suits ``device``, a torch device."""
+        self._name, self._texts = name, compute.batch_size
         self._size = 0  # of the last batch
         self._tokens = tokens or (TOKENS_CPU if device.type == "cpu" else TOKENS)
         self._halved = False

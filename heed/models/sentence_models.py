@@ -10,7 +10,7 @@ from heed.compute import Compute
 from heed.errors import ModelError
 from heed.extras import named_object
 from heed.models.files import architecture_of, local_copy, read_object, runs_remote_code
-from heed.models.local import Batches, on_device, precision
+from heed.models.local import Batches, precision
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER
 from heed.models.weights import POOLER, check_weights, positions_of, warn_of_batches
@@ -215,7 +215,9 @@ class SentenceModel:
 
     def vectors(self, features: Any, task: str) -> Any:
         """Return one vector a text."""
-        output = self.whole(on_device(features, self.device), task=task)
+        from sentence_transformers.util import batch_to_device
+
+        output = self.whole(batch_to_device(features, self.device), task=task)
         if "sentence_embedding" not in output:
             raise ModelError(f"{self.source}: its modules give no vector of a text; copy all files of the model")
         return output["sentence_embedding"][:, : self.whole.truncate_dim]
@@ -271,14 +273,14 @@ def padded_batch(tokenizer: Any, features: dict[str, Any], indices: Sequence[int
 def batches_of(name: str, encoder: Any, compute: Compute) -> Batches:
     """Return how the texts of a loaded ``encoder`` are divided; one by one where nothing can pad them."""
     if getattr(encoder.tokenizer, "pad_token", "") is not None:
-        return Batches(name, encoder.device, compute.batch_size)
+        return Batches(name, encoder.device, compute)
     return one_by_one(name, encoder, "its tokenizer has no token for padding")
 
 
 def one_by_one(name: str, encoder: Any, reason: str) -> Batches:
     """Return batches of one text each, and log the ``reason``."""
     log.info(f"{name}: {reason}, so texts are read one by one")
-    return Batches(name, encoder.device, 1)
+    return Batches(name, encoder.device, Compute(batch_size=1))
 
 
 def lengths(encoder: Any, texts: list[str]) -> list[int]:

@@ -25,8 +25,8 @@ def compute_options(group: Group, *names: str) -> None:
 
 def compute_of(options: argparse.Namespace) -> Compute:
     """Return how systems are run, by those options of :class:`Compute` that the command has."""
-    given = vars(options)
-    return Compute(**{field.name: given[field.name] for field in fields(Compute) if field.name in given})
+    names = [field.name for field in fields(Compute) if field.name in options]
+    return Compute(**{name: getattr(options, name) for name in names})
 
 
 def machine_options(parser: argparse.ArgumentParser) -> None:

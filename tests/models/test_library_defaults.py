@@ -230,7 +230,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
         return batch
 
-    batches = Batches("m", torch.device("cpu"), texts=8)
+    batches = Batches("m", torch.device("cpu"), replace(CPU, batch_size=8))
     assert batches.read([3] * 10, lambda batch: read(batch, 4)) == list(range(10))
     assert sizes == [8, 4, 4, 2]
     assert "m: CUDA out of memory; batches are halved, to at most 4 texts" in capsys.readouterr().err

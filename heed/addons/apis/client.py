@@ -9,15 +9,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from heed.addons.apis.cost import Answers
 from heed.errors import ServiceError, UsageError, request_reason
 from heed.files import digest_json
+from heed.models.files import settings_of
 from heed.models.registry.entries import Model
 from heed.progress import log
 from heed.reuse import recipe_version
-from heed.types import Config
+from heed.types import Config, System
 
 if TYPE_CHECKING:
     from urllib3.util import Retry
@@ -330,3 +333,20 @@ def _number(variable: str) -> float | None:
     if not (math.isfinite(value) and value > 0):
         raise UsageError(f"{variable}: found {text!r}, expected a number above 0")
     return value
+
+
+class AtServer(System):
+    """A model at a server: its address, and the stored answers; nothing is sent before it is used."""
+
+    config: Config
+
+    def __init__(self, model: Model, target: Endpoint, answers: Path) -> None:
+        """Keep answers in the folder ``answers``."""
+        self.name = model.name
+        self._model, self._endpoint = model, target
+        self._client, self._answers = Client(target), Answers(answers)
+        self.config = {**settings_of(model), **target.config}
+
+    def close(self) -> None:
+        """Close the connections; a later request opens them again."""
+        self._client.close()

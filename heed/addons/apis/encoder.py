@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from heed.addons.apis.client import Client, endpoint
-from heed.addons.apis.cost import Answers, Bill, about, beginning, check_texts, in_requests
+from heed.addons.apis.client import AtServer, endpoint
+from heed.addons.apis.cost import Bill, about, beginning, check_texts, in_requests
 from heed.errors import ServiceError
 from heed.formats.document_store import DocumentStore
-from heed.models.files import settings_of
 from heed.models.registry.entries import Model
 from heed.models.registry.families import ANSWERS
 from heed.models.text import document_text, query_text
 from heed.progress import log
-from heed.types import Config, Document, Encoder, Matrix, Query
+from heed.types import Document, Encoder, Matrix, Query
 
 PATH = "embeddings"
 TEXTS, TOKENS = 64, 100_000  # a request: Cohere takes 96 texts, OpenAI 300,000 tokens (their API references)
@@ -25,7 +24,7 @@ COUNTED = 4_096  # documents that are read at once to count the cost
 STORED = "<f4"  # a vector in the cache
 
 
-class ApiEncoder(Encoder):
+class ApiEncoder(AtServer, Encoder):
     """A model of the embeddings API as a :class:`heed.types.Encoder`.
 
     A document without text is an error: the APIs refuse an empty text, and a zero vector would be
@@ -34,17 +33,9 @@ class ApiEncoder(Encoder):
 
     def __init__(self, model: Model, answers: Path = ANSWERS) -> None:
         """Read key and address from the environment; answers are kept in the folder ``answers``."""
-        self.name = model.name
-        self._endpoint = endpoint(model)
-        self.config: Config = {**settings_of(model), **self._endpoint.config}
-        self._model = model
-        self._client, self._answers = Client(self._endpoint), Answers(answers)
+        super().__init__(model, endpoint(model), answers)
         self._dimension: int | None = None
         self._estimated = False
-
-    def close(self) -> None:
-        """Close the connections; a later call opens them again."""
-        self._client.close()
 
     def begin(self, store: DocumentStore) -> None:
         """Log the estimated cost of embedding ``store``; :class:`DataError` naming its documents without text."""

@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heed.addons.apis.client import Client, RefusedError, endpoint
-from heed.addons.apis.cost import Answers, Bill, about
-from heed.models.files import settings_of
+from heed.addons.apis.client import AtServer, RefusedError, endpoint
+from heed.addons.apis.cost import Bill, about
 from heed.models.registry.entries import Model
 from heed.models.registry.families import ANSWERS, FAMILIES
 from heed.models.rerankers.listwise import CONTEXT, Answer, Chat, ListwiseReranker, Message, pieces, read_answer
@@ -27,19 +26,13 @@ def api_listwise(model: Model, answers: Path = ANSWERS) -> ListwiseReranker:
     return ListwiseReranker(model, ApiChat(model, answers, lambda *texts: read_answer(form, *texts).is_one), prompt)
 
 
-class ApiChat(Chat):
+class ApiChat(AtServer, Chat):
     """A model of the chat completions API as a :class:`heed.models.rerankers.listwise.Chat`."""
 
     def __init__(self, model: Model, answers: Path, is_answer: Check, needs_key: bool = True) -> None:
         """Read key and address from the environment; nothing can be sent without ``needs_key``."""
-        target = endpoint(model, needs_key=needs_key)
-        self.config: Config = {**settings_of(model), **target.config}
-        self._model, self._client, self._answers = model, Client(target), Answers(answers)
+        super().__init__(model, endpoint(model, needs_key=needs_key), answers)
         self._is_answer, self._takes_temperature = is_answer, True
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
     def shortened(self, document: Document) -> Document:
         """Return the document: its tokens cannot be counted here, so ``longest`` cuts it to as many words."""
@@ -74,10 +67,10 @@ class ApiChat(Chat):
         return bill.line, answer
 
     def _body(self, conversation: list[Message]) -> Config:
-        return {"model": self._client.endpoint.model, "messages": conversation, "temperature": 0}
+        return {"model": self._endpoint.model, "messages": conversation, "temperature": 0}
 
     def _key(self, conversation: list[Message]) -> str:
-        return self._client.endpoint.digest(PATH, self._body(conversation))
+        return self._endpoint.digest(PATH, self._body(conversation))
 
     def _request(self, body: Config) -> str:
         if not self._takes_temperature:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.addons.apis.client import PROVIDERS, Client, Provider, endpoint, environment
-from heed.addons.apis.cost import Answers, Bill, about, beginning, check_texts, in_requests
+from heed.addons.apis.client import PROVIDERS, AtServer, Provider, endpoint, environment
+from heed.addons.apis.cost import Bill, about, beginning, check_texts, in_requests
 from heed.errors import ModelError
-from heed.models.files import settings_of
 from heed.models.registry.entries import Model
 from heed.models.registry.families import ANSWERS, API_RERANK
 from heed.models.text import document_text, query_text, room_for_document
@@ -116,7 +115,7 @@ def read_scores(form: RerankForm, answer: Any, count: int) -> list[float]:
     return [float(scores[index]) for index in range(count)]
 
 
-class ApiReranker(Reranker):
+class ApiReranker(AtServer, Reranker):
     """A model of a rerank API as a :class:`heed.types.Reranker`.
 
     A score is the server's number: a logit where the server is asked for it, see
@@ -128,21 +127,11 @@ class ApiReranker(Reranker):
 
         Raises :class:`heed.errors.ServiceError` where these are missing, and :class:`ModelError` for an unknown form.
         """
-        self.name = model.name
         name = form_name(model)
-        self._model, self._form, self._field = model, FORMS[name], instruction_field(model)
-        self._endpoint = endpoint(model, SERVICES, SERVER)
-        self.config: Config = {
-            **settings_of(model),
-            **self._endpoint.config,
-            "rerank": [recipe_version("rerank"), name, self._form.most, TOKENS],
-        }
-        self._client, self._answers = Client(self._endpoint), Answers(answers)
+        self._form, self._field = FORMS[name], instruction_field(model)
+        super().__init__(model, endpoint(model, SERVICES, SERVER), answers)
+        self.config["rerank"] = [recipe_version("rerank"), name, self._form.most, TOKENS]
         self._long = self._scored = 0
-
-    def close(self) -> None:
-        """Close the connections; a later score opens them again."""
-        self._client.close()
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log the estimated cost of scoring ``queries``; raises as :meth:`score` does before anything is sent."""

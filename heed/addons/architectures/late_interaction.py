@@ -17,7 +17,6 @@ from heed.compute import Compute
 from heed.errors import ModelError
 from heed.models.encoders import PrefixedText, SentenceEncoder
 from heed.models.files import local_copy, read_object
-from heed.models.local import on_device
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES, LATE
 from heed.models.sentence_models import check_network, device_of, lengths, options
@@ -179,13 +178,14 @@ class LateEncoder(SentenceEncoder):
     def _tokens(self, inputs: Sequence[PrefixedText], task: str) -> list[Matrix]:
         """Return the vectors of each text's tokens that are compared, mask tokens of queries included."""
         import torch
+        from sentence_transformers.util import batch_to_device
 
         encoder = self._encoder.whole
         features = encoder.preprocess([text.text for text in inputs], prompt=inputs[0].prefix, task=task)
         if self._markers:
             features["input_ids"][:, 1] = self._markers[task]
         with torch.inference_mode():
-            output = encoder(on_device(features, encoder.device), task=task)
+            output = encoder(batch_to_device(features, encoder.device), task=task)
         vectors = output["token_embeddings"].float().cpu().numpy()
         masks = output["attention_mask"].bool().cpu().numpy()
         return [rows[mask] for rows, mask in zip(vectors, masks, strict=True)]

@@ -129,7 +129,7 @@ class TableEncoder(LocalModel, Encoder):
     def _vectors(self, inputs: Sequence[TableInput], tower: Any) -> Matrix:
         import torch
 
-        batches = Batches(self.name, torch.device(self._compute.torch_device), self._compute.batch_size)
+        batches = Batches(self.name, torch.device(self._compute.torch_device), self._compute)
         counts = [len(text.ids) for text in inputs]
         rows = batches.read(counts, lambda batch: self._read([inputs[position] for position in batch], tower))
         vectors = np.array(rows, dtype=np.float32)
@@ -139,16 +139,12 @@ class TableEncoder(LocalModel, Encoder):
 
     def _read(self, inputs: Sequence[TableInput], tower: Any) -> list[Any]:
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
-        longest = max(len(text.ids) for text in inputs)
-        ids, mask = (torch.zeros(len(inputs), longest, dtype=torch.long) for _ in range(2))
-        types = torch.zeros(len(inputs), longest, TYPES, dtype=torch.long)
-        for row, text in enumerate(inputs):
-            length = len(text.ids)
-            ids[row, :length], mask[row, :length] = torch.tensor(text.ids), 1
-            types[row, :length] = torch.tensor(text.types)
+        ids, types = ([torch.tensor(part) for part in parts] for parts in zip(*inputs, strict=True))
+        rows = (pad_sequence(part, batch_first=True) for part in (ids, types, list(map(torch.ones_like, ids))))
         with torch.inference_mode():
-            vectors = tower.vectors(*(tensor.to(self._compute.torch_device) for tensor in (ids, types, mask)))
+            vectors = tower.vectors(*(tensor.to(self._compute.torch_device) for tensor in rows))
         return list(vectors.float().cpu().numpy())
 
 

@@ -44,8 +44,8 @@ class Family(NamedTuple):
         Raises as the system's class does.
         """
         module, _, name = self.made_by.partition(":")
-        made = getattr(import_module(f"heed.models.{module}"), name) if name else brought(f"family {self.name}")
-        return made(model.limited(compute.max_length), answers if self.library == SERVICE else compute)
+        maker = getattr(import_module(f"heed.models.{module}"), name) if name else brought(f"family {self.name}")
+        return maker(model.limited(compute.max_length), answers if self.library == SERVICE else compute)
 
 
 BI_ENCODER, CROSS_ENCODER, LATE = "bi-encoder", "cross-encoder", "late-interaction"

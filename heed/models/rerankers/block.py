@@ -105,11 +105,11 @@ class BlockReranker(LanguageModel, Reranker):
         import torch
 
         network, (first, second) = self._loaded
-        passage, asked = self._marks
+        passage, query = self._marks
         prompt = torch.tensor([ids], device=network.device)
         with torch.inference_mode():
             states = network(input_ids=prompt, use_cache=False).last_hidden_state[0]
-            marks = (prompt[0] == passage) | (prompt[0] == asked)
+            marks = (prompt[0] == passage) | (prompt[0] == query)
             projected = torch.relu(states[marks].float() @ first.T) @ second.T
         return projected.double()
 

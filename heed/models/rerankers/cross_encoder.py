@@ -17,7 +17,7 @@ from heed.errors import ModelError, first_line
 from heed.files import read_bytes
 from heed.models.files import architecture_of, loading, local_copy, source_folder
 from heed.models.language_models import ADAPTER
-from heed.models.local import Batches, LocalModel, on_device
+from heed.models.local import Batches, LocalModel
 from heed.models.registry.entries import Model
 from heed.models.registry.families import CROSS_ENCODER
 from heed.models.sentence_models import (
@@ -173,10 +173,11 @@ class CrossEncoderReranker(LocalModel, Reranker):
 
     def _read(self, features: dict[str, Any], batch: list[int]) -> list[list[float]]:
         import torch
+        from sentence_transformers.util import batch_to_device
 
         encoder = self._encoder
         with torch.inference_mode():
-            output = encoder(on_device(padded_batch(encoder.tokenizer, features, batch), encoder.device))
+            output = encoder(batch_to_device(padded_batch(encoder.tokenizer, features, batch), encoder.device))
         if "scores" not in output:
             raise ModelError(f"{self.name}: its modules give no scores; copy all files of the model")
         logits: list[list[float]] = output["scores"].float().reshape(len(batch), -1).tolist()

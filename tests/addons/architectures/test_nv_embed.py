@@ -58,7 +58,7 @@ def test_vectors_are_those_of_its_own_program(encoder: SentenceEncoder) -> None:
 def test_tokens_are_those_of_its_own_program(folder: Path) -> None:
     texts = [f"Instruct: {RIVER}\nQuery: {text}" for text in GOLDEN["texts"]]
     assert (
-        SentenceModel(entry(folder), load_sentence_model(entry(folder), CPU)).tokenizer(texts)["input_ids"]
+        SentenceModel(entry(folder), load_sentence_model(entry(folder), CPU), CPU).tokenizer(texts)["input_ids"]
         == GOLDEN["ids"]
     )
 
@@ -88,6 +88,6 @@ def test_a_cut_document_keeps_its_end_and_padding_changes_nothing(folder: Path) 
     together = encoder.encode_documents([Document("0", "", long), Document("1", "", short)])
     alone = np.concatenate([encoder.encode_documents([Document("0", "", text)]) for text in (long, short)])
     np.testing.assert_allclose(together, alone, atol=1e-6)
-    whole = SentenceModel(entry(folder, max_length=12), load_sentence_model(entry(folder), CPU)).whole
+    whole = SentenceModel(entry(folder, max_length=12), load_sentence_model(entry(folder), CPU), CPU).whole
     features = whole.preprocess([long], task="document")
     assert features["input_ids"].shape == (1, 12) and features["input_ids"][0, -1] == 2
