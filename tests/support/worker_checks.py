@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from heed.models.encoders import SentenceEncoder
-
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import WorkerPool
 from heed.addons.cluster.shared import shared_model
 from heed.compute import Compute
 from heed.formats.document_store import DocumentStore
+from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.retrieval.dense.vectors import embed
