@@ -380,7 +380,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     assert np.concatenate(made).tobytes() == encoder(tiny_encoder).encode_documents(documents).tobytes()
     out, told = capsys.readouterr()
     assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
-    model = Model(str(tiny_cross_encoder))
+    model = Model(str(tiny_cross_encoder), family="cross-encoder")
     reranker = reranker_of(tiny_cross_encoder, workers, family="cross-encoder")
     parallel.close()  # the other one's connection stays
     check_reranking(CrossEncoderReranker(model, CPU), reranker, store, tmp_path, None)
