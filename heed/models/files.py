@@ -141,12 +141,12 @@ def _problem(path: Path, changed: int) -> str:
             return f"{path}: not whole safetensors ({error}); fetch the file again"
     if path.name not in {*OBJECTS, MODULES}:
         return ""
-    kind, expected = (list, "a list") if path.name == MODULES else (dict, "an object")
     try:
         content = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         return f"{path}: not JSON ({error}); fetch the file again"
-    if isinstance(content, kind):
+    expected, objects = ("a list of objects", content) if path.name == MODULES else ("an object", [content])
+    if isinstance(objects, list) and all(isinstance(part, dict) for part in objects):
         return ""
     return f"{path}: found {type(content).__name__}, expected {expected}; fetch the file again"
 
