@@ -223,7 +223,7 @@ class SentenceModel:
         return output["sentence_embedding"][:, : self.whole.truncate_dim]
 
 
-class Texts:
+class TokenisedTexts:
     """Texts with one prompt before them, tokenised for any batches."""
 
     def __init__(self, encoder: SentenceModel, texts: list[str], prompt: str, task: str) -> None:
