@@ -20,7 +20,7 @@ BROUGHT = {
     "inference vllm": "architectures.vllm:VllmModel",
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
     "late-interaction model": "architectures.late_interaction:load_late_model",
-    "late-interaction retriever": "architectures.late_retriever:LateRetriever",
+    "late-interaction retriever": "architectures.late_interaction:LateRetriever",
     "prebuilt index": "bridges.prebuilt:find_index",
     "program": "bridges.programs:Program",
     "published figures": "published.standings:by_column",  # of papers, by condition and measure

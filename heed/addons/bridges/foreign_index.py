@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -109,13 +109,14 @@ def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> IndexCo
             f"{path}: {len(twice)} docids come twice or more: {escaped(brief(twice))}; index each document once "
             "(-uniqueDocid)"
         )
-    unknown, missing = _differences(docids, store)
-    if unknown:
+    if unknown := store.missing(list(docids)):
         raise DataError(
             f"{path}: {len(unknown)} of the {reader.numDocs()} documents of the index are not in the collection: "
             f"{escaped(brief(unknown))}; they would change scores and stand in runs; give the documents of which the "
             "index was made, or another index"
         )
+    stored = bar(store.docids(), store.count, "comparing docids", "documents")
+    missing = [docid for docid in stored if docid not in docids]
     terms = DocumentTerms(reader, FIELD)
     sample = list(_sample(store, set(missing)))
     analysis = Analysis(corpus.language)
@@ -130,25 +131,6 @@ def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> IndexCo
     unfound = _with_text(store, missing)
     equal, has_vectors = sum(each.equal for each in compared), terms.has_vectors(sample[0].docid)
     return IndexComparison(reader.numDocs(), len(unfound), unfound[:SHOWN], len(compared), equal, share, has_vectors)
-
-
-def _differences(docids: Iterable[str], store: DocumentStore) -> tuple[list[str], list[str]]:
-    """Return the docids of an index that the collection lacks, and the collection's that the index lacks.
-
-    Both orders are those of UTF-8's bytes.
-    """
-    unknown, missing = [], []
-    stored = bar(store.docids(), store.count, "comparing docids", "documents")
-    ours = next(stored, None)
-    for docid in docids:
-        while ours is not None and ours.encode() < docid.encode():
-            missing.append(ours)
-            ours = next(stored, None)
-        if ours == docid:
-            ours = next(stored, None)
-        else:
-            unknown.append(docid)
-    return unknown, missing + ([ours, *stored] if ours is not None else [])
 
 
 def _with_text(store: DocumentStore, docids: list[str]) -> list[str]:
