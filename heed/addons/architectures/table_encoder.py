@@ -1,8 +1,8 @@
 """Dense table retrieval by TAPAS (DTR): the caption as text, then header and rows with the place of every token.
 
 Herzig et al., Open Domain Question Answering over Tables via Dense Retrieval, 2021, https://arxiv.org/abs/2103.12011.
-A folder is one of Google's archives, its TensorFlow checkpoint copied tensor by tensor into ``model.safetensors``, under
-the names that Google's files give the weights of the two networks.
+A folder is one of Google's archives, its TensorFlow checkpoint copied tensor by tensor into ``model.safetensors``: the
+weights of the two networks have the names that Google's files give them.
 """
 
 import json
