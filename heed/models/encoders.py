@@ -8,8 +8,8 @@ import numpy as np
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files import fingerprint, loading, local_copy
-from heed.models.language_models import ADAPTER, adapter_folder, base_of, merged
+from heed.models.files import ADAPTER, fingerprint, loading, local_copy
+from heed.models.language_models import adapter_folder, base_of, merged
 from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
 from heed.models.sentence_models import (

@@ -39,7 +39,9 @@ class TransformersModel:
 
     def logits(self, prompts: Sequence[list[int]], entries: tuple[int, ...]) -> list[list[float]]:
         """Return the logits of the vocabulary ``entries`` after each prompt."""
-        self._use_rows(entries)
+        if entries not in self._rows:
+            self._rows[entries] = rows_of(self._network, entries, self._model.source)
+        self._network.set_output_embeddings(self._rows[entries])
         side = self._model.padding or ("left" if self._causal else "right")
         shared = _shared(prompts) if self._share_prefix else 0
         prefix = read_prefix(self._network, prompts[0][:shared]) if shared else None
@@ -51,11 +53,6 @@ class TransformersModel:
             return seq2seq_logits(self._network, rows, side).tolist()
 
         return self._next_words.read(list(map(len, prompts)), read)
-
-    def _use_rows(self, entries: tuple[int, ...]) -> None:
-        if entries not in self._rows:
-            self._rows[entries] = rows_of(self._network, entries, self._model.source)
-        self._network.set_output_embeddings(self._rows[entries])
 
     def generate(
         self, prompts: Sequence[list[int]], least: int, most: Sequence[int], ends: list[int], stop: str | None = None

@@ -214,7 +214,8 @@ class DocumentTerms:
         ours = Counter(terms)
         theirs = {term: self._frequency(leaf, number, term) for term in ours}
         share = sum(1 for frequency in theirs.values() if frequency) / len(ours) if ours else 1.0
-        return TermsCompared(share, theirs == ours and self._length(leaf, number) == _as_byte(len(terms)))
+        length = int(java(f"{LUCENE}.util.SmallFloat").intToByte4(len(terms)))  # Lucene's one byte for it
+        return TermsCompared(share, theirs == ours and self._length(leaf, number) == length)
 
     def has_vectors(self, docid: str) -> bool:
         """Whether the index keeps the terms of this document, as feedback needs them."""
@@ -239,8 +240,3 @@ class DocumentTerms:
     def _length(self, leaf: Any, number: int) -> int:
         norms = leaf.getNormValues(self._field)
         return int(norms.longValue()) if norms is not None and norms.advanceExact(number) else 0
-
-
-def _as_byte(length: int) -> int:
-    """Return Lucene's one byte for a document's length."""
-    return int(java(f"{LUCENE}.util.SmallFloat").intToByte4(length))

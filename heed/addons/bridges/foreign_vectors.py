@@ -90,21 +90,19 @@ class ForeignVectors(VectorsMadeElsewhere):
         scratch = folder / "scratch"
         scratch.mkdir()
         with timed("vectors", encoder.name) as work:
-            comparison = self._compared(store, encoder, folder, scratch)
+            vectors = _Numbered(self.path, read_parts(self.path, scratch))
+            order, unknown = vectors.ordered(store)
+            chosen = sample(store, order, vectors.starts)
+            ours = encoder.encode_documents([document for _, document in chosen])
+            theirs = vectors.pick(order[[number for number, _ in chosen]])
+            cosine = _check_model(self.path, ours, theirs)
+            unit = bool(np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-3))
+            _write(folder, vectors, order, store, unit)
             work.did(store.count, "documents")
+        count = int(vectors.starts[-1])
         shutil.rmtree(scratch)
-        return comparison._asdict()
-
-    def _compared(self, store: DocumentStore, encoder: Encoder, folder: Path, scratch: Path) -> VectorComparison:
-        vectors = _Numbered(self.path, read_parts(self.path, scratch))
-        order, unknown = vectors.ordered(store)
-        chosen = sample(store, order, vectors.starts)
-        ours, numbers = encoder.encode_documents([document for _, document in chosen]), [number for number, _ in chosen]
-        cosine = _check_model(self.path, ours, vectors.pick(order[numbers]))
-        unit = bool(np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-3))
-        _write(folder, vectors, order, store, unit)
-        count = sum(len(part.docids) for part in vectors.parts)
-        return VectorComparison(count, ours.shape[1], len(unknown), unknown[:SHOWN], len(chosen), cosine)
+        examples = unknown[:SHOWN]
+        return VectorComparison(count, ours.shape[1], len(unknown), examples, len(chosen), cosine)._asdict()
 
 
 class _Numbered:
