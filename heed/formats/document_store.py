@@ -20,7 +20,7 @@ from functools import cached_property
 from heapq import heappush, heappushpop
 from pathlib import Path
 from threading import local
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 from weakref import finalize
 from zlib import crc32
 
@@ -70,11 +70,6 @@ def joined(texts: Sequence[str]) -> bytes:
     return BETWEEN.join([text.encode() for text in texts])
 
 
-def separated(body: bytes) -> list[str]:
-    """Return the texts that :func:`joined` joined."""
-    return [text.decode() for text in body.split(BETWEEN)]
-
-
 def packer(dictionary: bytes) -> Callable[[bytes], bytes]:
     """Return a function that compresses bytes and adds a checksum, for one thread."""
     settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
@@ -82,18 +77,15 @@ def packer(dictionary: bytes) -> Callable[[bytes], bytes]:
 
 
 class Unpacker(local):
-    """Reverses :func:`packer`'s function, in any thread: each has a decompressor of its own."""
+    """Reverses :func:`packer`'s function and :func:`joined`, in any thread: each has a decompressor of its own."""
 
     def __init__(self, dictionary: bytes) -> None:
         """Called in each thread that uses the object."""
         self._decompressor = zstandard.ZstdDecompressor(dict_data=_trained(dictionary))
 
-    def unpack(self, content: bytes) -> bytes:
-        """Return the bytes that were packed; raises ValueError for damaged bytes."""
-        try:
-            return self._decompressor.decompress(content)
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from error
+    def texts(self, content: bytes) -> list[str]:
+        """Return the texts that were packed; raises ZstdError or ValueError for damaged bytes."""
+        return [text.decode() for text in self._decompressor.decompress(content).split(BETWEEN)]
 
 
 def _trained(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
@@ -108,24 +100,6 @@ PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave 
 BATCH = 1_000  # documents written at once
 FIRST_WORDS = 80  # characters, where a document has no title
 MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
-
-
-class PackedDocuments(NamedTuple):
-    """Documents as a store holds them, compressed, to be sent elsewhere: by docid, with the store's digest."""
-
-    bodies: dict[str, bytes]
-    dictionary: bytes
-    digest: str
-
-    def get(self, docids: Iterable[str]) -> list[Document]:
-        """Return the documents of ``docids``, in that order."""
-        return list(self.unpacked(docids))
-
-    def unpacked(self, docids: Iterable[str] | None = None) -> Iterator[Document]:
-        """Yield the documents of ``docids``, all of them by default."""
-        unpack = Unpacker(self.dictionary).unpack
-        chosen = self.bodies if docids is None else docids
-        return (Document(docid, *separated(unpack(self.bodies[docid]))) for docid in chosen)
 
 
 class DocumentStore:
@@ -148,7 +122,6 @@ class DocumentStore:
         [[count]] = self._select("SELECT MAX(place) FROM documents")
         self.count: int = count
         self.tabular = bool(tabular)
-        self._dictionary: bytes = dictionary
         self._unpacker = Unpacker(dictionary)
 
     def __iter__(self) -> Iterator[Document]:
@@ -157,15 +130,8 @@ class DocumentStore:
 
     def within(self, start: int, end: int) -> Iterator[Document]:
         """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
-        return self._unpacked(self._range(start, end))
-
-    def packed(self, start: int, end: int) -> PackedDocuments:
-        """Return the same documents as they are stored."""
-        return PackedDocuments(dict(self._range(start, end)), self._dictionary, self.digest)
-
-    def packed_of(self, docids: Sequence[str]) -> PackedDocuments:
-        """Return the documents of ``docids`` as they are stored, those that are there."""
-        return PackedDocuments(dict(self._among("docid, body", docids)), self._dictionary, self.digest)
+        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
+        return self._unpacked(self._select(query, (start, end)))
 
     def docids(self) -> Iterator[str]:
         """Return all docids, in their order."""
@@ -186,10 +152,6 @@ class DocumentStore:
         here = {docid for (docid,) in self._among("docid", docids)}
         return [docid for docid in docids if docid not in here]
 
-    def _range(self, start: int, end: int) -> Iterator[Any]:
-        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
-        return self._select(query, (start, end))
-
     def _among(self, columns: str, docids: Sequence[str]) -> Iterator[Any]:
         """Yield ``columns`` of those of ``docids`` that are there, of as many at once as one statement may have."""
         for start in range(0, len(docids), 500):
@@ -200,8 +162,8 @@ class DocumentStore:
     def _unpacked(self, rows: Iterable[tuple[str, bytes]]) -> Iterator[Document]:
         for docid, body in rows:
             try:
-                document = Document(docid, *separated(self._unpacker.unpack(body)))
-            except (ValueError, TypeError) as error:
+                document = Document(docid, *self._unpacker.texts(body))
+            except (zstandard.ZstdError, ValueError, TypeError) as error:
                 raise self._damaged(f"document {docid}: {error}") from error
             yield document
 
@@ -218,7 +180,7 @@ class DocumentStore:
 class StoredDocuments(Sequence[Document]):
     """Chosen documents of a store, read when the first of them is looked at."""
 
-    def __init__(self, store: DocumentStore | PackedDocuments, docids: Sequence[str]) -> None:
+    def __init__(self, store: DocumentStore, docids: Sequence[str]) -> None:
         """Choose ``docids``, in that order."""
         self.docids, self._store = docids, store
 
@@ -232,9 +194,8 @@ class StoredDocuments(Sequence[Document]):
         return self._store.get([self.docids[position] for position in places])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Take the documents along where these are sent elsewhere, compressed."""
-        packed = self._store.packed_of(self.docids) if isinstance(self._store, DocumentStore) else self._store
-        return StoredDocuments, (packed, self.docids)
+        """Take the documents along where these are sent elsewhere."""
+        return list, (self._documents,)
 
     @cached_property
     def _documents(self) -> list[Document]:

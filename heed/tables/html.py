@@ -39,7 +39,7 @@ PROCESSING = re.compile(r"<\?[^<>]*>")
 
 
 class HtmlRow(NamedTuple):
-    """The cells of a row: their texts, which of them are headings, how many columns and rows each spans.
+    """The cells of a row: the pieces of their texts, which of them are headings, how many columns and rows each spans.
 
     ``group`` and ``section`` are its row group's number and name (``""`` outside of any). A span of 0 rows is to the
     end of the row group.
@@ -47,9 +47,14 @@ class HtmlRow(NamedTuple):
 
     group: int
     section: str
-    texts: list[str]
+    pieces: list[list[str]]
     heads: list[bool]
     spans: list[tuple[int, int]]
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the cells, each on one line."""
+        return [squeeze("".join(pieces)) for pieces in self.pieces]
 
 
 class HtmlGrid(NamedTuple):
@@ -77,19 +82,6 @@ class Page(NamedTuple):
     grids: list[HtmlGrid]
 
 
-class _Markup(NamedTuple):
-    """A table as written: the names of its row groups, from outside of any, its rows, and their texts in pieces."""
-
-    groups: list[str]
-    rows: list[HtmlRow]
-    pieces: list[list[list[str]]]
-
-    def read(self) -> HtmlGrid:
-        for row, cells in zip(self.rows, self.pieces, strict=True):
-            row.texts.extend(squeeze("".join(pieces)) for pieces in cells)
-        return grid(self.rows, "thead" in self.groups)
-
-
 def read_html(text: str) -> Page:
     """Return the captions and tables of ``text``; a table inside a cell is text of that cell.
 
@@ -104,7 +96,7 @@ def read_html(text: str) -> Page:
     markup = TEXT_LESS_THAN.sub("&lt;", PROCESSING.sub(" ", text))
     parser.feed(markup.encode("utf-8", "replace"))
     parser.close()
-    grids = [table.read() for table in target.tables if table.rows]
+    grids = [grid(rows, "thead" in groups) for groups, rows in target.tables if rows]
     return Page(squeeze("".join(target.captions)), squeeze("".join(target.outside)), grids)
 
 
@@ -112,7 +104,7 @@ class _Events:
     """The target of libxml2's events: collects tables, captions and the text outside of them."""
 
     def __init__(self) -> None:
-        self.tables: list[_Markup] = []
+        self.tables: list[tuple[list[str], list[HtmlRow]]] = []  # names of row groups, from outside of any; rows
         self.captions: list[str] = []
         self.outside: list[str] = []
         self._into = self.outside  # list to which text is added: a cell's, the captions' or neither
@@ -164,30 +156,29 @@ class _Events:
         """Do nothing at the end of the text."""
 
     def _open_table(self) -> None:
-        self.tables.append(_Markup([""], [], []))
+        self.tables.append(([""], []))
         self._in_row, self._into = False, self.outside
 
     def _open_group(self, name: str) -> None:
         if self.tables:
-            self.tables[-1].groups.append(name)
+            self.tables[-1][0].append(name)
         self._in_row, self._into = False, self.outside
 
     def _open_row(self) -> None:
         if not self.tables:
             self._open_table()
-        groups, rows, pieces = self.tables[-1]
+        groups, rows = self.tables[-1]
         rows.append(HtmlRow(len(groups) - 1, groups[-1], [], [], []))
-        pieces.append([])
         self._in_row, self._into = True, self.outside
 
     def _open_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
         if not self._in_row:
             self._open_row()
         self._into = []
-        table = self.tables[-1]
-        table.pieces[-1].append(self._into)
-        table.rows[-1].heads.append(tag == "th")
-        table.rows[-1].spans.append(spans(attributes) if attributes else (1, 1))
+        row = self.tables[-1][1][-1]
+        row.pieces.append(self._into)
+        row.heads.append(tag == "th")
+        row.spans.append(spans(attributes) if attributes else (1, 1))
 
 
 def spans(attributes: Mapping[str, str]) -> tuple[int, int]:
@@ -226,7 +217,7 @@ def grid(rows: list[HtmlRow], has_head: bool) -> HtmlGrid:
     ``has_head`` says that there is a <thead>, even an empty one. Raises :class:`DataError` for a grid too large.
     """
     rows = sorted(rows, key=lambda row: {"thead": 0, "tfoot": 2}.get(row.section, 1))
-    written = sum(len(row.texts) for row in rows)
+    written = sum(len(row.pieces) for row in rows)
     lines: list[list[_Span]] = []
     for _, group in groupby(rows, key=lambda row: row.group):
         lines += _lay_out(list(group), len(lines), written)
@@ -299,14 +290,12 @@ def _linked_header(lines: list[list[_Span]]) -> int:
     count = 1
     if len(lines) > 1 and len(lines[1]) > len(lines[0]) and all(span.end - span.start > 1 for span in lines[0]):
         count = 2
-    while count < len(lines) and any(_reaches(span, count) for span in lines[count - 1]):
+    while count < len(lines) and any(
+        span.stop > count and span.stop - span.first <= DEEPEST for span in lines[count - 1]
+    ):
         count += 1
     return min(count, len(lines) - 1)
 
 
 def _is_heading(row: HtmlRow) -> bool:
     return any(row.heads) and all(head or not text for head, text in zip(row.heads, row.texts, strict=True))
-
-
-def _reaches(span: _Span, number: int) -> bool:
-    return span.stop > number and span.stop - span.first <= DEEPEST

@@ -26,7 +26,7 @@ from heed.formats.documents import DocumentLine, Source
 from heed.formats.pools import Pool
 from heed.formats.topic_ids import number_hint
 from heed.progress import bar, brief, log
-from heed.tables.recognition import as_table
+from heed.tables.markup import as_table
 from heed.types import Qrels, Topic
 
 USUAL_SCALE = "0,1,2,3"

@@ -40,7 +40,7 @@ from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task,
 from heed.errors import DataError, HeedError, JavaError, fail
 from heed.languages import language_data
 from heed.progress import warn
-from heed.tables.recognition import as_table
+from heed.tables.markup import as_table
 from heed.web.server import TYPES, json_route, read_json
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
