@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heed.addons.judging.exchange.exports import ExportedPool
-from heed.datasets.pool_texts import pool_texts
+from heed.datasets.own_files import pool_texts
 from heed.files import locked
 from heed.formats.document_store import open_documents
 from heed.formats.documents import Source

@@ -62,7 +62,7 @@ class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     recognised); or an ``id`` of ir_datasets. ``lang`` is the documents' language, ``query_lang`` the topics' where that
     is another. ``reranked``, ``join``, ``robust``, ``pairs`` and ``measures`` are those of
     :class:`heed.datasets.collection.Collection` and :class:`heed.measures.evaluate.Judging`. Another form is read by
-    its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.loading.Layout`; an ``embedded`` sample comes
+    its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.collection.Layout`; an ``embedded`` sample comes
     with Heed. ``subsets`` are collections of their own, ``NAME/SUBSET``: ``{subset}`` and ``{key}`` for each of their
     keys are replaced in all texts, in a list by several if it is a list; keys that are fields replace these.
     ``ir_datasets`` are downloads that it knows, by source. ``use`` is the command that runs it.
@@ -88,7 +88,7 @@ class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     robust: bool = False
     pairs: tuple[Pair, ...] = (CHANGED,)
     reranked: bool = False
-    layout: str = "heed.datasets.described:DESCRIBED"
+    layout: str = "heed.datasets.own_files:DESCRIBED"
     embedded: bool = False
     join: str = JOIN
     subsets: dict[str, dict[str, Any]] = {}

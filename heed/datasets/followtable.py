@@ -14,8 +14,7 @@ from msgspec import Meta, Struct
 from heed.data import Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.loading import Layout, Option
+from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.own_files import given_topics, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text

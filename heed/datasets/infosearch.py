@@ -10,11 +10,9 @@ from pathlib import Path
 from heed.data import Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue, Named
-from heed.datasets.collection import Collection
-from heed.datasets.described import LocalCopy, read_described
+from heed.datasets.collection import OWN, Collection, Layout, check_data
 from heed.datasets.fetchable import Repository
-from heed.datasets.loading import OWN, Layout, check_data
-from heed.datasets.own_files import own_collection
+from heed.datasets.own_files import LocalCopy, own_collection, read_described
 from heed.errors import DataError, UsageError, fail
 from heed.formats.documents import Files
 from heed.formats.topics import read_topics

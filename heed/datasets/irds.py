@@ -26,7 +26,7 @@ from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import DocumentLine, checked
 from heed.formats.topic_ids import topics_with_ids
-from heed.formats.topics import TopicTexts, query_and_description, read_neuclir_topics, read_topics
+from heed.formats.topics import TopicTexts, query_and_description, read_neuclir_topics
 from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
 from heed.languages import LANGUAGES, language
 from heed.progress import log
@@ -136,12 +136,6 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     blank = [topic for topic in topics if not topic.query and fields != "title"]
     fail(f"{dataset_id}: topic {topic.qid} has no {FIELDS[fields]}" for topic in blank)
     return topics_with_ids(topics, dataset_id)
-
-
-def find_topics(path: Path, lang: str, fields: str, form: str = "", encoding: str | None = None) -> list[Topic]:
-    """Return the topics of a file or folder, see :func:`heed.formats.topics.read_topics`, else of an id."""
-    is_id = not form and not path.exists() and find_spec("ir_datasets")
-    return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form, encoding)
 
 
 def read_judgements(dataset_id: str) -> Qrels:

@@ -8,14 +8,19 @@ from typing import Annotated, Any
 from heed.data import FILES, Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.described import LocalCopy
-from heed.datasets.followir import CROSS_LINGUAL, download, is_mfollowir, read_mfollowir
-from heed.datasets.loading import Layout, Option
-from heed.datasets.own_files import plain_collection, read_own
+from heed.datasets.collection import Collection, Layout, Option, with_warnings
+from heed.datasets.followir import CROSS_LINGUAL, download
+from heed.datasets.own_files import LocalCopy, given_topics, plain_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_sets import collection_name, data_set_in, data_set_of, given_judgements
+from heed.formats.data_sets import (
+    collection_name,
+    data_set_in,
+    data_set_of,
+    given_judgements,
+    is_mfollowir,
+    read_mfollowir,
+)
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
 from heed.formats.topics import TopicTexts, read_topics, recognised
 from heed.formats.trec_files import read_qrels
@@ -235,8 +240,7 @@ def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -
     elif request.topics and is_file:
         form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()
-        lang, collection, translation, fields = texts
-        topics = read_topics(path, lang, fields, form, request.encoding, collection=collection, translation=translation)
+        topics = given_topics(replace(request, topics_format=form), texts.lang, texts.collection, texts.translation)
     elif name == SAMPLE:
         topics, published = _sample(texts.lang, request.fields)
     else:

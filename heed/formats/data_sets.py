@@ -298,6 +298,18 @@ def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
     return with_ids(dict(parsed(rows, lambda row: (row.word(columns.qid, "id"), row.grades(column)))), column)
 
 
+def read_columns(
+    paths: Sequence[Path], lang: str, columns: Columns, encoding: str
+) -> tuple[list[Topic], Qrels, dict[str, set[str]]]:
+    """Return the topics of rows, and what these list as relevant and, where they list anything, as excluded."""
+    rows = list(read_rows(paths, encoding))
+    topics = topics_of(rows, lang, columns)
+    warn_blank(paths[0], topics, columns.instructions)
+    relevant = listed_of(rows, columns, columns.relevant) if columns.relevant else {}
+    excluded = listed_of(rows, columns, columns.excluded) if columns.excluded else {}
+    return topics, relevant, {qid: set(grades) for qid, grades in excluded.items() if grades}
+
+
 def read_queries(
     folder: Path,
     lang: str,
@@ -410,6 +422,22 @@ def read_pairs(folder: Path, named: Naming, lang: str, encoding: str | None = No
     corpus = config_files(folder, named("corpus"))
     fail([] if corpus else [f"{folder}: no {named('corpus')}; expected Parquet or JSONL files of that name"])
     return PairedTopics(topics, qrels, read_candidates(folder, named("top_ranked")), corpus)
+
+
+def is_mfollowir(folder: Path, lang: str) -> bool:
+    """Return whether ``folder`` holds mFollowIR's configs for ``lang``."""
+    return folder.is_dir() and bool(config_files(folder, _naming(folder, lang).format("queries")))
+
+
+def read_mfollowir(folder: Path, lang: str, query_lang: str) -> PairedTopics:
+    """Read the configs of ``lang`` from a local copy; logs and raises as :func:`read_pairs` does."""
+    return read_pairs(folder, _naming(folder, lang).format, query_lang)
+
+
+def _naming(folder: Path, lang: str) -> str:
+    """Return how ``folder`` names configs: ``queries-fas``, or ``fas-queries`` or ``eng-fas-queries`` (MTEB)."""
+    forms = (f"{{}}-{lang}", f"{lang}-{{}}", f"eng-{lang}-{{}}")
+    return next((form for form in forms if config_files(folder, form.format("queries"))), forms[0])
 
 
 def is_paired(folder: Path, encoding: str | None = None) -> bool:
