@@ -79,7 +79,7 @@ def _pairs(path: Path) -> object:
 
 
 def _pool(path: Path) -> object:
-    from heed.formats.pools import read_pool
+    from heed.formats.trec_files import read_pool
 
     return read_pool(path)
 

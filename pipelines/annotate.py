@@ -13,7 +13,7 @@ from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
 from heed.errors import DataError, UsageError
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
@@ -104,7 +104,7 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     from heed.addons.judging.annotate.adding import add_annotations
     from heed.addons.judging.annotate.opening import open_annotation, path_beside, stored_task
     from heed.addons.judging.annotate.task import load_task, parse_names, read_assigned
-    from heed.formats.pools import read_pool
+    from heed.formats.trec_files import read_pool
 
     if options.names and not options.add:
         raise UsageError("--as without --add: it names the assessors of a database that is added")

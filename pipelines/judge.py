@@ -92,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     from heed.addons.judging.exchange.exports import check_exported
     from heed.addons.judging.model import Judge, check_replaceable, judge_chat, judgements_path
-    from heed.formats.pools import read_pool
+    from heed.formats.trec_files import read_pool
     from pipelines.options.settings import registry_of
     from pipelines.texts import exported_pool
 

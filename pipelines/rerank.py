@@ -10,8 +10,8 @@ from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest_json, locked, unpacked_name
 from heed.formats.document_store import DocumentStore
-from heed.formats.pools import Pool, read_pool
 from heed.formats.topic_ids import number_hint
+from heed.formats.trec_files import Pool, read_pool
 from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments

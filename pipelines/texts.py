@@ -9,7 +9,7 @@ from heed.datasets.own_files import pool_texts
 from heed.files import locked
 from heed.formats.document_store import open_documents
 from heed.formats.documents import Source
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.languages import Language
 from heed.types import Topic
 from pipelines.options.data import data_of

@@ -36,10 +36,9 @@ from heed.formats.data_sets import (
 )
 from heed.formats.data_sets import read_judgements as read_judgements_file
 from heed.formats.document_store import DocumentStore
-from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files
+from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
 from heed.formats.topic_ids import number_hint
 from heed.formats.topics import TopicTexts, read_topics
-from heed.formats.trec_documents import is_trec_documents
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, warn

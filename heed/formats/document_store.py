@@ -28,8 +28,7 @@ import zstandard
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, read_lines, unpacked_name
-from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source
-from heed.formats.trec_documents import is_trec_documents
+from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents
 from heed.progress import bar
 from heed.reuse import NOTE, SOURCE, Note, Recipe, ensure_folder, read_note, recipe_version, write_note
 from heed.types import Document

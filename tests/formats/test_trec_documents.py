@@ -11,8 +11,7 @@ from ir_datasets.util import sax_html_parser
 
 from heed.errors import DataError
 from heed.formats.document_store import FILE, DocumentStore, open_store
-from heed.formats.documents import DocumentLine, Files
-from heed.formats.trec_documents import read_trec_documents
+from heed.formats.documents import DocumentLine, Files, read_trec_documents
 from heed.retrieval.lucene import jvm
 from heed.types import Document
 

@@ -47,9 +47,8 @@ from heed.addons.judging.annotate.task import (
 from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import read_objects
-from heed.formats.pools import Pool
 from heed.formats.topics import read_topics
-from heed.formats.trec_files import parse_score
+from heed.formats.trec_files import Pool, parse_score
 from heed.progress import brief, log, warn
 from heed.types import Topic
 

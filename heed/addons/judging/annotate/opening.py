@@ -23,8 +23,8 @@ from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.documents import DocumentLine, Source
-from heed.formats.pools import Pool
 from heed.formats.topic_ids import number_hint
+from heed.formats.trec_files import Pool
 from heed.progress import bar, brief, log
 from heed.tables.markup import as_table
 from heed.types import Qrels, Topic

@@ -34,7 +34,7 @@ from heed.addons.judging.pools.statistics import (
     sizes,
 )
 from heed.errors import DataError
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.summary import aligned
 from heed.progress import brief, counted, log, warn

@@ -22,7 +22,7 @@ from heed.addons.judging.pools.build import (
     system_of,
 )
 from heed.addons.judging.pools.selection import ALL
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.measures.per_topic import PerTopic, mean
 from heed.measures.registry import standard
 from heed.progress import bar, log, logging_only
