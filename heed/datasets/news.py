@@ -69,14 +69,13 @@ def _read(
 
 def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
     """Return mFollowIR in one language, from the hub or a local copy."""
-    member = members[0]
+    name, hub = members[0].name, members[0].entry.hub
     if not request.lang:
-        raise UsageError(f"{member.name}: needs lang")
-    request = replace(
-        request, lang=_language(request.lang), query_lang="eng" if member.name == CROSS_LINGUAL else "native"
-    )
-    folder = Path(data) if data else download(member.entry.hub, request.lang)
-    return [with_warnings(mfollowir)(folder, request)]
+        raise UsageError(f"{name}: needs lang")
+    fail([] if not data or Path(data).is_dir() else [f"{data}: no such folder; expected a copy of {hub}"])
+    spoken = "eng" if name == CROSS_LINGUAL else "native"
+    topics = str(data or hub)
+    return [news("", replace(request, query_lang=spoken, topics=topics, topics_format="mfollowir"), False, "", ())]
 
 
 NEWS = Layout(_read, ("docs", "lang", "query_lang", "fields"))
@@ -220,12 +219,11 @@ def _path(name: str, lang: str, translated: bool) -> Path:
 
 
 def _how_to_get(name: str, lang: str, translated: bool) -> str:
+    how = f"on a machine with a network: ir_datasets export neuclir/1/{language(lang).short} docs > /dev/null"
     if translated:
         how = "take NIST's neuCLIR-translations.tar.gz from ir.nist.gov/neuclir and put its .jsonl files there"
     elif name == "hc4":
         how = "make it with HC4's download_documents.py (github.com/hltcoe/HC4), over Common Crawl"
-    else:
-        how = f"on a machine with a network: ir_datasets export neuclir/1/{language(lang).short} docs > /dev/null"
     return f"{_path(name, lang, translated)}: no documents of {name}; {how}; or name your own copy as docs"
 
 
@@ -311,8 +309,7 @@ def _multilingual(name: str, request: Data, translated: bool, translation: str, 
     Documents of the user's files are given as ``zho=PATH``. Of the embedded sample, which says the same in every
     language, each document is there in one of them.
     """
-    documents = _by_language(request.docs)
-    parts = {}
+    documents, parts = _by_language(request.docs), dict[str, Collection]()
     for number, lang in enumerate(documents or LANGS):
         of_language = replace(request, lang=lang, docs=documents.get(lang, ()))
         part = news(name, of_language, translated, translation, years)
@@ -325,7 +322,27 @@ def _multilingual(name: str, request: Data, translated: bool, translation: str, 
         raise UsageError(f"collections of different names ({listed}); name one that is here in every language")
     if any(part.candidates for part in parts.values()):
         raise UsageError("mFollowIR's topics differ from language to language; give topics of NeuCLIR's form")
-    return _joined(parts, translated, native=request.query_lang == "native")
+    topics: dict[str, Topic] = {}
+    for part in parts.values():
+        topics = {topic.qid: topic for topic in part.topics} | topics
+    judging = {lang: part.judging for lang, part in parts.items()}
+    conditions = dict.fromkeys(condition for each in judging.values() for condition in each.qrels)
+    qrels = {name: _qrels({lang: each.qrels.get(name, {}) for lang, each in judging.items()}) for name in conditions}
+    if any(not isinstance(grades, SubtopicGrades) for each in qrels.values() for grades in each.values()):
+        parts = {lang: replace(part, judging=Judging({})) for lang, part in parts.items()}
+    first, native = next(iter(parts.values())), request.query_lang == "native"
+    index = f"{MLIR}-mt" if translated else MLIR
+    return Collection(
+        name=first.name,
+        subset=index if native else f"eng-{index}",
+        index=index,
+        language=language("eng") if translated or not native else first.language,
+        source=Joined([part.source for part in parts.values()]),
+        topics=list(topics.values()),
+        judging=Judging(qrels),
+        warnings=list(dict.fromkeys(warning for part in parts.values() for warning in part.warnings)),
+        parts=parts,
+    )
 
 
 def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -357,30 +374,6 @@ def _third(part: Collection, number: int) -> Collection:
     subset, index = f"{MLIR}-{part.subset}", f"{MLIR}-{part.index}"
     judging = part.judging._replace(qrels=judged)
     return replace(part, subset=subset, index=index, source=Documents(documents), judging=judging)
-
-
-def _joined(parts: dict[str, Collection], translated: bool, native: bool) -> Collection:
-    topics: dict[str, Topic] = {}
-    for part in parts.values():
-        topics = {topic.qid: topic for topic in part.topics} | topics
-    judging = {lang: part.judging for lang, part in parts.items()}
-    conditions = dict.fromkeys(condition for each in judging.values() for condition in each.qrels)
-    qrels = {name: _qrels({lang: each.qrels.get(name, {}) for lang, each in judging.items()}) for name in conditions}
-    if any(not isinstance(grades, SubtopicGrades) for each in qrels.values() for grades in each.values()):
-        parts = {lang: replace(part, judging=Judging({})) for lang, part in parts.items()}
-    first = next(iter(parts.values()))
-    index = f"{MLIR}-mt" if translated else MLIR
-    return Collection(
-        name=first.name,
-        subset=index if native else f"eng-{index}",
-        index=index,
-        language=language("eng") if translated or not native else first.language,
-        source=Joined([part.source for part in parts.values()]),
-        topics=list(topics.values()),
-        judging=Judging(qrels),
-        warnings=list(dict.fromkeys(warning for part in parts.values() for warning in part.warnings)),
-        parts=parts,
-    )
 
 
 def _qrels(by_language: Mapping[str, Qrels]) -> Qrels:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from heed.data import Data
-from heed.datasets import irds
+from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import EntryFiles, Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.fetchable import Repository, page_files, repository_of, snapshot
@@ -338,6 +338,8 @@ def _paths(named: Named, part: EntryFiles | None, copy: Path | None) -> list[Pat
 
 def _roots(named: Named, repository: Repository, copy: Path | None) -> list[Path]:
     """Return the folders in which the files of a data set may be: those called as it or the subset first."""
+    if named.entry.embedded:
+        return [sample_root()]
     if not copy:
         fail([] if repository.name else [f"{named.name}: no address of its files is known; give a local copy"])
         return [snapshot(repository)]

@@ -17,7 +17,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from heapq import heappush, heappushpop
 from pathlib import Path
 from threading import local
 from typing import Any, overload
@@ -41,27 +40,18 @@ LEAST = 1 << 18  # bytes of a sample below which a dictionary would save less th
 BETWEEN = b"\xff"  # in no text of UTF-8
 
 
-class Sample:
-    """A sample of documents in bounded memory, the same in whatever order they come: those of least hash."""
+def dictionary_of(db: sqlite3.Connection) -> bytes:
+    """Return a dictionary for the documents of ``staged``; empty where it would not pay.
 
-    def __init__(self) -> None:
-        """Begin without a document."""
-        self._heap: list[tuple[int, str, bytes]] = []  # negated hash, docid, beginning of the document
-
-    def add(self, docid: str, body: bytes) -> None:
-        """Take a document, if it is one of the sample."""
-        key = -crc32(docid.encode())
-        if len(self._heap) < DOCUMENTS:
-            heappush(self._heap, (key, docid, body[:LONGEST]))
-        elif key >= self._heap[0][0]:
-            heappushpop(self._heap, (key, docid, body[:LONGEST]))
-
-    def dictionary(self) -> bytes:
-        """Return a dictionary for documents like these; empty where it would not pay."""
-        bodies: list[bytes | bytearray | memoryview] = [body for _, _, body in sorted(self._heap)]
-        if sum(map(len, bodies)) < LEAST:
-            return b""
-        return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
+    It is made from a sample, the same in whatever order the documents came: those of least hash.
+    """
+    db.create_function("hashed", 1, lambda docid: crc32(docid.encode()), deterministic=True)
+    chosen = "SELECT rowid FROM early.staged ORDER BY hashed(docid), docid DESC LIMIT ?"
+    query = f"SELECT substr(body, 1, ?) FROM early.staged WHERE rowid IN ({chosen}) ORDER BY hashed(docid) DESC, docid"  # noqa: S608
+    bodies: list[bytes | bytearray | memoryview] = [body for (body,) in db.execute(query, (LONGEST, DOCUMENTS))]
+    if sum(map(len, bodies)) < LEAST:
+        return b""
+    return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
 
 
 def joined(texts: Sequence[str]) -> bytes:
@@ -275,13 +265,12 @@ def _build(target: Path, source: Source) -> None:
             db.execute(f"PRAGMA {name}.page_size = {PAGE}")
         db.execute("PRAGMA temp_store = FILE")
         db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT)")
-        sample = Sample()
-        files, tabular = _stage(db, source, sample)
+        files, tabular = _stage(db, source)
         db.execute("BEGIN")
         db.execute("CREATE TABLE form (tabular INT, dictionary BLOB)")
         db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
         db.execute("CREATE INDEX docids ON documents (docid)")
-        dictionary = sample.dictionary()
+        dictionary = dictionary_of(db)
         pack = packer(dictionary)
         ordered = db.execute("SELECT docid, body FROM staged ORDER BY docid")
         insert = "INSERT INTO documents (docid, body) VALUES (?, ?)"
@@ -295,7 +284,7 @@ def _build(target: Path, source: Source) -> None:
     staged.unlink()
 
 
-def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list[Path], bool]:
+def _stage(db: sqlite3.Connection, source: Source) -> tuple[list[Path], bool]:
     """Write every document with its file's number and line; return the files by number, and whether one is a table."""
     problems: list[str] = []
     rows: list[tuple[str, bytes, int, int]] = []
@@ -311,7 +300,6 @@ def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list
             continue
         tabular = tabular or line.document.is_table
         docid, body = line.document.docid, joined(line.document[1:])
-        sample.add(docid, body)
         rows.append((docid, body, number.setdefault(line.path, len(number)), line.line_no))
         if len(rows) == BATCH:
             db.executemany(insert, rows)

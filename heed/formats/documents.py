@@ -157,7 +157,7 @@ def read_documents(path: Path, encoding: str | None = None) -> Iterator[Document
     That an id or text is under no known key is one problem a file for the same keys.
     """
     if is_trec_documents(path):
-        yield from (DocumentLine(path, *document) for document in read_trec_documents(path, encoding))
+        yield from read_trec_documents(path, encoding)
         return
     reported = set()
     for number, record in _records(path, encoding):
@@ -247,14 +247,6 @@ HEAD = 1 << 12  # bytes that tell a file's form
 SHOWN = 40  # characters of a text in a message
 
 
-class Block(NamedTuple):
-    """The bytes of one document with its tags and the line where it begins; or the problem with a line."""
-
-    line_no: int
-    content: bytes
-    problem: str = ""
-
-
 def is_trec_documents(path: Path) -> bool:
     """Return whether a file, unpacked, begins with TREC's ``<DOC>``; false for one that cannot be read."""
     return bool(START.match(head(path).removeprefix(b"\xef\xbb\xbf")))
@@ -268,8 +260,8 @@ def head(path: Path) -> bytes:
         return b""
 
 
-def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[tuple[int, Document | None, str]]:
-    """Yield the line, the document and no text, or None and the problem, of every ``<DOC>``.
+def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[DocumentLine]:
+    """Yield every document, with the line where its ``<DOC>`` is, or the problem with it.
 
     A document is UTF-8, or else in ``encoding``, as :func:`heed.files.read_lines` decides for each by itself; one that
     could be in several is in that of the one before it. Its number is its ``<DOCNO>``, or the ``id`` of ``<DOC>``.
@@ -277,25 +269,25 @@ def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[tup
     and for a document above ``LONGEST_LINE`` bytes.
     """
     others: dict[str, list[int]] = {}  # lines of documents by their encoding
-    for block in _blocks(path):
-        if block.problem:
-            yield block.line_no, None, block.problem
+    for line_no, content, problem in _blocks(path):
+        if problem:
+            yield DocumentLine(path, line_no, None, problem)
             continue
         try:
-            known = encoding_of(block.content, encoding, list(others)[-1:])
-            text = block.content.decode(known)
+            known = encoding_of(content, encoding, list(others)[-1:])
+            document = _parsed(content.decode(known))
         except UnicodeDecodeError as error:
-            yield block.line_no, None, f"not UTF-8 ({error.reason}); name its encoding"
+            yield DocumentLine(path, line_no, None, f"not UTF-8 ({error.reason}); name its encoding")
             continue
         if known != "utf-8":
-            others.setdefault(known, []).append(block.line_no)
-        docid, document = _parsed(text)
+            others.setdefault(known, []).append(line_no)
+        docid = document.docid
         if not docid:
-            yield block.line_no, None, "this <DOC> has no <DOCNO>"
+            yield DocumentLine(path, line_no, None, "this <DOC> has no <DOCNO>")
         elif docid.split() != [docid] or CONTROL.search(docid):
-            yield block.line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word"
+            yield DocumentLine(path, line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word")
         else:
-            yield block.line_no, document, ""
+            yield DocumentLine(path, line_no, document)
     for known, lines in others.items():
         log.info(f"{path}: {len(lines)} documents that are not UTF-8, the first at line {lines[0]}, read as {known}")
 
@@ -313,8 +305,8 @@ def article_text(contents: Sequence[Any]) -> str | None:
     return "\n".join(_plain(TAG.sub(" ", INLINE.sub("", text))) for text in texts if isinstance(text, str) and text)
 
 
-def _blocks(path: Path) -> Iterator[Block]:
-    """Yield the documents of a file; what is no markup outside of them, and unpaired tags, are problems."""
+def _blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
+    """Yield line and bytes of every document, with its tags; or line and problem: text outside, an unpaired tag."""
     pieces: list[bytes] = []  # of the document that is open, its <DOC> first
     start = size = 0
     is_reported = False  # whether text outside has been reported since the last document
@@ -323,7 +315,7 @@ def _blocks(path: Path) -> Iterator[Block]:
             is_tag = number % 2 == 1
             if is_tag and not piece.startswith(b"</"):
                 if pieces:
-                    yield Block(start, b"", f"<DOC> without </DOC> before the next one, in line {line_no}; add it")
+                    yield (start, b"", f"<DOC> without </DOC> before the next one, in line {line_no}; add it")
                 start, size, pieces, is_reported = line_no, 0, [piece], False
             elif pieces:
                 pieces.append(piece)
@@ -333,18 +325,18 @@ def _blocks(path: Path) -> Iterator[Block]:
                         f"{path}, line {start}: a <DOC> of more than {LONGEST_LINE} bytes; is </DOC> missing?"
                     )
                 if is_tag:
-                    yield Block(start, b"".join(pieces))
+                    yield start, b"".join(pieces), ""
                     pieces = []
             elif not is_reported and (text := piece if is_tag else MARKUP.sub(b"", piece).strip(BLANK)):
                 is_reported = True
                 problem = f"found {text[:SHOWN].decode('latin-1')!r} outside of a <DOC>, expected <DOC> … </DOC>"
-                yield Block(line_no, b"", f"{problem}; is a part of the file missing?")
+                yield (line_no, b"", f"{problem}; is a part of the file missing?")
     if pieces:
-        yield Block(start, b"", "<DOC> without </DOC>; the file is cut, or not the whole of it is here")
+        yield (start, b"", "<DOC> without </DOC>; the file is cut, or not the whole of it is here")
 
 
-def _parsed(text: str) -> tuple[str, Document]:
-    """Return the number of a document, empty without any, and the document."""
+def _parsed(text: str) -> Document:
+    """Return a document; its docid is empty where it has no number."""
     tags = list(TAG.finditer(text))
     names = {(tag[2] or "").lower() for tag in tags}
     is_page = bool(names & WEB) and not names & PARTS
@@ -364,7 +356,7 @@ def _parsed(text: str) -> tuple[str, Document]:
     attribute = ID.search(tags[0][0])
     docid = _plain("".join(pieces["docno"])) or (attribute[1] if attribute else "")
     body = "".join(pieces["outside" if whole else "text"])
-    return docid, Document(docid, " ".join(_plain("".join(pieces["title"])).split()), _plain(body))
+    return Document(docid, " ".join(_plain("".join(pieces["title"])).split()), _plain(body))
 
 
 def _plain(text: str) -> str:

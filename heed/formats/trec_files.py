@@ -154,25 +154,14 @@ def _is_field(text: str) -> bool:
     return bool(text) and text.split() == [text]
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path, encoding: str | None = None, *, check_order: bool = False) -> Run:
     """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
 
-    Raises :class:`DataError` naming every bad line: not six columns, a score that is not a
-    finite number, a document listed twice for a topic; and for an empty file.
+    With ``check_order`` it is a warning where its ranks say something else than its scores. Raises :class:`DataError`
+    naming every bad line: not six columns, a score that is not a finite number, a document listed twice for a topic;
+    and for an empty file.
     """
-    return with_ids(_parse_run(path, {}), path)
-
-
-def read_given_run(path: Path, encoding: str | None = None) -> Run:
-    """Read a TREC run file as :func:`read_run` does, and warn where its ranks say something else than its scores."""
     ranks: dict[str, list[str]] = {}
-    run = _parse_run(path, ranks, encoding)
-    warn_of_order(path, run, ranks)
-    return with_ids(run, path)
-
-
-def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = None) -> Run:
-    """Return the run, and add the rank of each line to ``ranks`` by topic."""
     run: Run = {}
     problems = []
     qid = ""
@@ -201,7 +190,9 @@ def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = N
     fail(problems)
     if not run:
         raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
-    return run
+    if check_order:
+        warn_of_order(path, run, ranks)
+    return with_ids(run, path)
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:

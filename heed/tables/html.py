@@ -74,16 +74,10 @@ class _Span(NamedTuple):
     text: str
 
 
-class Page(NamedTuple):
-    """The captions of an HTML text, the text outside of tables, the tables that have rows."""
+def read_html(text: str) -> tuple[str, str, list[HtmlGrid]]:
+    """Return the captions of ``text``, the text outside of tables, and the tables that have rows.
 
-    caption: str
-    outside: str
-    grids: list[HtmlGrid]
-
-
-def read_html(text: str) -> Page:
-    """Return the captions and tables of ``text``; a table inside a cell is text of that cell.
+    A table inside a cell is text of that cell.
 
     ``<`` is text where no element of a table or of running text begins. Nothing outside of ``text`` is read.
     Raises :class:`DataError` for a grid too large.
@@ -97,7 +91,7 @@ def read_html(text: str) -> Page:
     parser.feed(markup.encode("utf-8", "replace"))
     parser.close()
     grids = [grid(rows, "thead" in groups) for groups, rows in target.tables if rows]
-    return Page(squeeze("".join(target.captions)), squeeze("".join(target.outside)), grids)
+    return squeeze("".join(target.captions)), squeeze("".join(target.outside)), grids
 
 
 class _Events:

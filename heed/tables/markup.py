@@ -63,10 +63,10 @@ def parse_html(text: str) -> Table:
     The caption is that of <caption>, without one the text outside of tables. :mod:`heed.tables.html` has the
     rules for spans and headers. Raises :class:`DataError` for a grid too large.
     """
-    page = read_html(text)
-    rows = [row for grid in page.grids for row in grid.rows]
-    header = page.grids[0].header if page.grids else 0
-    return _table(page.caption or page.outside, rows[:header], rows[header:])
+    caption, outside, grids = read_html(text)
+    rows = [row for grid in grids for row in grid.rows]
+    header = grids[0].header if grids else 0
+    return _table(caption or outside, rows[:header], rows[header:])
 
 
 def parse_markdown(text: str) -> Table:
