@@ -219,13 +219,10 @@ def holdings(name: str, langs: Sequence[str], catalogue: Catalogue | None = None
     languages = members[0].entry.languages
     for lang in langs:
         if code_of(lang) not in languages:
-            raise UsageError(f"lang: found {lang!r}, {_expected(name, languages, lang)}")
+            expected = f"but {name} does not come by language; leave it out"
+            if languages:
+                expected = f"expected one of {', '.join(languages)}{suggestion(lang, languages)}"
+            raise UsageError(f"lang: found {lang!r}, {expected}")
     if languages and not langs:
         raise UsageError(f"{name}: comes by language; give one or several as lang: {', '.join(languages)}")
     return [Holding(*named) for named in members]
-
-
-def _expected(name: str, languages: Sequence[str], lang: str) -> str:
-    if not languages:
-        return f"but {name} does not come by language; leave it out"
-    return f"expected one of {', '.join(languages)}{suggestion(lang, languages)}"

@@ -10,7 +10,7 @@ from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
-from heed.datasets.own_files import LocalCopy, given_topics, plain_collection, read_own
+from heed.datasets.own_files import LocalCopy, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import (
@@ -22,8 +22,7 @@ from heed.formats.data_sets import (
     read_mfollowir,
 )
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
-from heed.formats.topics import TopicTexts, read_topics, recognised
-from heed.formats.trec_files import read_qrels
+from heed.formats.topics import TopicTexts, recognised
 from heed.languages import code_of, language, script_language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -94,6 +93,8 @@ def news(name: str, request: Data, translated: bool, translation: str, years: Se
         fail((f"{field}: {instead}" for field, value in used.items() if value), UsageError)
         return mfollowir(folder, request)
     documents, name = _documents(name, request, translated)
+    if name == SAMPLE and not request.topics:
+        request = _with_sample(request)
     texts = TopicTexts(_query_lang(request), request.lang, translation or "any", request.fields)
     return _collection(name, request, documents, *_judged(name, request, texts, years), translated=translated)
 
@@ -229,18 +230,16 @@ def _how_to_get(name: str, lang: str, translated: bool) -> str:
 
 def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
-    path, is_file, used = Path(request.topics), name == SAMPLE or Path(request.topics).exists(), set[str]()
+    path, used = Path(request.topics), set[str]()
     from_data_set = data_set_in(request.docs) and not request.topics
     qrels = {} if from_data_set else given_judgements(request, texts.lang, request.lang)
     published: dict[str, Qrels] = {}
     if from_data_set:
         topics, published = read_own(request, texts.lang, request.lang)
-    elif request.topics and is_file:
+    elif request.topics and (name == SAMPLE or path.exists()):
         form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()
         topics = given_topics(replace(request, topics_format=form), texts.lang, texts.collection, texts.translation)
-    elif name == SAMPLE:
-        topics, published = _sample(texts.lang, request.fields)
     else:
         source, parts = _parts(name, request.topics, years)
         used = {"translation"} if request.topics else {"translation", "years"}
@@ -264,10 +263,12 @@ def _parts(name: str, topics: str, years: Sequence[str]) -> tuple[str, Sequence[
     return SOURCES[name], ["test"] if name == "hc4" else years or ["2022"]
 
 
-def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
-    root = sample_root()
-    topics = read_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, fields, "heed")
-    return topics, {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+def _with_sample(request: Data) -> Data:
+    """Return the request with topics of the embedded sample, and its judgements where it names none itself."""
+    root, lang = sample_root(), _query_lang(request)
+    topics, qrels = str(root / "topics" / SAMPLE / f"{lang}.jsonl"), root / "qrels" / SAMPLE
+    original, changed = request.qrels or qrels / "original.qrels", request.changed_qrels or qrels / "changed.qrels"
+    return replace(request, topics=topics, topics_format="heed", qrels=original, changed_qrels=changed)
 
 
 def _english_sample(request: Data, translated: bool) -> Collection:
@@ -275,8 +276,8 @@ def _english_sample(request: Data, translated: bool) -> Collection:
     foreign = [*({"query_lang", *FILES} & {*request.changed()}), *(["docs_lang"] if translated else [])]
     if foreign:
         raise UsageError(f"{', '.join(foreign)}: not used by {SAMPLE} in English; it takes lang, fields")
-    documents = Files([sample_root() / "documents" / SAMPLE / "eng.jsonl"])
-    return plain_collection(SAMPLE, "eng", documents, *_sample("eng", request.fields))
+    documents = str(sample_root() / "documents" / SAMPLE / "eng.jsonl")
+    return own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))
 
 
 class Joined:

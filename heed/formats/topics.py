@@ -239,10 +239,10 @@ def _tops(text: str) -> list[tuple[int, dict[str, str], list[str]]]:
 
 
 def _tags(text: str, whole: str) -> Iterator[tuple[str, int, int]]:
-    """Yield name, start and end of tags that end the field before them: ``whole`` and its parts anywhere, others first.
+    """Yield name, start and end of the tags that end the field before them.
 
-    Names are lowercased, those of closing tags with their slash. An unknown tag within a line, such as ``<b>``, is a
-    part of the text.
+    These are ``whole`` and its parts anywhere, others at the start of a line: an unknown tag within a line, such as
+    ``<b>``, is a part of the text. Names are lowercased, those of closing tags with their slash.
     """
     for match in TAG.finditer(text):
         name = NAMES.get(match[2].lower(), match[2].lower())

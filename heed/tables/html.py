@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 
+Grid = tuple[list[list[str]], int]  # the rows of one table, all of the same length, and how many of them are its header
 MOST_CELLS = 10_000_000  # of a grid: some kilobytes of ragged rows can need more than any memory
 FREE_CELLS, TIMES = 500_000, 10  # cells of any grid, plus so many for each written: spans and gaps take time too
 DEEPEST = 4  # rows under one header cell; a deeper one is the name of a group of body rows (IndusTR 751, 3996)
@@ -57,13 +58,6 @@ class HtmlRow(NamedTuple):
         return [squeeze("".join(pieces)) for pieces in self.pieces]
 
 
-class HtmlGrid(NamedTuple):
-    """The rows of one table, all of the same length, and how many of them are its header."""
-
-    rows: list[list[str]]
-    header: int
-
-
 class _Span(NamedTuple):
     """A cell in the grid: columns ``start`` to before ``end``, rows ``first`` to before ``stop``."""
 
@@ -74,7 +68,7 @@ class _Span(NamedTuple):
     text: str
 
 
-def read_html(text: str) -> tuple[str, str, list[HtmlGrid]]:
+def read_html(text: str) -> tuple[str, str, list[Grid]]:
     """Return the captions of ``text``, the text outside of tables, and the tables that have rows.
 
     A table inside a cell is text of that cell.
@@ -204,7 +198,7 @@ def check_size(rows: int, columns: int, written: int) -> None:
         )
 
 
-def grid(rows: list[HtmlRow], has_head: bool) -> HtmlGrid:
+def grid(rows: list[HtmlRow], has_head: bool) -> Grid:
     """Return ``rows`` with every span filled in: <thead> first, <tfoot> last; rows without any cell are left out.
 
     A span ends with its row group. Where cells overlap, the one from the row above is kept.
@@ -221,7 +215,7 @@ def grid(rows: list[HtmlRow], has_head: bool) -> HtmlGrid:
     texts = [_texts(line, places, starts) if line else [] for line in lines]
     marked = _marked_header(rows, has_head)
     header = texts[: _linked_header(lines) if marked is None else marked]
-    return HtmlGrid([row for row in texts if row], sum(1 for row in header if row))
+    return [row for row in texts if row], sum(1 for row in header if row)
 
 
 def _lay_out(rows: list[HtmlRow], first: int, written: int) -> Iterator[list[_Span]]:

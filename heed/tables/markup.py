@@ -64,8 +64,8 @@ def parse_html(text: str) -> Table:
     rules for spans and headers. Raises :class:`DataError` for a grid too large.
     """
     caption, outside, grids = read_html(text)
-    rows = [row for grid in grids for row in grid.rows]
-    header = grids[0].header if grids else 0
+    rows = [row for lines, _ in grids for row in lines]
+    header = grids[0][1] if grids else 0
     return _table(caption or outside, rows[:header], rows[header:])
 
 
