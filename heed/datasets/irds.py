@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,14 +159,11 @@ def _judgements_file(dataset: Any, dataset_id: str) -> str:
 
 def _counted(source: str, kind: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
     """Yield what ir_datasets reads; an error says which topic or judgement of ``source`` it could not read."""
-    with _data_errors(source, f", {kind} 1"):
-        items = iter(read())
-    for number in count(1):
-        with _data_errors(source, f", {kind} {number}"):
-            item = next(items, None)
-        if item is None:
-            return
-        yield item
+    number = 0
+    with _data_errors(source, lambda: f", {kind} {number + 1}"):
+        for item in read():
+            number += 1
+            yield item
 
 
 def _topic(query: Any, lang: str, fields: str, names: Sequence[str]) -> Topic:
@@ -181,10 +177,10 @@ def _topic(query: Any, lang: str, fields: str, names: Sequence[str]) -> Topic:
 
 
 @contextmanager
-def _data_errors(source: str, part: str = "") -> Iterator[None]:
+def _data_errors(source: str, part: Callable[[], str] = str) -> Iterator[None]:
     """Raise a :class:`DataError` for whatever ir_datasets raises for files that are missing or damaged.
 
-    ``part`` says which part of ``source`` was read: ``, topic 3``.
+    ``part`` returns which part of ``source`` was read: ``, topic 3``.
     """
     logger = logging.getLogger("ir_datasets")
     logger.addFilter(_is_no_failed_download)
@@ -201,7 +197,7 @@ def _data_errors(source: str, part: str = "") -> Iterator[None]:
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
-            f"{source}{part}: ir_datasets cannot read it ({reason}); heed fetch lists what can be "
+            f"{source}{part()}: ir_datasets cannot read it ({reason}); heed fetch lists what can be "
             "fetched and says where to put what needs a licence"
         ) from error
     finally:
