@@ -146,7 +146,8 @@ def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, 
 def warn_of_unchanged(topics: Sequence[Topic]) -> None:
     """Warn of topics whose changed instruction is the original one: there is no change that a system could follow."""
     both = [topic for topic in topics if {"original", "changed"} <= topic.instructions.keys()]
-    same = [topic.qid for topic in both if len({_words(topic, "original"), _words(topic, "changed")}) == 1]
+    texts = {topic.qid: topic.instructions for topic in both}
+    same = [qid for qid, each in texts.items() if each["original"].split() == each["changed"].split()]
     if same:
         warn(f"the changed instruction is the original one in {len(same)} of {len(both)} topics: {brief(same)}")
 
@@ -164,20 +165,12 @@ def warn_of_letters(source: Source, language: Language) -> None:
         warn(f"documents look {likely} and are analysed as {language.name}{advice}")
 
 
-def _words(topic: Topic, condition: str) -> tuple[str, ...]:
-    return tuple(topic.instructions[condition].split())
-
-
 def check_collection(collection: Collection) -> None:
     """Raise :class:`DataError` for topics, and :class:`UsageError` for names, that no results can be written of."""
     folders = (collection.name, collection.subset, collection.index)
-    names = [f"collection name {name!r}: expected the name of a folder" for name in folders if not _is_folder(name)]
-    fail(names, UsageError)
+    wrong = [name for name in folders if name in ("", ".", "..") or Path(name).name != name]
+    fail((f"collection name {name!r}: expected the name of a folder" for name in wrong), UsageError)
     fail(_topic_problems(collection))
-
-
-def _is_folder(name: str) -> bool:
-    return name not in ("", ".", "..") and Path(name).name == name
 
 
 def _topic_problems(collection: Collection) -> Iterator[str]:

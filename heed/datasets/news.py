@@ -1,7 +1,7 @@
 """News: NeuCLIR 1, HC4 and the embedded sample, in one language or in all three, and mFollowIR."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -280,25 +280,24 @@ def _english_sample(request: Data, translated: bool) -> Collection:
     return own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))
 
 
+@dataclass(frozen=True)
 class Joined:
-    """The documents of several sources, as a :class:`heed.formats.documents.Source`."""
+    """The documents of several sources that have none in common, as a :class:`heed.formats.documents.Source`."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        """Join ``sources``, which have no document in common."""
-        self._sources = sources
+    sources: Sequence[Source]
 
     def __str__(self) -> str:
         """Return the sources as shown to the user."""
-        return ", ".join(map(str, self._sources))
+        return ", ".join(map(str, self.sources))
 
     @property
     def recipe(self) -> list[Any]:
         """What the sources say of themselves."""
-        return [source.recipe for source in self._sources]
+        return [source.recipe for source in self.sources]
 
     def lines(self) -> Iterator[DocumentLine]:
         """Yield every line of every source."""
-        return (line for source in self._sources for line in source.lines())
+        return (line for source in self.sources for line in source.lines())
 
 
 def _multilingual(name: str, request: Data, translated: bool, translation: str, years: Sequence[str]) -> Collection:

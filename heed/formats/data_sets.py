@@ -131,17 +131,15 @@ class HubRow(NamedTuple):
 
     def word(self, *names: str) -> str:
         """Return an id, which may be a whole number."""
-        value = self.value(*names)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if not _is_word(value):
+        word = word_of(self.value(*names))
+        if not word:
             raise self._wrong("a word", *names)
-        return str(value)
+        return word
 
     def words(self, *names: str) -> list[str]:
         """Return a list of ids, which may be empty."""
         value = self.value(*names)
-        if not isinstance(value, list) or not all(map(_is_word, value)):
+        if not isinstance(value, list) or not all(isinstance(item, str) and word_of(item) for item in value):
             raise self._wrong("a list of words", *names)
         return value
 
@@ -180,8 +178,10 @@ class HubRow(NamedTuple):
         return self.problem(f"{name} is {repr(self.fields.get(name))[:60]}, expected {expected}")
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str) and value.split() == [value]
+def word_of(value: Any) -> str:
+    """Return an id, which is a word or a whole number, as text; empty for another value."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return text if isinstance(text, str) and text.split() == [text] else ""
 
 
 def rows(folder: Path, *configs: str, encoding: str | None = None) -> Iterator[HubRow]:

@@ -384,7 +384,8 @@ def _check(folder: Path, source: Source) -> None:
     if not earlier or not places or _meet(earlier.recipe["places"], places):
         return
     if digest_json(source.recipe) != earlier.recipe["documents"]:
-        others = ", ".join(_shown(folder, path) for path in earlier.recipe["places"])
+        paths = [(name, os.path.normpath(folder / name)) for name in earlier.recipe["places"]]
+        others = ", ".join(path if name.startswith(os.pardir) or Path(path).exists() else name for name, path in paths)
         raise DataError(
             f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
             f"{source}; give this collection another name, or other folders for results (out) and indexes, or remove "
@@ -408,11 +409,6 @@ def _relative(source: Source, folder: Path) -> list[str]:
     """Return the places as seen from ``folder``, so that a project can be moved as a whole; links stay links."""
     places: list[str] = getattr(source, "places", [])
     return sorted(os.path.relpath(path, folder) if Path(path).exists() else path for path in places)
-
-
-def _shown(folder: Path, name: str) -> str:
-    path = os.path.normpath(folder / name)
-    return path if name.startswith(os.pardir) or Path(path).exists() else name
 
 
 def _meet(before: list[str], now: list[str]) -> bool:

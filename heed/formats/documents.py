@@ -24,7 +24,7 @@ from heed.files import (
     read_text,
     unpacked_name,
 )
-from heed.formats.data_sets import config_files, is_data_set, read_parquet
+from heed.formats.data_sets import config_files, is_data_set, read_parquet, word_of
 from heed.formats.topics import ENTITY
 from heed.progress import brief, counted, log
 from heed.types import Document
@@ -203,13 +203,13 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     if not isinstance(record, dict):
         return DocumentLine(path, line_no, None, f"found {type(record).__name__}, expected a JSON object")
     names = brief(list(record)) or "no field"
-    docid = _first(record, ("pid", *ID_FIELDS) if "passage" in record else ID_FIELDS)  # MS MARCO's docid is the page's
-    if docid is None:
+    given_id = _first(record, ("pid", *ID_FIELDS) if "passage" in record else ID_FIELDS)  # MS MARCO's is the page's
+    if given_id is None:
         return DocumentLine(path, line_no, None, f"no id in {' or '.join(ID_FIELDS)} (found {names}), said once a file")
-    if isinstance(docid, int) and not isinstance(docid, bool):
-        docid = str(docid)
-    if not isinstance(docid, str) or docid.split() != [docid] or CONTROL.search(docid):
-        return DocumentLine(path, line_no, None, f"id is {docid!r}, expected a word in one of {', '.join(ID_FIELDS)}")
+    docid = word_of(given_id)
+    if not docid or CONTROL.search(docid):
+        problem = f"id is {given_id!r}, expected a word in one of {', '.join(ID_FIELDS)}"
+        return DocumentLine(path, line_no, None, problem)
     body = _first(record, TEXT_FIELDS)
     if isinstance(body, list):
         body = article_text(body)
@@ -284,7 +284,7 @@ def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[Doc
         docid = document.docid
         if not docid:
             yield DocumentLine(path, line_no, None, "this <DOC> has no <DOCNO>")
-        elif docid.split() != [docid] or CONTROL.search(docid):
+        elif not word_of(docid) or CONTROL.search(docid):
             yield DocumentLine(path, line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word")
         else:
             yield DocumentLine(path, line_no, document)

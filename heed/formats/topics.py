@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from heed.data import FIELDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, read_pieces, read_text, unpacked_name
-from heed.formats.data_sets import is_data_set, read_queries
+from heed.formats.data_sets import is_data_set, read_queries, word_of
 from heed.formats.topic_ids import topics_with_ids
 from heed.languages import code_of
 from heed.progress import brief, counted, log, warn
@@ -101,16 +101,15 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
         if lang and spoken != lang:
             others.append(str(record["lang"]))
             continue
-        qid = next((record[key] for key in FORMS if key in record), None)
+        given_id = next((record[key] for key in FORMS if key in record), None)
         title = record.get("query", record.get("text", record.get("title")))
         query, description = query_and_description(title, record.get("description"), fields)
         instructions = record.get("instructions") or {}
         if "qid" not in record and not instructions:
             instructions = {"original": record.get("instruction")}  # of MTEB's data sets
-        if isinstance(qid, int) and not isinstance(qid, bool):
-            qid = str(qid)
-        if not isinstance(qid, str) or qid.split() != [qid]:
-            problems.append(f"{path}, line {line_no}: qid is {repr(qid)[:60]}, expected a word")
+        qid = word_of(given_id)
+        if not qid:
+            problems.append(f"{path}, line {line_no}: qid is {repr(given_id)[:60]}, expected a word")
         elif not query:
             problems.append(f"{path}, line {line_no}: topic {qid} has no {FIELDS[fields]}")
         elif (spoken, qid) in topics:
@@ -326,7 +325,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = No
 def _problem(record: dict[str, Any]) -> str:
     """Return the problem with the ids, texts or narratives of a line, else an empty text; all may be missing."""
     qid, entries, narratives = record.get("topic_id", ""), record.get("topics"), record.get("narratives")
-    if isinstance(qid, bool) or not isinstance(qid, str | int) or (qid != "" and str(qid).split() != [str(qid)]):
+    if qid != "" and not word_of(qid):
         return f"topic_id is {qid!r}, expected a word"
     if not isinstance(entries, list | None) or not all(isinstance(entry, dict) for entry in entries or []):
         return f"topics is {repr(entries)[:60]}, expected a list of objects"
