@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 from heed.data import Data
-from heed.datasets import irds, sample_root
-from heed.datasets.catalogue import EntryFiles, Named
+from heed.datasets import irds
+from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
-from heed.datasets.fetchable import Repository, page_files, repository_of, snapshot
+from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
 from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
-from heed.downloads import fetch
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import (
@@ -31,7 +30,6 @@ from heed.formats.data_sets import (
     read_columns,
     read_mfollowir,
     read_pairs,
-    split_files,
     test_qrels,
 )
 from heed.formats.data_sets import read_judgements as read_judgements_file
@@ -252,8 +250,10 @@ def read_described(members: Sequence[Named], request: Data, *, data: LocalCopy =
     copy = Path(data) if data else None
     name = members[0].name if len(members) == 1 else members[0].group
     if copy and len({member.entry.hub for member in members}) > 1:
-        alone = [member for member in members if len(_roots(member, Repository(member.entry.hub, ""), copy)) == 1]
-        fail(f"{copy}: no folder {_inside(member)}; {name} is several data sets, with one each" for member in alone)
+        alone = [member for member in members if len(roots_of(member, Repository(member.entry.hub, ""), copy)) == 1]
+        fail(
+            f"{copy}: no folder {folder_names(member)}; {name} is several data sets, with one each" for member in alone
+        )
     return [_read_entry(member, request, copy) for member in members]
 
 
@@ -290,11 +290,11 @@ DESCRIBED = Layout(read_described, ("docs", "fields"))
 def _of_folder(named: Named, request: Data, copy: Path | None) -> Collection:
     """Return the collection of a data set in MTEB's or BEIR's layout."""
     entry = named.entry
-    folders = _roots(named, Repository(entry.hub, entry.revision), copy)
+    folders = roots_of(named, Repository(entry.hub, entry.revision), copy)
     folder = next((folder for folder in folders if is_data_set(folder)), None)
     if folder is None:
         raise DataError(
-            f"{folders[-1]}: neither MTEB's nor BEIR's layout (corpus beside queries or qrels), nor {_inside(named)} "
+            f"{folders[-1]}: neither MTEB's nor BEIR's layout (corpus beside queries or qrels), nor {folder_names(named)} "
             "in it; say in an entry of a catalogue which files are what"
         )
     collection = own_collection(replace(request, docs=(str(folder),), lang=entry.lang))
@@ -306,7 +306,7 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
     entry, code = named.entry, language(named.entry.lang).code
     encoding, only = request.encoding or code, None if code == "eng" else code
     lang, columns = language(entry.query_lang or code).code, None if request.topics_format else entry.columns
-    paths = [Path(request.topics)] if request.topics else _paths(named, entry.topics, copy)
+    paths = [Path(request.topics)] if request.topics else part_files(named, entry.topics, copy)
     qrels, excluded = dict[str, Qrels](), dict[str, set[str]]()
     if not columns:
         topics = [topic for path in paths for topic in given_topics(replace(request, topics=str(path)), lang)]
@@ -315,49 +315,10 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
     else:
         topics, qrels["original"], excluded = read_columns(paths, lang, columns, request.encoding or lang)
     published = {name: part for name, part in entry.qrels.items() if name not in request.judged}
-    qrels |= {name: read_judgements_file(_paths(named, part, copy), only, encoding) for name, part in published.items()}
+    qrels |= {
+        name: read_judgements_file(part_files(named, part, copy), only, encoding) for name, part in published.items()
+    }
     qrels = {name: grades for name, grades in qrels.items() if grades} | given_judgements(request, code)
-    docs = request.docs or [str(path) for path in _paths(named, entry.corpus, copy)]
+    docs = request.docs or [str(path) for path in part_files(named, entry.corpus, copy)]
     collection = plain_collection("", code, source_of(docs, encoding), judged_topics(topics, qrels), qrels)
     return replace(collection, judging=Judging(qrels, excluded=excluded))
-
-
-def _paths(named: Named, part: EntryFiles | None, copy: Path | None) -> list[Path]:
-    """Return the files of a part, from a local copy, or fetched at most once."""
-    if part is None:
-        raise DataError(f"{named.name}: not all of it can be fetched, name files of your own; {named.entry.note}")
-    if part.url:
-        pages = page_files(part)
-        if copy:
-            return [path for page in pages for path in _files_of(named, [copy], page.path.name, "")]
-        fetch([page for page in pages if not page.path.is_file()])
-        return [page.path for page in pages]
-    roots = _roots(named, repository_of(named.entry, part), copy)
-    return [path for name in part.files for path in _files_of(named, roots, name, part.split)]
-
-
-def _roots(named: Named, repository: Repository, copy: Path | None) -> list[Path]:
-    """Return the folders in which the files of a data set may be: those called as it or the subset first."""
-    if named.entry.embedded:
-        return [sample_root()]
-    if not copy:
-        fail([] if repository.name else [f"{named.name}: no address of its files is known; give a local copy"])
-        return [snapshot(repository)]
-    names = (repository.name.rpartition("/")[2].lower(), named.subset.lower())
-    inside = sorted(copy.iterdir()) if copy.is_dir() else []
-    return [*(path for path in inside if path.is_dir() and path.name.lower() in names), copy]
-
-
-def _files_of(named: Named, roots: Sequence[Path], name: str, split: str) -> list[Path]:
-    """Return the file ``name``, or the files of a config's split; raises :class:`DataError` without any."""
-    for root in roots:
-        if paths := [root / name] if (root / name).is_file() else split_files(root, name, split):
-            return paths
-    expected = f"{name}, split {split}" if split else name
-    raise DataError(f"{roots[0]}: no {expected}; expected Parquet or JSONL files of that name, or in {_inside(named)}")
-
-
-def _inside(named: Named) -> str:
-    """Return how the folder of a data set may be called inside a local copy."""
-    hub = named.entry.hub.rpartition("/")[2]
-    return " or ".join(f"{name}/" for name in dict.fromkeys((hub, named.subset)) if name)
