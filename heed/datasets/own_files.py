@@ -294,8 +294,8 @@ def _of_folder(named: Named, request: Data, copy: Path | None) -> Collection:
     folder = next((folder for folder in folders if is_data_set(folder)), None)
     if folder is None:
         raise DataError(
-            f"{folders[-1]}: neither MTEB's nor BEIR's layout (corpus beside queries or qrels), nor {folder_names(named)} "
-            "in it; say in an entry of a catalogue which files are what"
+            f"{folders[-1]}: neither MTEB's nor BEIR's layout (corpus beside queries or qrels), nor "
+            f"{folder_names(named)} in it; say in an entry of a catalogue which files are what"
         )
     collection = own_collection(replace(request, docs=(str(folder),), lang=entry.lang))
     encoding = request.encoding or collection.language.code
