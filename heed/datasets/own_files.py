@@ -254,10 +254,11 @@ def read_described(members: Sequence[Named], request: Data, *, data: LocalCopy =
         fail(
             f"{copy}: no folder {folder_names(member)}; {name} is several data sets, with one each" for member in alone
         )
-    return [_read_entry(member, request, copy) for member in members]
+    # one dimension of InfoSearch's sample is in several languages
+    read = _read_entry if members[0].entry.embedded else with_warnings(_read_entry)
+    return [read(member, request, copy) for member in members]
 
 
-@with_warnings
 def _read_entry(named: Named, request: Data, copy: Path | None) -> Collection:
     entry = named.entry
     if entry.id and copy:
