@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from heed.data import FILES, Data
+from heed.data import Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, Layout, Option, with_warnings
+from heed.datasets.collection import Collection, Layout, Option, check_data, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
 from heed.datasets.own_files import LocalCopy, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
@@ -61,7 +61,9 @@ def _read(
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
     if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
-        return [_english_sample(request, translated)]
+        check_data(f"{SAMPLE} in English", ("lang", "fields"), request, {"docs_lang": "eng"} if translated else {}, {})
+        documents = str(sample_root() / "documents" / SAMPLE / "eng.jsonl")
+        return [own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))]
     read = _multilingual if request.lang == MLIR else news
     return [read("" if or_sample else name, request, translated, translation, tuple(map(str, years)))]
 
@@ -269,15 +271,6 @@ def _with_sample(request: Data) -> Data:
     topics, qrels = str(root / "topics" / SAMPLE / f"{lang}.jsonl"), root / "qrels" / SAMPLE
     original, changed = request.qrels or qrels / "original.qrels", request.changed_qrels or qrels / "changed.qrels"
     return replace(request, topics=topics, topics_format="heed", qrels=original, changed_qrels=changed)
-
-
-def _english_sample(request: Data, translated: bool) -> Collection:
-    """Return the embedded sample in English; raises :class:`UsageError` for what is of the other languages alone."""
-    foreign = [*({"query_lang", *FILES} & {*request.changed()}), *(["docs_lang"] if translated else [])]
-    if foreign:
-        raise UsageError(f"{', '.join(foreign)}: not used by {SAMPLE} in English; it takes lang, fields")
-    documents = str(sample_root() / "documents" / SAMPLE / "eng.jsonl")
-    return own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))
 
 
 @dataclass(frozen=True)

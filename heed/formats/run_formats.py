@@ -158,14 +158,9 @@ def _read_by_condition(
         files = {condition: file.replace("{condition}", condition) for condition in conditions}
         files = {condition: path for condition, path in files.items() if _split(path)[0].exists()}
     else:
-        return name, {}, _by_endings(text, _read(file, encoding))
+        return name, {}, _by_endings(text, read_any_run(*_split(file), encoding))
     paths = {condition: _split(path)[0] for condition, path in files.items()}
-    return name, paths, {condition: _read(path, encoding) for condition, path in files.items()}
-
-
-def _read(file: str, encoding: str | None) -> Run:
-    path, subset = _split(file)
-    return read_any_run(path, subset, encoding)
+    return name, paths, {condition: read_any_run(*_split(path), encoding) for condition, path in files.items()}
 
 
 def _split(file: str) -> tuple[Path, str | None]:
