@@ -108,7 +108,7 @@ def _write_plots(folders: "list[ResultsFolder]", folder: Path, form: str) -> Non
 
     drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
     for plot in bar(drawn, len(drawn), "drawing", "plots"):
-        write_bytes(folder / f"{plot.name}.{form}", render(plot.spec(), form))
+        write_bytes(folder / f"{plot.name}.{form}", render(plot.spec, form))
     log.info(f"{folder}: {number_of(len(drawn), 'plot')}")
 
 

@@ -4,7 +4,7 @@ Lines and texts take the colour of the page around them, black in a file.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, cos, floor, pi, sin
 from typing import Any, NamedTuple
 
@@ -141,7 +141,12 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
     values = [
         {"x": each["base"], "y": each["new"], "group": labels[each["group"]]}
         | {"to": explorer_link(folder, "document", each["docid"], topic=each["qid"], system=system)}
-        | says(("system", system), ("topic", each["qid"]), (GROUPS[each["group"]], each["docid"]), _ranks(each))
+        | says(
+            ("system", system),
+            ("topic", each["qid"]),
+            (GROUPS[each["group"]], each["docid"]),
+            ("rank", f"{each['base']} → {each['new']}"),
+        )
         for each in drawn
     ]
     ticks = [tick for power in range(9) for tick in (10**power, 3 * 10**power) if tick <= end]
@@ -165,10 +170,6 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
     ]
     left_out = f"{len(drawn):,} of {len(shifts):,} documents, evenly by distance moved"
     return chart(short(system, 40), left_out if len(drawn) < len(shifts) else "", (SIDE, SIDE), layers)
-
-
-def _ranks(shift: Shift) -> tuple[str, str]:
-    return "rank", f"{shift['base']} → {shift['new']}"
 
 
 def _spread(shifts: Sequence[Shift]) -> Sequence[Shift]:
@@ -239,23 +240,6 @@ def _title(detail: Detail) -> str:
     return f"{detail['measure']} of {detail['condition']}, ×100"
 
 
-class Disc(NamedTuple):
-    """The radar's plane: one direction for each part, heights ×100 from ``low`` at the centre to ``high``."""
-
-    parts: Sequence[str]
-    low: float
-    high: float
-
-    def point(self, turn: float, height: float) -> Spec:
-        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
-        share = (height - self.low) / (self.high - self.low)
-        return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
-
-    def turn(self, part: str) -> float:
-        """Return the direction of a part."""
-        return self.parts.index(part) / len(self.parts)
-
-
 def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
     """Return a spoke for each dimension, which leads to its folder, a line for each system; the dashed ring is 0."""
     parts = sorted({part for values in series.values() for part in values})
@@ -263,11 +247,33 @@ def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
     reach = max(heights) - min(heights)
     step = next((step for step in STEPS if step * RINGS >= reach), STEPS[-1])
     rings = range(step * floor(min(heights) / step), step * ceil(max(heights) / step) + 1, step)
-    disc = Disc(parts, rings[0] - step, rings[-1])
+    low, high = rings[0] - step, rings[-1]
+    turns = {part: index / len(parts) for index, part in enumerate(parts)}
+
+    def point(turn: float, height: float) -> Spec:
+        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
+        share = (height - low) / (high - low)
+        return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
+
     plain = {"scale": {"domain": [-1, 1], "nice": False}, "axis": None}
     axes = {"x": number("x", "", **plain), "y": number("y", "", **plain)}
+    thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
+    grid: list[Spec] = []
+    for height in rings:
+        ring = [point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
+        style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
+        grid.append(layer(ring, thin | style, axes | ORDER))
+    figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}
+    between = 0.5 / len(parts)  # two spokes
+    grid.append(layer([point(between, height) | {"height": str(height)} for height in rings], figure, axes))
+    for part, turn in turns.items():
+        spoke = [point(turn, height) | {"at": height} for height in (low, high)]
+        x, y = cos(2 * pi * turn), sin(2 * pi * turn)
+        align = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
+        name = note(part, RADIUS * (1 + 1.08 * x), RADIUS * (1 - 1.12 * y), align)
+        grid += [layer(spoke, thin | {"opacity": 0.16}, axes | ORDER), name]
     values = [
-        disc.point(disc.turn(part), 100 * of[part])
+        point(turns[part], 100 * of[part])
         | {"at": position, "name": short(system, 30), "to": page_link(folders[part])}
         | says(("system", system), ("dimension", part), ("value ×100", (100 * of[part],)))
         for system, of in series.items()
@@ -278,31 +284,11 @@ def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
     colours, shapes = marks([*series])
     dots = {"type": "point", "filled": True, "size": 50, "opacity": 1}
     layers = [
-        *_grid(disc, rings, axes),
+        *grid,
         layer(values, {"type": "line", "strokeWidth": 1.6}, axes | ORDER | colours),
         layer(ends, dots, axes | colours | shapes | linked()),
     ]
     return chart(f"{title}, ×100", "", (2 * RADIUS, 2 * RADIUS), layers)
-
-
-def _grid(disc: Disc, rings: Sequence[int], axes: Spec) -> Iterator[Spec]:
-    """Yield the radar's rings with their heights, and its spokes with the names of the parts."""
-    thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
-    for height in rings:
-        ring = [disc.point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
-        style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
-        yield layer(ring, thin | style, axes | ORDER)
-    figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}
-    turn = 0.5 / len(disc.parts)  # between two spokes
-    heights = [disc.point(turn, height) | {"height": str(height)} for height in rings]
-    yield layer(heights, figure, axes)
-    for part in disc.parts:
-        turn = disc.turn(part)
-        spoke = [disc.point(turn, height) | {"at": height} for height in (disc.low, disc.high)]
-        yield layer(spoke, thin | {"opacity": 0.16}, axes | ORDER)
-        x, y = cos(2 * pi * turn), sin(2 * pi * turn)
-        align = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
-        yield note(part, RADIUS * (1 + 1.08 * x), RADIUS * (1 - 1.12 * y), align)
 
 
 def grouped(title: str, series: Series, folder: str) -> Spec:

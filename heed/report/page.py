@@ -73,7 +73,7 @@ def overview(results: Sequence[ResultsFolder], title: str, site: str = "") -> Pa
     # escaped
     data = Markup(_json([section.figures for section in sections]))  # noqa: S704
     drawn = plots(results)
-    specs = {plot.name: plot.spec() | {"config": {}, "description": plot.title} for plot in drawn}
+    specs = {plot.name: plot.spec | {"config": {}, "description": plot.title} for plot in drawn}
     for name in (plot.name for plot in drawn if plot.kind == "plane"):
         del specs[name]["title"]  # the page's heading says it
     html = template("report/page/overview.html.jinja").render(

@@ -85,4 +85,4 @@ def test_a_chart_has_the_systems_of_papers_in_grey(tmp_path: Path) -> None:
     rows = [row("a", "original", "nDCG@10", 0.164), row("a", "query>original", "IRS", 0.032)]
     [plane] = plots(read_tree(write_results(tmp_path, rows, "followtable", "WTR")))
     assert "Grey: systems of papers" in plane.note
-    assert any("published system: Promptriever" in str(layer["data"]) for layer in plane.spec()["layer"])
+    assert any("published system: Promptriever" in str(layer["data"]) for layer in plane.spec["layer"])
