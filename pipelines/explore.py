@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.addons.explorer.flags import FILE, Flags
-    from heed.addons.explorer.server import Folders, PlaygroundServer, served_page, served_policy
+    from heed.addons.explorer.server import PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
     from heed.web.server import listen
@@ -74,17 +74,16 @@ def _run(options: argparse.Namespace) -> None:
     results = read_tree(options.runs)
     flags = Flags(options.flags or options.runs / FILE)
     page = partial(served_page, results, options.runs, flags.path, _link(options.annotate))
-    folders = Folders(results, _choice(options))
-    folders.check()
+    server = PlaygroundServer(page, results, _choice(options), flags)
+    server.check()
     sock = listen(options.port, 0)
     log.info(f"{number_of(len(results), 'results folder')}; doubtful judgements are flagged in {flags.path}")
     try:
-        app = PlaygroundServer(page, folders, flags).application()
-        serve_page(options, "explore", secrets.token_urlsafe(32), app, sock, served_policy())
+        serve_page(options, "explore", secrets.token_urlsafe(32), server.application(), sock, served_policy())
     except KeyboardInterrupt:
         log.info("stopped")
     finally:
-        folders.close()
+        server.close()
 
 
 def _choice(options: argparse.Namespace) -> "Choice":

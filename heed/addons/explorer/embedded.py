@@ -31,7 +31,7 @@ from msgspec import Raw
 from msgspec.json import encode
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.run_lists import RankedList, lists_of, read_lists
+from heed.addons.explorer.run_lists import RankedList, read_lists
 from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
 from heed.formats.document_store import title_of
 from heed.process import batches
@@ -172,10 +172,10 @@ def _lists(explored: Explored) -> dict[str, Lists]:
             qid = explored.qid_under(topic, condition)
             topics_of[qid].append(topic)
             judged[qid] |= explored.judged(topic)
-        for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
-            scores = explored.results.runs.get((system, condition))
-            lists = read_lists(path, DEPTH, judged) if scores is None else lists_of(scores, DEPTH, judged)
-            for qid, listed in lists.items():
+        for system in explored.systems:
+            if not (path := explored.runs.get((system, condition))):
+                continue
+            for qid, listed in read_lists(path, DEPTH, judged).items():
                 for topic in topics_of.get(qid, ()):
                     by_topic[topic.qid][system, condition] = listed.only(DEPTH, explored.judged(topic))
     return {**by_topic}

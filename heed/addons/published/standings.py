@@ -9,7 +9,7 @@ import msgspec
 
 from heed.addons.published.figures import Figure, find_table, read_paper
 from heed.measures.summary import ABSENT, Row, aligned, format_value
-from heed.report.results import Column, PublishedFigure
+from heed.report.results import Column, PrintedFigure
 from heed.types import PAPERS
 
 SETTINGS = ("task", "candidates", "depth")  # of a table's setup: what makes figures differ most
@@ -73,11 +73,11 @@ def _column_of(row: Row) -> Column:
 
 
 @cache
-def by_column(collection: str, subset: str) -> Mapping[Column, Mapping[str, PublishedFigure]]:
+def by_column(collection: str, subset: str) -> Mapping[Column, Mapping[str, PrintedFigure]]:
     """Return the published figures by condition and measure, this in small letters, and by the system's name."""
     figures = [figure for table in comparable(collection, subset).values() for figure in table]
     labels = system_labels(figures)
-    columns: dict[Column, dict[str, PublishedFigure]] = {}
+    columns: dict[Column, dict[str, PrintedFigure]] = {}
     for figure in figures:
         columns.setdefault(_column(figure), {})[labels[figure.group, figure.system]] = figure.printed
     return columns
