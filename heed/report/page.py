@@ -7,7 +7,7 @@ Every figure names the row that it was read from.
 import json
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 from msgspec.json import encode
@@ -15,32 +15,18 @@ from msgspec.json import encode
 from heed.addon_table import brought_if_here
 from heed.files import write_bytes
 from heed.measures.summary import ABSENT, format_value, layout
-from heed.report.answer import SCALES, Answer, answer
 from heed.report.charts import CONFIG
 from heed.report.figures import comparisons, figures
-from heed.report.first_screen import Screen, first_screen
+from heed.report.first_screen import SCALES, answer, first_screen
 from heed.report.html import Part, compose, explorer_link, pack, page_file, page_link, script, template
-from heed.report.plots import HEADINGS, MOST, Best, best, plots
-from heed.report.results import ManifestSettings, ResultsFolder, read_settings
+from heed.report.plots import HEADINGS, MOST, best, plots
+from heed.report.results import ResultsFolder, read_settings
 
 WIDE = 520  # pixels; beyond it a chart scrolls on a narrow screen
 PAGE = PurePosixPath("report/page")
 STYLES = (PAGE / "shared/colours.css", PAGE / "report.css", PAGE / "first.css")
 MAIN = PAGE / "places.js"
 VEGA = "vega.js"  # in a site
-
-
-class Section(NamedTuple):
-    """A folder in the page: ``charted`` are the systems that have charts, ``figures`` are for the page's scripts."""
-
-    results: ResultsFolder
-    answer: Answer
-    settings: ManifestSettings
-    charted: Best
-    screen: Screen
-    figures: dict[str, Any]
-    pair: str  # the link to its best system beside the baseline, empty where there are none
-    topics: str  # the link to its worst topic, empty where there is none
 
 
 def write_page(results: Sequence[ResultsFolder], runs: Path, path: Path) -> int:
@@ -69,9 +55,9 @@ def page_title(runs: Path) -> str:
 
 def overview(results: Sequence[ResultsFolder], title: str, site: str = "") -> Part:
     """Return the part with the tables and charts of ``results``, and the figures by topic."""
-    sections = [_section(each, read_settings(each.path)) for each in results]
+    sections = [*map(_section, results)]
     # escaped
-    data = Markup(_json([section.figures for section in sections]))  # noqa: S704
+    data = Markup(_json([section["figures"] for section in sections]))  # noqa: S704
     drawn = plots(results)
     specs = {plot.name: plot.spec | {"config": {}, "description": plot.title} for plot in drawn}
     for name in (plot.name for plot in drawn if plot.kind == "plane"):
@@ -108,14 +94,25 @@ def look(styles: Sequence[PurePosixPath] = STYLES, main: PurePosixPath = MAIN) -
     return Part(Markup(), "\n".join(map(page_file, styles)), script(main))
 
 
-def _section(results: ResultsFolder, settings: ManifestSettings) -> Section:
-    charted, compared, answered = best(results, MOST), comparisons(results), answer(results)
+def _section(results: ResultsFolder) -> dict[str, Any]:
+    """Return what the page shows of a folder, with two links, which may be empty.
+
+    ``pair`` leads to its best system beside the baseline, ``topics`` to its worst topic.
+    """
+    settings, compared = read_settings(results.path), comparisons(results)
+    charted, answered = best(results, MOST), answer(results)
     screen = first_screen(results, answered, settings, compared)
-    pair = page_link(results.folder, "systems", *screen.compared) if len(screen.compared) > 1 else ""
-    data = figures(results, settings, compared) | {"first": screen.data}
     has_topics = any(detail["per_topic"] for detail in results.details)
-    topics = explorer_link(results.folder, "topic", system=charted.systems[0]) if has_topics else ""
-    return Section(results, answered, settings, charted, screen, data, pair, topics)
+    return {
+        "results": results,
+        "answer": answered,
+        "settings": settings,
+        "charted": charted,
+        "screen": screen,
+        "figures": figures(results, settings, compared) | {"first": screen.data},
+        "pair": page_link(results.folder, "systems", *screen.compared) if len(screen.compared) > 1 else "",
+        "topics": explorer_link(results.folder, "topic", system=charted.systems[0]) if has_topics else "",
+    }
 
 
 def _json(value: object) -> str:

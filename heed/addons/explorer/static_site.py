@@ -18,7 +18,7 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import ABSENT, AgainstQuery, format_value, layout
 from heed.progress import bar, brief, log
-from heed.report.answer import SCALES, Answer, answer
+from heed.report.first_screen import SCALES, Answer, answer
 from heed.report.html import compose, page_link, template
 from heed.report.page import PAGE, VEGA, look, page, vega_file
 from heed.report.results import Column, PrintedFigure, ResultsFolder, read_manifest
