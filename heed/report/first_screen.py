@@ -92,10 +92,12 @@ def first_screen(
 ) -> Screen:
     """Return the first screen of ``results``, which were ``compared`` with each baseline, the first one by default.
 
-    Its ``data`` numbers systems and columns as :func:`heed.report.figures.figures` does.
+    Its ``data`` numbers systems and columns as :func:`heed.report.page.figures` does.
     """
     columns, systems, pair = results.columns, results.names, answered.pair
-    choices = sorted(filter(_is_chosen, columns), key=_order) or columns[:1]
+    whole = [column for column in columns if column[0] in CONDITIONS or ">" in column[0]]
+    choices = [column for column in whole if is_merit(column[1]) and column[1] not in ON_REQUEST]
+    choices = sorted(choices, key=_order) or columns[:1]
     headlines = [
         [_headline(results, column, pair, baseline, against) for baseline, against in compared.items()]
         or [_headline(results, column, pair)]
@@ -111,11 +113,6 @@ def first_screen(
     }
     ranked = dict.fromkeys([*list(compared)[:1], *_ranked(results, choices[0])])
     return Screen(_counts(results, choices[0]), headlines[0][0], list(ranked)[:2], data)
-
-
-def _is_chosen(column: Column) -> bool:
-    condition, measure = column
-    return (condition in CONDITIONS or ">" in condition) and is_merit(measure) and measure not in ON_REQUEST
 
 
 def _order(column: Column) -> tuple[bool, int, bool]:

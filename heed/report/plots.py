@@ -143,7 +143,9 @@ def _planes(results: ResultsFolder, fewest: int) -> Iterator[Plot]:
     measure = next((row["measure"] for row in results.rows if row["condition"] == "original"), "")
     for following, (name, kind) in kinds.items():
         axes = ("original", measure), (chosen.condition, following)
-        points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
+        points = _points(results, chosen.systems, *axes)
+        x, y = map(results.published, axes)  # of systems of papers
+        others = [Point(name, (x[name].value,) * 3, (y[name].value,) * 3) for name in x if name in y]
         if points and len(points) + len(others) >= fewest:
             titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
             spec = charts.scatter(results.folder, points, chosen.systems, titles, others)
@@ -169,12 +171,6 @@ def _points(results: ResultsFolder, chosen: Sequence[str], x: Column, y: Column)
             low, high = interval(by_topic)
             values[detail["system"]][column] = 100 * detail["value"], 100 * low, 100 * high
     return [Point(system, of_system[x], of_system[y]) for system, of_system in values.items() if {x, y} <= {*of_system}]
-
-
-def _published(results: ResultsFolder, *axes: Column) -> list[Point]:
-    """Return the systems of papers that have figures of both columns, condition and measure."""
-    x, y = map(results.published, axes)
-    return [Point(name, (x[name].value,) * 3, (y[name].value,) * 3) for name in x if name in y]
 
 
 def _radars(parent: str, group: Sequence[ResultsFolder]) -> Iterator[Plot]:

@@ -16,7 +16,6 @@ reads itself since that takes long for many, or ``["", table]``; one without a t
 Where not all texts fit, long ones are cut to an equal share; these have a fourth item, 1.
 """
 
-import json
 import re
 import sys
 from collections import defaultdict
@@ -36,7 +35,7 @@ from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grad
 from heed.formats.document_store import title_of
 from heed.process import batches
 from heed.progress import number_of
-from heed.report.html import Part, pack, page_file, script
+from heed.report.html import Part, json_text, pack, page_file, script
 from heed.report.results import ResultsFolder
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
@@ -101,9 +100,13 @@ def embedded(results: Sequence[ResultsFolder], others: int = 0, limit: int = 0) 
         folders.append(packed(folder, room // left))
         room -= folders[-1].size
     data = {"folders": [folder.data for folder in folders], "notes": list(_left_out(folders, limit))}
-    text = json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")  # no end of the element inside it
-    html = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-data">{}</script>')
-    return Part(html.format(Markup(text)), style(), script(MAIN))  # noqa: S704 (JSON without a tag in it)
+    return explorer("data", data)
+
+
+def explorer(name: str, data: object) -> Part:
+    """Return the explorer as a part of a page, with ``data`` in its element ``explorer-NAME``."""
+    html = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-{}">{}</script>')
+    return Part(html.format(name, json_text(data)), style(), script(MAIN))
 
 
 def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
 
-import json
 from asyncio import Lock
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +9,6 @@ from threading import Lock as ThreadLock
 from typing import Annotated, TypeVar
 
 import msgspec
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -19,14 +17,14 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from heed.addons.explorer.answers import answer, reason, search
-from heed.addons.explorer.embedded import MAIN, style
+from heed.addons.explorer.embedded import explorer
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.flags import Flag, Flags
 from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
 from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
 from heed.errors import DataError, HeedError
 from heed.formats.document_store import title_of
-from heed.report.html import Part, compose, policy, script
+from heed.report.html import compose, policy
 from heed.report.page import look, overview, page_title, vega_file
 from heed.report.results import ResultsFolder
 from heed.web.server import json_route, read_json
@@ -34,7 +32,6 @@ from heed.web.server import json_route, read_json
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction
 LONGEST_SEARCH = 400
-HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
 OWN_SERVER = "'self'"
 CLOSED = 499  # nginx's status of a request that nobody waits for any more
 
@@ -64,18 +61,15 @@ def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annot
     ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
     """
     served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
-    data = Markup(json.dumps(served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
     title = page_title(runs)
-    return compose(title, [_explorer()._replace(html=HTML.format(data)), overview(results, title)], OWN_SERVER)
+    return compose(title, [explorer("served", served), overview(results, title)], OWN_SERVER)
 
 
 def served_policy() -> str:
     """Return the Content-Security-Policy of the page."""
-    return f"{policy([_explorer(), look()._replace(library=vega_file())], OWN_SERVER)}; frame-ancestors 'none'"
-
-
-def _explorer() -> Part:
-    return Part(Markup(), style(), script(MAIN))
+    return (
+        f"{policy([explorer('served', {}), look()._replace(library=vega_file())], OWN_SERVER)}; frame-ancestors 'none'"
+    )
 
 
 class PlaygroundServer:

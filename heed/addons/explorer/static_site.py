@@ -157,7 +157,7 @@ def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
     columns, deciding = _columns(results, answered)
     decides = columns.index(deciding)
     published = _published(results, columns)
-    lines = [*_ours(results, columns, links), *published]
+    lines = _ours(results, columns, links) + published
 
     def merit(line: RankedSystem) -> list[float]:
         values = [cell.value if cell else -math.inf for cell in line.cells]
