@@ -63,9 +63,9 @@ def _page(text: str) -> Path:
 def _run(options: argparse.Namespace) -> None:
     from heed.addons.explorer.static_site import write_site
     from heed.experiment.measuring import refresh
+    from heed.report.charts import render
     from heed.report.page import write_page
     from heed.report.plots import plots
-    from heed.report.rendering import render
     from heed.report.results import read_folders
     from heed.report.tables import tables
 

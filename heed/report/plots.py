@@ -11,8 +11,7 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
 from heed.report import charts
-from heed.report.charts import Point, Series, Value
-from heed.report.rendering import Chart, Spec
+from heed.report.charts import Chart, Point, Series, Spec, Value
 from heed.report.results import TYPES, Column, ResultsFolder
 
 HIGH = {  # what documents do in a system that is high by a measure of following

@@ -19,9 +19,9 @@ from report_folders import HOSTILE, hostile_results, row, three_topics, write_re
 from benchmarks.report import write_results as write_many
 from heed.measures.significance import interval, smallest_difference
 from heed.measures.summary import format_value
+from heed.report.charts import render
 from heed.report.page import page
 from heed.report.plots import plots
-from heed.report.rendering import render
 from heed.report.results import read_tree
 
 COMMAND = "pipelines.report"

@@ -136,7 +136,7 @@ def packed(explored: Explored, limit: int) -> Packed:
     shown = {qid: shown_docids(explored, explored.topics[qid], of_topic) for qid, of_topic in lists.items()}
     docids = _by_importance(explored, lists, shown)
     number = {docid: index for index, docid in enumerate(docids)}
-    about = {**folder_view(explored)}
+    about = folder_view(explored)
     room = limit - len(pack(encode([about, docids])))
     topic_blocks = pack_blocks(
         (_topic(explored, topic, lists[topic.qid], shown[topic.qid], number) for topic in topics), room
@@ -227,19 +227,20 @@ def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[
 
     Where not all fit, long texts are cut to a share that is the same for all; returned is also how many.
     """
-    titles, cut = list[str](), list[bool]()
-    blocks = pack_blocks(_documents(explored, docids, titles, cut, sys.maxsize), room)
-    length = len(pack(encode(titles)))
+    shown = list[tuple[str, bool]]()
+    blocks = pack_blocks(_documents(explored, docids, shown, sys.maxsize), room)
+    length = len(pack(encode([title for title, _ in shown])))
     if blocks.size + length > room or (explored.store and blocks.items < len(docids)):
-        room -= length * len(docids) // (len(titles) or 1)
+        room -= length * len(docids) // (len(shown) or 1)
         share = SAFE * room * blocks.unpacked / (blocks.size or 1) / len(docids)
-        titles, cut = [], []
-        blocks = pack_blocks(_documents(explored, docids, titles, cut, max(SHORTEST, int(share))), room)
-    return blocks, titles[: blocks.items], sum(cut[: blocks.items])
+        shown = []
+        blocks = pack_blocks(_documents(explored, docids, shown, max(SHORTEST, int(share))), room)
+    shown = shown[: blocks.items]
+    return blocks, [title for title, _ in shown], sum(is_cut for _, is_cut in shown)
 
 
-def _documents(explored: Explored, docids: list[str], titles: list[str], cut: list[bool], most: int) -> Iterator[bytes]:
-    """Yield the documents in order, each text to ``most`` bytes; add ``titles``, and whether they were ``cut``."""
+def _documents(explored: Explored, docids: list[str], shown: list[tuple[str, bool]], most: int) -> Iterator[bytes]:
+    """Yield the documents in order, each text to ``most`` bytes; add to ``shown`` titles, and whether texts were cut."""
     if explored.store is None:
         return
     for start in range(0, len(docids), BATCH):
@@ -247,14 +248,12 @@ def _documents(explored: Explored, docids: list[str], titles: list[str], cut: li
         stored = explored.store.find(batch)
         for docid in batch:
             if docid not in stored:  # judged, but not in the collection
-                titles.append("")
-                cut.append(False)
+                shown.append(("", False))
                 yield b"0"
                 continue
             document = stored[docid]
             form, is_cut = _packed_document(document, most)
-            titles.append(title_of(document))
-            cut.append(is_cut)
+            shown.append((title_of(document), is_cut))
             titled = int(bool(document.title or document.caption))
             yield encode([*form, titled, 1] if is_cut else form if titled else [*form, 0])
 
