@@ -67,7 +67,7 @@ class Systems:
         return self.pool == "published" or (self.pool is None and collection.reranked and bool(collection.candidates))
 
     def external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
-        """Return the runs made elsewhere by system and condition; :class:`UsageError` for a name that no run can have."""
+        """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
         by_system: dict[str, dict[str, Run]] = {}
         collection = experiment.collection
         encoding = self.encoding or collection.language.code

@@ -64,10 +64,10 @@ class Machinery:
 
 
 def machinery_of(options: argparse.Namespace) -> Machinery:
-    """Return what runs systems; :class:`UsageError` for workers that cannot be, or whose add-on is not installed."""
-    workers, asked = None, (options.engine, options.workers, options.ray_address)
-    if asked != (ENGINES[0], None, None):
-        workers = brought("workers")(*asked)
+    """Return the machinery that the options describe; :class:`UsageError` for workers that cannot be."""
+    workers, fields = None, (options.engine, options.workers, options.ray_address)
+    if fields != (ENGINES[0], None, None):
+        workers = brought("workers")(*fields)
         workers.check()
     return Machinery(registry_of(options), compute_of(options), workers, options.config)
 
