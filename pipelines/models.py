@@ -94,10 +94,10 @@ def _run(options: argparse.Namespace) -> None:
 
 def _named(registry: Registry, name: str) -> dict[str, Model]:
     """Return the entry or folder ``name``, or all models that papers call so."""
-    called = brought_if_here("models that papers call")
+    called = brought_if_here("models that papers call so")
     word, _, preset = name.partition("@")
     entry = word in registry.entries or Path(word).is_dir()
-    entries = [] if entry or called is None else called(list_models(registry), word)
+    entries = called(list_models(registry), word) if called and not entry else []
     names = [f"{key}@{preset}" if preset else key for key in entries] or [name]
     return {key: find_entry(registry, key) for key in names}
 
@@ -105,7 +105,7 @@ def _named(registry: Registry, name: str) -> dict[str, Model]:
 def _of_paper(registry: Registry, paper: str | None) -> dict[str, Model]:
     """Return the models of a paper's tables, or all without one."""
     models = list_models(registry)
-    return {name: models[name] for name in brought("models in tables")(paper) if name in models} if paper else models
+    return {name: models[name] for name in brought("models of a paper")(paper) if name in models} if paper else models
 
 
 def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
@@ -149,8 +149,8 @@ def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
     ]
     if paper:
         head.insert(0, f"in {PAPERS[paper]}")
-        in_tables = brought("models in tables")(paper)
-        rows = [[", ".join(in_tables[entry["name"]]), *row] for entry, row in zip(facts, rows, strict=True)]
+        printed = brought("models of a paper")(paper)
+        rows = [[", ".join(printed[entry["name"]]), *row] for entry, row in zip(facts, rows, strict=True)]
     else:
         head.append("in papers")
         rows = [[*row, ", ".join(_spelt_once(entry["names"])) or "-"] for entry, row in zip(facts, rows, strict=True)]
