@@ -67,10 +67,8 @@ def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annot
 
 def served_policy() -> str:
     """Return the Content-Security-Policy of the page."""
-    return (
     parts = [explorer("served", {}), look()._replace(library=vega_file())]
     return f"{policy(parts, OWN_SERVER)}; frame-ancestors 'none'"
-    )
 
 
 class PlaygroundServer:
