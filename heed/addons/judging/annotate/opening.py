@@ -89,8 +89,8 @@ def open_annotation(
 def _topics(collection: Collection, pool: Iterable[str]) -> dict[str, Topic]:
     """Return the pool's topics, and the bare queries that FollowTable's topics belong to."""
     topics = {topic.qid: topic for topic in collection.topics}
-    lacking = "of the pool: not among the topics; give the topics that were pooled"
-    fail(f"topic {qid} {lacking}{number_hint([qid], topics)}" for qid in pool if qid not in topics)
+    lacking = "of the pool is not there; give the topics that were pooled"
+    fail(f"topics: topic {qid} {lacking}{number_hint([qid], topics)}" for qid in pool if qid not in topics)
     qids = {*pool, *(topics[qid].base for qid in pool)}
     return {qid: topic for qid, topic in topics.items() if qid in qids}
 
