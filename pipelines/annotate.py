@@ -199,7 +199,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.server import AnnotationServer
     from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
-    from heed.web.server import listen
+    from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()

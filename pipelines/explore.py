@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.addons.explorer.server import Folders, PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
-    from heed.web.server import listen
+    from heed.web import listen
 
     check_server_options(options)
     refresh(options.runs)

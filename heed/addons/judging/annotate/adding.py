@@ -26,6 +26,7 @@ from heed.addons.judging.annotate.store import (
     current_entries,
     extend,
     open_read_only,
+    pooled_documents,
     read_log,
     read_state,
     stored_properties,
@@ -102,31 +103,12 @@ def open_addition(path: Path, task: Task, encoding: str | None = None) -> Iterat
 
 def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
     try:
+        documents = pooled_documents(db.execute("SELECT docid, title, date, text, tabular FROM documents"))
         logs, task = (read_log(db), current_entries(db).values()), load_task(stored_properties(db))
         entries, current = ([entry._replace(assessor=check_name(entry.assessor)) for entry in log] for log in logs)
-        fail(f"{path}: damaged ({_name(entry)} does not fit)" for entry in entries if not _fits(entry, task))
-        rows = db.execute("SELECT docid, title, date, text, tabular FROM documents")
-        documents = (
-            PooledDocument(docid, title, date, text, bool(tabular)) for docid, title, date, text, tabular in rows
-        )
         return Addition(path, task, entries, current, documents)
-    except (sqlite3.DatabaseError, ValueError, KeyError, TypeError) as error:
+    except sqlite3.DatabaseError as error:
         raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
-
-
-def _fits(entry: Event, task: Task) -> bool:
-    """Whether the page could have made the entry: what is added goes to other assessors' pages."""
-    if entry.kind == NARRATIVE:
-        return entry.qid in task.pool and isinstance(entry.after["text"], str)
-    if entry.condition not in CONDITIONS or entry.docid not in task.pool.get(entry.qid, ()):
-        return False
-    if entry.kind == "note":
-        return isinstance(entry.after["note"], str)
-    return entry.kind == "grade" and entry.after["grade"] in (None, *task.grades())
-
-
-def _name(entry: Event) -> str:
-    return f"{entry.kind} of {entry.docid or 'the topic'} for topic {entry.qid}"
 
 
 def _read_export(folder: Path, task: Task) -> Addition:
@@ -142,12 +124,17 @@ def _read_export(folder: Path, task: Task) -> Addition:
         except msgspec.ValidationError as error:
             problems.append(f"{path}, line {line_no}: not a judgement as an export of annotate has it ({error})")
             continue
-        if judgement.qid in narratives:
-            entries += _entries(judgement, narratives[judgement.qid])
-        else:
+        if judgement.qid not in narratives:
             problems.append(
                 f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in {lang}"
             )
+        elif judgement.condition not in CONDITIONS or judgement.grade not in (None, *task.grades()):
+            problems.append(
+                f"{path}, line {line_no}: condition {judgement.condition}, grade {judgement.grade}, expected "
+                f"{' or '.join(CONDITIONS)} and a grade of {', '.join(map(str, task.grades()))}"
+            )
+        else:
+            entries += _entries(judgement, narratives[judgement.qid])
     fail(problems)
     topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
     return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)
@@ -188,13 +175,12 @@ def _narrative(topic: Topic) -> str:
 
 
 def _added_entries(path: Path, task: Task, entries: list[Event]) -> Addition:
-    """Return ``entries`` as an addition without documents; :class:`DataError` for those that do not fit ``task``."""
+    """Return ``entries`` as an addition without documents."""
     pool: dict[str, dict[str, None]] = {}
     for entry in entries:
         if entry.docid:
             pool.setdefault(entry.qid, {})[entry.docid] = None
     judged = replace(task, pool={qid: [*docids] for qid, docids in pool.items()}, qrels={})
-    fail(f"{path}: {_name(entry)} does not fit the grades here" for entry in entries if not _fits(entry, judged))
     return Addition(path, judged, entries, entries)
 
 
@@ -273,41 +259,35 @@ def _add(
     if addition.task.qrels and not task.qrels:
         db.execute("UPDATE kept SET value = ? WHERE name = 'given'", (dump_task(addition.task)["given"],))
     warnings = _other_narratives(db, addition)
-    count, conflicts = _add_values(db, addition, new_names)
-    warnings += _conflict_warnings(addition.path, conflicts)
+    count, of_conflicts = _add_values(db, addition, new_names)
     judged = sum(entry.kind == "grade" and entry.after["grade"] is not None for entry in addition.current)
     summary = (
         f"{addition.path}: {judged} judgements of {brief(sorted({*new_names.values()}))}, {count} of them new here; "
         f"{sum(map(len, new_documents.values()))} documents new in the pool"
     )
-    return summary, warnings
+    return summary, [*warnings, *of_conflicts]
 
 
 def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool: Pool) -> None:
     """Add the documents of ``pool``; those that are here must have the same text, those of an export must be here."""
-    problems: list[str] = []
-    extend(db, pool, _new_documents(db, path, addition, problems))
-    docids = dict.fromkeys(chain.from_iterable(pool.values()))
-    absent = [
-        docid for docid in docids if not db.execute("SELECT 1 FROM documents WHERE docid = ?", (docid,)).fetchone()
-    ]
+    pooled, problems = {*addition.task.docids()}, list[str]()
+
+    def new_documents() -> Iterator[PooledDocument]:
+        for document in addition.documents:
+            stored = db.execute("SELECT title, text FROM documents WHERE docid = ?", (document.docid,)).fetchone()
+            if stored is None and document.docid in pooled:
+                yield document
+            elif stored not in (None, (document.title, document.text)):
+                problems.append(f"{addition.path}: document {document.docid} has another text than in {path}")
+
+    extend(db, pool, new_documents())
+    known = {docid for (docid,) in db.execute("SELECT docid FROM documents")}
+    absent = [docid for docid in dict.fromkeys(chain.from_iterable(pool.values())) if docid not in known]
     if absent:
         problems.append(
             f"{addition.path}: documents {brief(absent)} are not in {path}; add the pool they are from first"
         )
     fail(problems)
-
-
-def _new_documents(
-    db: sqlite3.Connection, path: Path, addition: Addition, problems: list[str]
-) -> Iterator[PooledDocument]:
-    pooled = {*addition.task.docids()}
-    for document in addition.documents:
-        stored = db.execute("SELECT title, text FROM documents WHERE docid = ?", (document.docid,)).fetchone()
-        if stored is None and document.docid in pooled:
-            yield document
-        elif stored not in (None, (document.title, document.text)):
-            problems.append(f"{addition.path}: document {document.docid} has another text than in {path}")
 
 
 def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
@@ -325,31 +305,16 @@ def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
     return [warning] if topics else []
 
 
-class Conflict(NamedTuple):
-    """A grade, note or narrative that was changed on both sides; ``is_later`` where the added one becomes current."""
-
-    added: Event
-    before: State
-    is_later: bool
-
-    def line(self) -> str:
-        """Return the judged document with the value that is kept, and the other one."""
-        value, dropped = self.added.after[self.added.kind], self.before[self.added.kind]
-        value, dropped = (value, dropped) if self.is_later else (dropped, value)
-        _, assessor, qid, condition, docid = self.added.key()
-        return f"{assessor}, topic {qid}, {docid}, {condition}: {value!r}, not {dropped!r}"
-
-
-def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, str]) -> tuple[int, list[Conflict]]:
-    """Write the current grades, notes and narratives that are new here; return the number of grades, and conflicts.
+def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Write the current grades, notes and narratives that are new here; return the number of grades, and warnings.
 
     Of grades and notes that were changed on both sides the later one is kept, of narratives the one here.
     """
     known_here, known_there = ({entry.identity() for entry in log} for log in (read_log(db), addition.entries))
     current_here = current_entries(db)
-    new_grades, conflicts = 0, []
+    new_grades, edited, judged = 0, list[str](), list[str]()
     for entry in sorted(addition.current, key=lambda entry: entry.time):
-        identity = entry.identity()
+        identity, kind = entry.identity(), entry.kind
         added = entry._replace(request=identity, part=0, batch=identity, assessor=names[entry.assessor], undoes=None)
         before = read_state(db, *added.key())
         is_same = all(added.after[name] == value for name, value in before.items() if name != "version")
@@ -358,29 +323,25 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
         here = current_here.get(added.key())
         is_later = True
         if here and here.identity() not in known_there:
-            is_later = added.kind != NARRATIVE and added.time > here.time
-            conflicts += [Conflict(added, before, is_later)] if here.origin() != added.origin() else []
+            is_later = kind != NARRATIVE and added.time > here.time
+            if kind == NARRATIVE and here.origin() != added.origin():
+                edited.append(entry.qid)
+            elif here.origin() != added.origin() and before[kind] != added.after[kind]:
+                kept, other = (added.after, before) if is_later else (before, added.after)
+                where = f"{added.assessor}, topic {entry.qid}, {entry.docid}, {entry.condition}"
+                judged.append(f"{where}: {kept[kind]!r}, not {other[kind]!r}")
         if is_later:
             write_entry(db, added._replace(before=before))
-            new_grades += added.kind == "grade" and added.after["grade"] is not None
-    return new_grades, conflicts
-
-
-def _conflict_warnings(path: Path, conflicts: Sequence[Conflict]) -> Iterator[str]:
-    topics = sorted(conflict.added.qid for conflict in conflicts if conflict.added.kind == NARRATIVE)
-    if topics:
-        yield (
-            f"{path}: topics {brief(topics)}: the changed narrative was edited on both sides; the text here is kept, "
-            "grades under the other one count as given before an edit"
+            new_grades += kind == "grade" and added.after["grade"] is not None
+    warnings = []
+    if edited:
+        warnings.append(
+            f"{addition.path}: topics {brief(sorted(edited))}: the changed narrative was edited on both sides; the "
+            "text here is kept, grades under the other one count as given before an edit"
         )
-    judged = [
-        conflict.line()
-        for conflict in conflicts
-        if conflict.added.kind != NARRATIVE
-        and conflict.before[conflict.added.kind] != conflict.added.after[conflict.added.kind]
-    ]
     if judged:
-        yield (
-            f"{path}: {len(judged)} grades or notes that one assessor has changed on both sides, the later is kept: "
-            f"{'; '.join(sorted(judged)[:SHOWN])}{'; …' if len(judged) > SHOWN else ''}"
+        warnings.append(
+            f"{addition.path}: {len(judged)} grades or notes that one assessor has changed on both sides, the later is "
+            f"kept: {'; '.join(sorted(judged)[:SHOWN])}{'; …' if len(judged) > SHOWN else ''}"
         )
+    return new_grades, warnings
