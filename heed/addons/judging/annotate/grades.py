@@ -2,19 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from heed.addons.judging.agreement import agreement
+from heed.addons.judging.agreement import agreement, pairs
 from heed.addons.judging.annotate.store import Judgement, wording_of
-from heed.addons.judging.annotate.task import ADJUDICATED, Task
+from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Task
 from heed.addons.judging.exchange.judgements import Key, Votes, resolve
 from heed.progress import brief, number_of
 from heed.types import Qrels
 
 DocumentKey = tuple[str, str, str]  # topic, condition and docid
 GradesByDocument = Mapping[DocumentKey, Mapping[str, int]]  # of each document, by assessor
-Graded = dict[tuple[str, str], tuple[int, str]]  # topic and document: grade, and the wording it was given under
 Narratives = Mapping[str, str]  # qid -> the current changed narrative
 
 
@@ -207,21 +205,18 @@ def in_pool_order(task: Task, qid: str, grades: Mapping[str, int]) -> dict[str, 
 
 def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> list[PairAgreement]:
     """Return the agreement of every two assessors with a document in common, by condition and name."""
-    graded: dict[str, dict[str, Graded]] = {"original": {}, "changed": {}}
-    for judgement in judgements:
-        if judgement.grade is not None and judgement.assessor != ADJUDICATED:
-            by_document = graded[judgement.condition].setdefault(judgement.assessor, {})
-            by_document[judgement.qid, judgement.docid] = judgement.grade, judgement.wording
     agreements = []
-    for condition, by_assessor in graded.items():
-        for first, second in combinations(sorted(by_assessor), 2):
-            firsts, seconds = by_assessor[first], by_assessor[second]
-            common = [(*firsts[key], *seconds[key]) for key in sorted(firsts.keys() & seconds.keys())]
-            same = [(grade, other) for grade, wording, other, other_wording in common if wording == other_wording]
-            if common:
-                count, result = len(common) - len(same), agreement(same, scale)._asdict()
-                pair = PairAgreement(first=first, second=second, condition=condition, reworded=count, agreement=result)
-                agreements.append(pair)
+    for condition in CONDITIONS:
+        documents: dict[DocumentKey, dict[str, tuple[int, str]]] = {}  # grade and the wording that it is for
+        for judgement in judgements:
+            if judgement.condition == condition and judgement.grade is not None and judgement.assessor != ADJUDICATED:
+                by_assessor = documents.setdefault(judgement[1:4], {})
+                by_assessor[judgement.assessor] = judgement.grade, judgement.wording
+        for (first, second), common in pairs(documents.values()).items():
+            same = [(grade, other) for (grade, wording), (other, other_wording) in common if wording == other_wording]
+            count, result = len(common) - len(same), agreement(same, scale)._asdict()
+            pair = PairAgreement(first=first, second=second, condition=condition, reworded=count, agreement=result)
+            agreements.append(pair)
     return agreements
 
 
