@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -129,6 +129,17 @@ class Comparison(NamedTuple):
     grades: Agreement
     relevance: Agreement
     orders: dict[str, SystemOrder]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the agreement as JSON data."""
+        return {
+            "topics": self.topics,
+            "documents": self.grades.n,
+            "scale": self.scale,
+            "grades": self.grades._asdict(),
+            "relevance": self.relevance._asdict(),
+            "systems": {name: order._asdict() for name, order in self.orders.items()},
+        }
 
 
 def compare_judgements(human: Qrels, model: Qrels, runs: Mapping[str, Run], scale: Sequence[int]) -> Comparison:

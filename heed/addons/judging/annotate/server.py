@@ -36,7 +36,7 @@ from heed.addons.judging.annotate.grades import (
     progress_lines,
 )
 from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
-from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, check_name
+from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
 from heed.errors import HeedError, JavaError, fail
 from heed.languages import language_data
 from heed.progress import warn
@@ -204,13 +204,6 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
     }
 
 
-def document_data(document: PooledDocument) -> Payload:
-    """Return a document; ``table`` is None unless it is displayed as one."""
-    table = as_table(document.text, known=True) if document.tabular else None
-    shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
-    return {**document._asdict(), "table": shown}
-
-
 def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
     """Return progress, κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
 
@@ -319,7 +312,9 @@ class AnnotationServer:
         document = self._store.document(request.query_params.get("docid", ""))
         if document is None:
             raise HTTPException(404)
-        return document_data(document)
+        table = as_table(document.text, known=True) if document.tabular else None
+        shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
+        return {**document._asdict(), "table": shown}  # None unless it is displayed as one
 
     async def _changes(self, request: Request) -> Response:
         sent = read_request(await read_body(request, object), self._task)

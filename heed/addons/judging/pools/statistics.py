@@ -109,13 +109,6 @@ def overlaps(retrieved: Retrieved) -> dict[str, dict[str, float]]:
     }
 
 
-class Reach(NamedTuple):
-    """The best rank of the deepest document ``taken`` from a topic's lists, and the depth to which all are in it."""
-
-    taken: int
-    whole: int
-
-
 def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: Lists) -> dict[str, list[RunList]]:
     """Return the lists of each topic of ``pooled`` to the depth that the pool reached; statistics count no further.
 
@@ -134,9 +127,9 @@ def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: L
         for (topic, language), lists in groups.items()
     }
     deepest: dict[str, int] = {}
-    for (_, language), reach in reaches.items():
-        deepest[language] = max(reach.taken, deepest.get(language, 0))
-    depths = {key: max(reach.taken, min(reach.whole, deepest[key[1]])) for key, reach in reaches.items()}
+    for (_, language), (taken, _) in reaches.items():
+        deepest[language] = max(taken, deepest.get(language, 0))
+    depths = {key: max(taken, min(whole, deepest[key[1]])) for key, (taken, whole) in reaches.items()}
     return {
         topic: [
             ranking._replace(docids=ranking.docids[: depths[topic, ranking.language]])
@@ -146,7 +139,8 @@ def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: L
     }
 
 
-def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Collection[str]) -> Reach:
+def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Collection[str]) -> tuple[int, int]:
+    """Return the best rank of the deepest document taken from a topic's lists, and the depth to which all are taken."""
     ranks: dict[str, int] = {}
     whole = max(map(len, lists))
     for docids in lists:
@@ -157,7 +151,7 @@ def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Coll
             elif unpooled is None and docid not in judged:
                 unpooled = rank
         whole = min(whole, unpooled - 1) if unpooled else whole
-    return Reach(max(ranks.values(), default=0), whole)
+    return max(ranks.values(), default=0), whole
 
 
 def depths(reached: Lists) -> dict[str, int]:
