@@ -101,8 +101,7 @@ def parser() -> argparse.ArgumentParser:
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned."""
-    from heed.addons.judging.annotate.adding import add_annotations
-    from heed.addons.judging.annotate.opening import open_annotation, path_beside, stored_task
+    from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
     from heed.addons.judging.annotate.task import load_task, parse_names, read_assigned
     from heed.formats.pools import read_pool
 
@@ -184,7 +183,7 @@ def _run(options: argparse.Namespace) -> None:
     task, store = open_given(options)
     try:
         if options.export:
-            from heed.addons.judging.annotate.export import export
+            from heed.addons.judging.annotate.grades import export
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
             print(*export(task, store, options.export, options.assessor, unjudged, resolve), sep="\n")

@@ -11,7 +11,7 @@ from annotating import SAMPLE, annotation_files, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
-from heed.addons.judging.annotate.export import export
+from heed.addons.judging.annotate.grades import export
 from heed.addons.judging.annotate.opening import path_beside, read_pooled
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import Task, parse_scale

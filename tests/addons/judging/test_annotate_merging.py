@@ -12,8 +12,8 @@ import pytest
 from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
-from heed.addons.judging.annotate.adding import add_annotations
-from heed.addons.judging.annotate.export import export
+from heed.addons.judging.annotate.grades import export
+from heed.addons.judging.annotate.opening import add_annotations
 from heed.addons.judging.annotate.store import Change, Store, create, wording_of
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,

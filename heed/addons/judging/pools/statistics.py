@@ -317,14 +317,10 @@ def _measured(run: Run, relevant: Qrels) -> dict[str, PerTopic]:
 
 
 def _effect(measure: str, before: Values, after: Values, names: Sequence[str]) -> Effect:
-    old, new = _means(measure, before), _means(measure, after)
+    old, new = ({name: mean(of_run[measure]) for name, of_run in values.items()} for values in (before, after))
     drops = [_rank(name, new) - _rank(name, old) for name in names]
     losses = [1 - new[name] / old[name] for name in names if old[name]]
     return Effect(measure, kendall(list(old.values()), list(new.values())), max(drops), max(losses, default=0.0))
-
-
-def _means(measure: str, values: Values) -> dict[str, float]:
-    return {name: mean(of_run[measure]) for name, of_run in values.items()}
 
 
 def _rank(name: str, means: Mapping[str, float]) -> int:
@@ -341,8 +337,7 @@ class PoolReport(NamedTuple):
     ``seconds`` is the judging time of a document, None if it is to be assumed.
     """
 
-    sizes: Sizes
-    per_topic: dict[str, int]
+    documents: Pool
     per_language: dict[str, int]
     depths: dict[str, int]
     run_depths: dict[str, tuple[int, int]]
@@ -356,7 +351,7 @@ class PoolReport(NamedTuple):
     @property
     def hours(self) -> float:
         """The expected judging time in hours."""
-        return self.sizes.documents * (self.seconds or SECONDS) / 3600
+        return sizes(self.documents).documents * (self.seconds or SECONDS) / 3600
 
 
 def pool_report(
@@ -384,8 +379,7 @@ def pool_report(
     if gaps:
         warn(f"qrels: {gaps}; the effects of leaving a system out are those of the judgements that there are")
     return PoolReport(
-        sizes=sizes(built.documents),
-        per_topic={topic: len(docids) for topic, docids in built.documents.items()},
+        documents=built.documents,
         per_language=_languages(built, inputs),
         depths=depths(reached),
         run_depths={run: (min(lengths), max(lengths)) for run, lengths in run_lengths.items()},
@@ -433,11 +427,12 @@ def _scorable(runs: Mapping[str, Run], qrels: Qrels) -> Qrels:
 
 def as_data(report: PoolReport) -> dict[str, Any]:
     """Return the report as JSON data; shares and coefficients are on the scale to 1, times in hours."""
+    counts, per_topic = sizes(report.documents), {topic: len(docids) for topic, docids in report.documents.items()}
     return {
-        "topics": report.sizes.topics,
-        "documents": report.sizes.documents,
+        "topics": counts.topics,
+        "documents": counts.documents,
         "depth_reached": max(report.depths.values()),
-        "per_topic": {**report.sizes._asdict(), "sizes": report.per_topic, "depths": report.depths},
+        "per_topic": {**counts._asdict(), "sizes": per_topic, "depths": report.depths},
         "per_language": report.per_language,
         "judging": {"seconds_per_document": report.seconds or SECONDS, "hours": report.hours},
         "runs": [
@@ -445,8 +440,8 @@ def as_data(report: PoolReport) -> dict[str, Any]:
         ],
         "overlap": overlaps(report.retrieved),
         "strata": [counts._asdict() for counts in report.strata],
-        "left_out": [_left_out_as_data(left_out) for left_out in report.left_out],
-        "left_out_at_depth": [_left_out_as_data(left_out) for left_out in report.left_out_at_depth],
+        "left_out": list(map(_left_out_as_data, report.left_out)),
+        "left_out_at_depth": list(map(_left_out_as_data, report.left_out_at_depth)),
     }
 
 
@@ -479,7 +474,7 @@ def as_text(report: PoolReport, name: str) -> str:
 
 
 def _summary(report: PoolReport, name: str) -> Iterator[str]:
-    topics, documents, smallest, median, largest = report.sizes
+    topics, documents, smallest, median, largest = sizes(report.documents)
     yield f"{name}: {documents} documents of {topics} topics"
     yield f"a topic: {smallest} to {largest} documents, median {median:g}"
     if report.retrieved:
