@@ -21,6 +21,9 @@ BROUGHT = {
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
     "late-interaction model": "architectures.late_interaction:load_late_model",
     "late-interaction retriever": "architectures.late_retriever:LateRetriever",
+    "models of a paper": "published.figures:in_tables",  # with their printed names
+    "models that papers call so": "published.figures:called",
+    "names in papers": "published.figures:names_of",  # of a model
     "prebuilt index": "bridges.prebuilt:find_index",
     "program": "bridges.programs:Program",
     "published figures": "published.standings:by_column",  # of papers, by condition and measure

@@ -3,10 +3,10 @@
 import argparse
 from dataclasses import fields
 
-from heed.addons.cluster import ENGINES
 from heed.compute import Compute
 from pipelines.options.parser import Group, positive
 
+ENGINES = ("local", "ray")  # of heed.addons.cluster, without which the other options and their help are the same
 MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
 
 

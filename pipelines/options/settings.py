@@ -4,9 +4,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from heed.addon_table import brought
-from heed.addons.bridges.programs import COMMAND, Program
-from heed.addons.cluster import ENGINES, Workers
+from heed.addon_table import brought, brought_if_here
 from heed.compute import Compute
 from heed.errors import UsageError
 from heed.models.registry.entries import Registry
@@ -14,8 +12,9 @@ from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.systems.make import Place, Search, split_name
 from heed.types import System
-from pipelines.options.machine import compute_of
+from pipelines.options.machine import ENGINES, compute_of
 
+PROGRAM = "command:"
 DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
 
 
@@ -39,21 +38,27 @@ def system_of(options: argparse.Namespace, system: str, role: type[System]) -> o
 
     Raises :class:`UsageError` and :class:`heed.errors.ModelError` where it cannot be made.
     """
-    workers = Workers(options.engine, options.workers, options.ray_address)
-    workers.check()
+    requested = options.engine != ENGINES[0] or options.workers or options.ray_address
+    share = (brought if requested else brought_if_here)("workers")
     version = getattr(options, "config", None)  # explore has none: it writes no runs
-    place = Place(registry_of(options), compute_of(options))
-    shared: object = brought("workers")(system, place, role, workers, version)
+    shared: object = None
+    if share:
+        from heed.addons.cluster import Workers
+
+        workers = Workers(options.engine, options.workers, options.ray_address)
+        workers.check()
+        shared = share(system, Place(registry_of(options), compute_of(options)), role, workers, version)
     name, source = split_name(system)
-    if shared is None and version is not None and source.startswith(COMMAND):
-        return Program(source.removeprefix(COMMAND), name=name, config=version)
+    if shared is None and version is not None and source.startswith(PROGRAM):
+        program: object = brought("program")(source.removeprefix(PROGRAM), name=name, config=version)
+        return program
     return system if shared is None else shared
 
 
 def check_version(options: argparse.Namespace, rerankers: Sequence[str]) -> None:
     """Raise :class:`UsageError` for the version of a program where none of ``rerankers`` is one."""
-    if options.config is not None and not any(split_name(name)[1].startswith(COMMAND) for name in rerankers):
-        raise UsageError(f"--config: is the version of a program, and --reranker names none as {COMMAND}PROGRAM")
+    if options.config is not None and not any(split_name(name)[1].startswith(PROGRAM) for name in rerankers):
+        raise UsageError(f"--config: is the version of a program, and --reranker names none as {PROGRAM}PROGRAM")
 
 
 def maxp_of(options: argparse.Namespace) -> Cut | None:
