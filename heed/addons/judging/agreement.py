@@ -15,7 +15,7 @@ from heed.types import Qrels, Run
 
 # NeuCLIR's main measure, and that of Zobel's and Voorhees's studies of pools
 ORDER_MEASURES = ("nDCG@20", "AP")
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 SEVERAL = 3  # documents in common, with more than one grade, from which equal grades throughout are remarkable
 
 
@@ -62,12 +62,12 @@ def agreement(grades: Sequence[tuple[int, int]], scale: Sequence[int]) -> Agreem
     )
 
 
-def pairs(documents: Iterable[Mapping[str, Given]]) -> dict[tuple[str, str], list[tuple[Given, Given]]]:
-    """Return what each two assessors gave the documents that both judged, by their names, sorted.
+def pairs(documents: Iterable[Mapping[str, Value]]) -> dict[tuple[str, str], list[tuple[Value, Value]]]:
+    """Return the grades, or values, of each two assessors for the documents that both judged, by their names, sorted.
 
-    ``documents`` have what was given by assessor.
+    ``documents`` have them by assessor.
     """
-    by_names: dict[tuple[str, str], list[tuple[Given, Given]]] = {}
+    by_names: dict[tuple[str, str], list[tuple[Value, Value]]] = {}
     for by_assessor in documents:
         for names in combinations(sorted(by_assessor), 2):
             by_names.setdefault(names, []).append((by_assessor[names[0]], by_assessor[names[1]]))

@@ -507,9 +507,9 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
             if kind == NARRATIVE and here.origin() != added.origin():
                 edited.append(entry.qid)
             elif here.origin() != added.origin() and before[kind] != added.after[kind]:
-                kept, other = (added.after, before) if is_later else (before, added.after)
+                state, other = (added.after, before) if is_later else (before, added.after)
                 where = f"{added.assessor}, topic {entry.qid}, {entry.docid}, {entry.condition}"
-                judged.append(f"{where}: {kept[kind]!r}, not {other[kind]!r}")
+                judged.append(f"{where}: {state[kind]!r}, not {other[kind]!r}")
         if is_later:
             write_entry(db, added._replace(before=before))
             new_grades += kind == "grade" and added.after["grade"] is not None

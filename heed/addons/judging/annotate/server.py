@@ -99,7 +99,7 @@ class _Body(msgspec.Struct):
     changes: Annotated[list[_Sent], msgspec.Meta(max_length=MOST_CHANGES)] = []
 
 
-class _Texts(msgspec.Struct):
+class _Marked(msgspec.Struct):
     texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
 
 
@@ -325,7 +325,7 @@ class AnnotationServer:
         return JSONResponse({"done": await run_in_threadpool(self._store.undo, request_id, assessor)})
 
     async def _terms_of_texts(self, request: Request) -> Response:
-        sent = await read_body(request, _Texts)
+        sent = await read_body(request, _Marked)
         return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, sent.texts))
 
     def _terms(self, texts: Sequence[str]) -> dict[str, object]:
