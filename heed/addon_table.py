@@ -33,7 +33,8 @@ BROUGHT = {
     "service's instruction": "apis.rerank:instruction_field",  # the field that it is sent in
     "systems command:": "bridges.programs:make_program",
     "systems mteb:": "bridges.mteb_models:mteb_model",
-    "workers": "cluster.shared:shared",
+    "workers": "cluster:Workers",  # how many, and where
+    "workers of a system": "cluster.shared:shared",
 }
 
 

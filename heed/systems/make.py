@@ -161,6 +161,7 @@ def _model(name: str, place: Place, role: type[System]) -> System:
 
 ANY = (Retriever, Reranker, Encoder)
 MODEL, CLASS = "NAME", "package.module:Class"  # how help writes names that are not Heed's own
+PROGRAM = "command:"
 MAKERS = {
     "bm25": Maker(_bm25, (Retriever,), "BM25 of Lucene"),
     "bm25+rm3": Maker(_bm25, (Retriever,), "BM25 with feedback by RM3"),
@@ -174,7 +175,7 @@ MAKERS = {
     "polarity+": Maker(_fusion, (Reranker,), "both, their scores added", "NAME"),
     "mteb:": Maker(_of_add_on, ANY, "a model by MTEB's code", "NAME"),
     CLASS: Maker(_object, ANY, "a class of your own"),
-    "command:": Maker(_of_add_on, (Reranker,), "a program in any language", "PROGRAM"),
+    PROGRAM: Maker(_of_add_on, (Reranker,), "a program in any language", "PROGRAM"),
 }  # a key that ends in : or + is the beginning of a name
 
 

@@ -25,10 +25,9 @@ from heed.models.files import with_family
 from heed.models.registry.entries import Model
 from heed.models.registry.families import API_RERANK, BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE
 from heed.progress import Replies, log, replies, replying
-from heed.systems.make import MODEL, Place, installed_model, kind_of, split_name
+from heed.systems.make import MODEL, PROGRAM, Place, installed_model, kind_of, split_name
 from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
-PROGRAM = "command:"
 HERE = {  # families that no worker runs, and why
     LATE: "it keeps the vectors of documents from topic to topic",
     **dict.fromkeys(("api-chat", "api-embedding", API_RERANK), "it runs at a service"),
@@ -38,15 +37,17 @@ Machines = Processes | Cluster
 
 
 def shared(
-    system: str, place: Place, role: type[System], workers: Workers, version: str | None = None
+    system: str, place: Place, role: type[System], workers: Workers | None, version: str | None = None
 ) -> "SharedEncoder | SharedReranker | None":
     """Return the model or program called ``system``, its work shared by ``workers``; None where this process does it.
 
-    A bi-encoder is an encoder, whatever the ``role``. ``version`` names a program's version. That this process does the
-    work is logged, with the reason, where the user asked for workers. Raises :class:`UsageError` and
+    Where none are asked for, each of several GPUs has one. A bi-encoder is an encoder, whatever the ``role``.
+    ``version`` names a program's version. That this process does the work is logged, with the reason, where the user
+    asked for workers. Raises :class:`UsageError` and
     :class:`ModelError` as making the system alone does, and :class:`WorkerError` where Ray is not installed or no
     cluster answers.
     """
+    workers = workers or Workers()
     requested = workers.engine != ENGINES[0] or bool(workers.number)
     name, source = split_name(system)
     kind = kind_of(source)
