@@ -54,8 +54,9 @@ def shared(
     if kind == PROGRAM and requested:
         return shared_program(brought("program")(source.removeprefix(PROGRAM), name=name, config=version), workers)
     reason = "" if kind in (MODEL, PROGRAM) else "workers run models and programs alone"
-    if kind == MODEL and (requested or Processes(None, place.compute.device).count):
-        model = with_family(installed_model(source, place), CROSS_ENCODER if role is Reranker else BI_ENCODER)
+    resolved = installed_model(source, place) if kind == MODEL else None  # first, as counting GPUs needs its packages
+    if resolved and (requested or (resolved.family not in HERE and Processes(None, place.compute.device).count)):
+        model = with_family(resolved, CROSS_ENCODER if role is Reranker else BI_ENCODER)
         reason = HERE.get(model.family, "")
         if not reason:
             by_workers = shared_model(model, place.compute, workers)
