@@ -27,9 +27,9 @@ from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.search import KINDS, Dense, DenseSearch
+from heed.retrieval.dense.search import KINDS, Dense
 from heed.systems.user_objects import FILE_NAME, RESERVED, class_name, load_object, wrapped
 from heed.types import Encoder, Reranker, Retriever, System
 
@@ -91,18 +91,16 @@ class Place:
 
     def lucene(self, name: str) -> Bm25:
         """Return a system of BM25, over the index made elsewhere where the search names one."""
-        corpus, heap = self.documents(name), self.compute.heap
-        path = self.search.lucene_index
-        index = brought("foreign index")(Path(path), corpus, heap) if path else None
-        lucene = Lucene(self.compute.threads or os.cpu_count() or 1, self.search.shards, heap)
-        return Bm25(name, corpus, self.search.bm25, lucene, index)
+        corpus, search = self.documents(name), self.search
+        path = search.lucene_index
+        index = brought("foreign index")(Path(path), corpus, self.compute.heap) if path else None
+        return Bm25(name, corpus, search.bm25, self.compute, search.shards, index)
 
     def dense(self, encoder: Encoder | None) -> Dense:
         """Return a retriever by the vectors of ``encoder``, or by LSA's where it is None."""
         corpus = self.documents(encoder.name if encoder else "lsa")
         vectors = Path(self.search.vectors) if self.search.vectors else None
-        search = DenseSearch(self.search.faiss, self.compute.device, vectors)
-        return Dense(encoder, corpus, search)
+        return Dense(encoder, corpus, self.search.faiss, self.compute.device, vectors)
 
 
 class Maker(NamedTuple):
