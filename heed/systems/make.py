@@ -119,10 +119,6 @@ def _bm25(name: str, place: Place, _: type[System]) -> System:
     return place.bm25 if name == "bm25" else place.lucene(name)
 
 
-def _lsa(_name: str, place: Place, _role: type[System]) -> System:
-    return place.dense(None)
-
-
 def _polarity(name: str, place: Place, _: type[System]) -> Polarity:
     corpus = place.documents(name)
     if place.search.lucene_index and corpus.documents.tabular:  # it reads fields that only Heed's own index has
@@ -136,10 +132,6 @@ def _fusion(name: str, place: Place, role: type[System]) -> System:
 
 def _decompose(name: str, place: Place, _: type[System]) -> System:
     return Decompose(make(name.partition(":")[2], place, Encoder), corpus=place.corpus)
-
-
-def _rank_bm25(_name: str, _place: Place, _role: type[System]) -> System:
-    return RankBm25()
 
 
 def _of_add_on(name: str, place: Place, role: type[System]) -> System:
@@ -164,10 +156,10 @@ MAKERS = {
     "bm25+rm3": Maker(_bm25, (Retriever,), "BM25 with feedback by RM3"),
     "bm25+rocchio": Maker(_bm25, (Retriever,), "BM25 with feedback by Rocchio"),
     "bm25+fields": Maker(_bm25, (Retriever,), "BM25 of tables by caption, header and cells"),
-    "lsa": Maker(_lsa, (Retriever,), "a dense baseline that needs no model"),
+    "lsa": Maker(lambda _, place, role: place.dense(None), (Retriever,), "a dense baseline that needs no model"),
     "polarity": Maker(_polarity, (Reranker,), "reads the instruction and needs no model"),
     MODEL: Maker(_model, ANY, "a model by name, path or hub id; an encoder searches, and reranks by similarity"),
-    "rank_bm25": Maker(_rank_bm25, (Reranker,), "BM25 over each topic's candidates alone"),
+    "rank_bm25": Maker(lambda _, place, role: RankBm25(), (Reranker,), "BM25 over each topic's candidates alone"),
     "decompose:": Maker(_decompose, (Reranker,), "an encoder that reads instructions without training", "ENCODER"),
     "polarity+": Maker(_fusion, (Reranker,), "both, their scores added", "NAME"),
     "mteb:": Maker(_of_add_on, ANY, "a model by MTEB's code", "NAME"),

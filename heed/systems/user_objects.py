@@ -101,7 +101,11 @@ class _Scorer(Reranker):
     """An object with the one method, as what inherits from :class:`heed.types.Reranker` and overrides nothing else."""
 
     def __init__(self, system: Any) -> None:
-        self.score = system.score
+        self._system = system
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        scores: Sequence[float] = self._system.score(query, documents)
+        return scores
 
 
 class OwnReranker(OwnSystem, Wrapper):
@@ -131,10 +135,10 @@ class OwnReranker(OwnSystem, Wrapper):
         if type(self._inner).score_all is Reranker.score_all:
             yield from (self.score(query, documents) for query, documents in pairs)
             return
-        pairs, asked = tee(pairs)
+        lent, pairs = tee(pairs)
         with self._calling("score_all"):
-            scored = iter(self._inner.score_all(pairs))
-            for query, documents in asked:
+            scored = iter(self._inner.score_all(lent))
+            for query, documents in pairs:
                 yield checked(self.name, query.qid, docids_of(documents), next(scored, ()))
 
 
@@ -210,11 +214,11 @@ class OwnEncoder(OwnSystem, Encoder):
             yield from map(self.encode_documents, batches)
             return
         self.load()
-        batches, asked = tee(batches)
+        lent, batches = tee(batches)
         with self._calling("encode_batches"):
-            made = iter(self._system.encode_batches(batches))
-            for batch in asked:
-                yield self._checked(next(made, ()), len(batch), "documents")
+            matrices = iter(self._system.encode_batches(lent))
+            for batch in batches:
+                yield self._checked(next(matrices, ()), len(batch), "documents")
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return one vector a document; :class:`ModelError` for vectors that cannot be those."""

@@ -203,7 +203,10 @@ def test_what_a_class_that_inherits_overrides_is_called(tmp_path: Path, monkeypa
         docids = list(experiment.documents.docids())[:4]
         run = experiment.rerank(Heir(), {"01": docids[:2], "02": docids})["query"]
         assert run["01"] == dict.fromkeys(docids[:2], 12)  # topics, two with a pool
-        experiment.retrieve(Batches())
+        experiment.retrieve(heed.encoder(Batches()))
+        pool, polarity = {"01": list(experiment.documents.docids())}, heed.reranker(experiment.reranker("polarity"))
+        of_passages = experiment.rerank(polarity, pool, maxp=heed.Cut(50, 20))["query"]["01"]
+        assert any(of_passages.values())  # the passages have an index of their own
     assert calls == [f"begin {[2, 4] + 10 * [0]}", "all 12", "finish", f"batch {experiment.documents.count}"]
 
     class Short(Heir):
