@@ -24,7 +24,7 @@ from heed.addons.judging.model import (
 )
 from heed.errors import UsageError, fail
 from heed.files import digest
-from heed.formats.pools import read_pool
+from heed.formats.trec_files import read_pool
 from heed.models.registry.entries import Model
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.datasets.pool_texts import pool_texts
+from heed.datasets.own_files import pool_texts
 from heed.files import locked
 from heed.formats.document_store import open_documents
 from heed.formats.documents import Source
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.languages import Language
 from heed.types import Topic
 from pipelines.options.data import data_of

@@ -9,9 +9,8 @@ from conftest import Heed, write_jsonl
 import heed as library
 from heed.errors import DataError, UsageError
 from heed.formats.data_sets import Columns, HubRow, listed_of, read_queries
-from heed.formats.pools import read_pool
 from heed.formats.topic_ids import number, number_hint, numbered
-from heed.formats.trec_files import read_run
+from heed.formats.trec_files import read_pool, read_run
 from pipelines import annotate
 
 TREC, COMPARE = "pipelines.trec", "pipelines.compare"

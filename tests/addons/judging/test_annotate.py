@@ -15,7 +15,7 @@ from heed.addons.judging.annotate.grades import export
 from heed.addons.judging.annotate.opening import path_beside, read_pooled
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import Task, parse_scale
-from heed.datasets.pool_texts import documents_of
+from heed.datasets.own_files import documents_of
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
 from pipelines.annotate import main, open_given, parser

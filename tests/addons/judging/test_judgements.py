@@ -19,8 +19,7 @@ from heed.addons.judging.exchange.exports import ExportedPool, export
 from heed.addons.judging.exchange.judgements import count_votes, parse_grades, read_labels, resolve
 from heed.addons.judging.pools.build import read_judged
 from heed.errors import HeedError
-from heed.formats.pools import write_pool
-from heed.formats.trec_files import read_qrels
+from heed.formats.trec_files import read_qrels, write_pool
 from heed.measures.registry import standard
 from heed.progress import gathering
 from heed.types import Qrels, Topic

@@ -58,12 +58,11 @@ from heed.datasets.collection import Collection
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import read_objects, unpacked_name
 from heed.formats.documents import DocumentLine, Source
-from heed.formats.pools import Pool
 from heed.formats.topic_ids import number_hint
 from heed.formats.topics import read_topics
-from heed.formats.trec_files import parse_score
+from heed.formats.trec_files import Pool, parse_score
 from heed.progress import bar, brief, log, warn
-from heed.tables.recognition import as_table
+from heed.tables.markup import as_table
 from heed.types import Qrels, Topic
 
 USUAL_SCALE = "0,1,2,3"

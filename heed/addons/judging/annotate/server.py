@@ -40,7 +40,7 @@ from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
 from heed.errors import HeedError, JavaError, fail
 from heed.languages import language_data
 from heed.progress import warn
-from heed.tables.recognition import as_table
+from heed.tables.markup import as_table
 from heed.web import TYPES, converted, json_route, read_body
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, dump_task, join_pools
 from heed.errors import DataError
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.reuse import recipe_version
 
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file

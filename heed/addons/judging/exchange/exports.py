@@ -25,8 +25,7 @@ from heed.files import (
     write_packed,
 )
 from heed.formats.document_store import DocumentStore
-from heed.formats.pools import Pool
-from heed.formats.trec_files import write_qrels
+from heed.formats.trec_files import Pool, write_qrels
 from heed.progress import brief, counted, log, number_of, warn
 from heed.reuse import NOTE, Note, digests, read_note, write_note
 from heed.types import UNJUDGED, Document, Topic

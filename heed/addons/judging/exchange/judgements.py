@@ -23,8 +23,7 @@ from heed.files import (
     read_text,
     unpacked_name,
 )
-from heed.formats.pools import Pool
-from heed.formats.trec_files import parse_score, read_qrels
+from heed.formats.trec_files import Pool, parse_score, read_qrels
 from heed.progress import counted, log
 from heed.types import Qrels, SubtopicGrades
 

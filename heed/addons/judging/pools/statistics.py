@@ -30,7 +30,7 @@ from heed.addons.judging.pools.build import (
 )
 from heed.addons.judging.pools.selection import ALL, StratumCounts, count_strata
 from heed.errors import DataError
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.per_topic import PerTopic, mean
 from heed.measures.registry import standard
