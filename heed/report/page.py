@@ -43,16 +43,11 @@ def page(results: Sequence[ResultsFolder], runs: Path, site: str = "") -> str:
 
     In a ``site`` of that title it is named after its collection, and leads back to the first page.
     """
-    title = results[0].title if site else page_title(runs)
+    title = results[0].title if site else runs.resolve().name
     tables = overview(results, title, site)
     embedded = brought_if_here("explorer of a report")
     topics = [embedded(results, len(compose(title, [tables]).encode()))] if embedded else []
     return compose(title, [*topics, tables])
-
-
-def page_title(runs: Path) -> str:
-    """Return the title of the page of the folder ``runs``."""
-    return runs.resolve().name
 
 
 def overview(results: Sequence[ResultsFolder], title: str, site: str = "") -> Part:

@@ -240,7 +240,7 @@ def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[
 
 
 def _documents(explored: Explored, docids: list[str], shown: list[tuple[str, bool]], most: int) -> Iterator[bytes]:
-    """Yield the documents in order, each text to ``most`` bytes; add to ``shown`` titles, and whether texts were cut."""
+    """Yield the documents in order, each text to ``most`` bytes; add to ``shown`` titles and whether it was cut."""
     if explored.store is None:
         return
     for start in range(0, len(docids), BATCH):

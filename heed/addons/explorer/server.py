@@ -25,7 +25,7 @@ from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_
 from heed.errors import DataError, HeedError
 from heed.formats.document_store import title_of
 from heed.report.html import compose, policy
-from heed.report.page import look, overview, page_title, vega_file
+from heed.report.page import look, overview, vega_file
 from heed.report.results import ResultsFolder
 from heed.web.server import json_route, read_json
 
@@ -61,16 +61,14 @@ def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annot
     ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
     """
     served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
-    title = page_title(runs)
+    title = runs.resolve().name
     return compose(title, [explorer("served", served), overview(results, title)], OWN_SERVER)
 
 
 def served_policy() -> str:
     """Return the Content-Security-Policy of the page."""
-    return (
     parts = [explorer("served", {}), look()._replace(library=vega_file())]
     return f"{policy(parts, OWN_SERVER)}; frame-ancestors 'none'"
-    )
 
 
 class PlaygroundServer:

@@ -224,9 +224,8 @@ def called(models: Mapping[str, Model], word: str) -> list[str]:
 def spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the names of all papers, one of those that differ in capitals only."""
     spellings: dict[str, str] = {}
-    for printed in names.values():
-        for name in printed:
-            spellings.setdefault(name.casefold(), name)
+    for name in chain(*names.values()):
+        spellings.setdefault(name.casefold(), name)
     return list(spellings.values())
 
 
