@@ -90,9 +90,9 @@ def look(styles: Sequence[PurePosixPath] = STYLES, main: PurePosixPath = MAIN) -
 
 
 def _section(results: ResultsFolder) -> dict[str, Any]:
-    """Return what the page shows of a folder, with two links, which may be empty.
+    """Return the results of a folder with its answer, settings, first screen and figures, and two links by name.
 
-    ``pair`` leads to its best system beside the baseline, ``topics`` to its worst topic.
+    ``pair`` leads to its best system beside the baseline, ``topics`` to its worst topic; both may be empty.
     """
     settings, compared = read_settings(results.path), comparisons(results)
     charted, answered = best(results, MOST), answer(results)

@@ -163,7 +163,7 @@ class PlaygroundServer:
     def _search(self, request: Request) -> object:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
-        return search(explored, lambda *asked: self.live(explored.results.folder).search(*asked), text)
+        return search(explored, lambda words, depth: self.live(explored.results.folder).search(words, depth), text)
 
     async def _ask(self, request: Request) -> Response:
         return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))
