@@ -29,8 +29,7 @@ from markupsafe import Markup
 from msgspec import Raw
 from msgspec.json import encode
 
-from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.run_lists import RankedList, read_lists
+from heed.addons.explorer.explored import Explored, RankedList, read_lists
 from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
 from heed.formats.document_store import title_of
 from heed.process import batches
