@@ -61,7 +61,6 @@ def _page(text: str) -> Path:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.explorer.static_site import write_site
     from heed.experiment.measuring import refresh
     from heed.report.charts import render
     from heed.report.page import write_page
@@ -98,6 +97,8 @@ def _run(options: argparse.Namespace) -> None:
             size = write_page(folders, options.runs[0], path)
         log.info(f"{path}: {size / 1e6:.2f} MB, open it in a browser")
     if options.site:
+        from heed.addons.explorer.static_site import write_site
+
         with timed("site"):
             write_site(folders, options.site, options.title or "Leaderboard")
         pages = number_of(len(folders), "results folder")

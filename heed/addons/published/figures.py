@@ -221,14 +221,6 @@ def called(models: Mapping[str, Model], word: str) -> list[str]:
     return exact or [name for name, known in names.items() if any(word in called for called in known)]
 
 
-def spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the names of all papers, one of those that differ in capitals only."""
-    spellings: dict[str, str] = {}
-    for name in chain(*names.values()):
-        spellings.setdefault(name.casefold(), name)
-    return list(spellings.values())
-
-
 def _labels(rows: Sequence[Figure]) -> list[str]:
     return ["group", "system"] if any(row.group for row in rows) else ["system" if rows[0].system else "subset"]
 
