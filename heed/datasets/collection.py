@@ -100,7 +100,9 @@ class Layout(NamedTuple):
     def options(self) -> dict[str, Option]:
         """Its own parameters by name; those without a help are set by commands alone."""
         hints = get_type_hints(self.read, include_extras=True)
-        return {name: getattr(hints[name], "__metadata__", [Option("")])[0] for name in self.read.__kwdefaults__ or {}}
+        return {
+            name: getattr(hints.get(name), "__metadata__", [Option("")])[0] for name in self.read.__kwdefaults__ or {}
+        }
 
 
 def check_data(

@@ -18,9 +18,9 @@ from report_folders import HOSTILE, charts_of, hostile_results, marks_of, row, t
 from benchmarks.report import write_results as write_many
 from heed.measures.significance import interval, smallest_difference
 from heed.measures.summary import format_value
+from heed.report.charts import render
 from heed.report.page import page
 from heed.report.plots import plots
-from heed.report.rendering import render
 from heed.report.results import read_tree
 
 COMMAND = "pipelines.report"
@@ -163,7 +163,7 @@ def test_the_plane_is_of_the_deciding_measure_of_two_systems_or_more_on_axes_tha
     assert plots(read_tree(write_results(tmp_path / "one", rows("a")))) == []  # type: ignore[arg-type]
     [plane] = plots(read_tree(write_results(tmp_path / "two", rows("a") + rows("b"))))
     assert plane.title == "made zho: nDCG@10 against IRS" and "change" not in plane.note and "Grey" not in plane.note
-    x, y = (plane.spec()["layer"][-1]["encoding"][axis] for axis in "xy")
+    x, y = (plane.spec["layer"][-1]["encoding"][axis] for axis in "xy")
     assert (x["title"], x["scale"]["domain"]) == ("nDCG@10 of original, ×100 (axis from 15, not 0)", [15, 25])
     assert (y["title"], y["scale"]["domain"]) == ("IRS of query>original, ×100", [0, 10])
 
@@ -441,7 +441,7 @@ def test_a_chart_whose_axis_leaves_out_0_is_no_higher_for_it(tmp_path: Path) -> 
         rows += [row(name, "original>changed", "p-MRR", abs(value) + 0.01 * at) for at, name in enumerate("ab")]
         rows[-1]["value"] = value
         [plot] = plots(read_tree(write_results(tmp_path, rows)))
-        heights.append(int(re.search(r'height="(\d+)', render(plot.spec(), "svg").decode())[1]))  # type: ignore[index]
+        heights.append(int(re.search(r'height="(\d+)', render(plot.spec, "svg").decode())[1]))  # type: ignore[index]
     assert max(heights) < 450
 
 
@@ -452,7 +452,7 @@ def test_rank_1_is_at_the_top_of_the_shifts(tmp_path: Path) -> None:
         for docid, new in (("lifted", 1), ("pushed", 90))
     ]
     found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
-    [spec] = [plot.spec() for plot in plots(found) if plot.kind == "shift"]
+    [spec] = [plot.spec for plot in plots(found) if plot.kind == "shift"]
     drawn = render(spec, "svg").decode()
     heights = [
         float(re.search(rf"{name}[^>]*?translate\([\d.]+,([\d.]+)\)", drawn)[1])  # type: ignore[index]
@@ -508,7 +508,7 @@ def test_infosearch_has_a_radar_from_three_dimensions_on(tmp_path: Path) -> None
     assert counts == [0, 0, 1]
     [plot] = plots(read_tree(tmp_path))
     assert plot.kind == "radar"
-    drawn = render(plot.spec(), "svg").decode()
+    drawn = render(plot.spec, "svg").decode()
     for label in ("audience", "keyword", "format", "a", "b", "WISE query&gt;original by dimension, ×100"):
         assert f">{label}</text>" in drawn
     assert "InfoSearch by dimension" in page(read_tree(tmp_path), tmp_path)
@@ -519,7 +519,7 @@ def test_followtable_has_bars_by_constraint_type_of_each_folder(tmp_path: Path) 
     for subset, value in (("IndusTR", 0.5), ("WTR", 0.1)):
         rows = [row(system, one, "IRS", value) for system in ("a", "b") for one in types]
         write_results(tmp_path / subset, rows, "followtable", subset)
-    drawn = {plot.folder: render(plot.spec(), "svg").decode() for plot in plots(read_tree(tmp_path))}
+    drawn = {plot.folder: render(plot.spec, "svg").decode() for plot in plots(read_tree(tmp_path))}
     assert drawn.keys() == {"IndusTR", "WTR"} and drawn["IndusTR"] != drawn["WTR"]
     for subset, text in drawn.items():
         assert f"followtable {subset}: IRS by constraint type" in text and ">S2</text>" not in text

@@ -20,7 +20,7 @@ from heed.errors import UsageError
 from heed.measures.summary import ABSENT, aligned
 from heed.models.registry.entries import Model
 from heed.notebook import html_table
-from heed.report.results import PublishedFigure
+from heed.report.results import PrintedFigure
 from heed.types import PAPERS
 
 DOUBTFUL, NOTED = "*", "†"
@@ -55,10 +55,10 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str | None = None
 
     @property
-    def printed(self) -> PublishedFigure:
+    def printed(self) -> PrintedFigure:
         """The figure as Heed prints it: ×100, as text with its mark, and why it is doubtful."""
         value = self.value if self.unit == "x100" else round(100 * self.value, 9)
-        return PublishedFigure(value, f"{value}{DOUBTFUL * self.doubtful}", self.why or "")
+        return PrintedFigure(value, f"{value}{DOUBTFUL * self.doubtful}", self.why or "")
 
 
 class PaperTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

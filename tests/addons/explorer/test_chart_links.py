@@ -5,9 +5,9 @@ from pathlib import Path
 
 from report_folders import charts_of, marks_of, row, three_topics, write_results
 
+from heed.report.charts import render
 from heed.report.page import page
 from heed.report.plots import plots
-from heed.report.rendering import render
 from heed.report.results import read_tree
 
 
@@ -21,7 +21,7 @@ def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_pa
     links = [re.fullmatch(r"#/./topic/t(\d+)\?system=a", mark["to"]) for mark in marks_of(spec)]
     bars = [int(link[1]) for link in links if link]
     assert bars == [*range(20), *range(1980, 2000)]
-    [spec] = [plot.spec() for plot in plots(found) if plot.name.startswith("histogram")]
+    [spec] = [plot.spec for plot in plots(found) if plot.name.startswith("histogram")]
     counts = [int(count) for count in re.findall(r"topics: (\d+)", render(spec, "svg").decode())]
     assert sum(counts) == 2000 and 20 <= len(counts) <= 41
 
