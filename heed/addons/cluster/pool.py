@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from threading import Condition
@@ -149,7 +150,9 @@ class Processes:
 
 
 def visible_gpus() -> list[str]:
-    """Return the GPUs that torch sees, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    """Return the GPUs that torch sees, as ``CUDA_VISIBLE_DEVICES`` names them; none where it is not installed."""
+    if find_spec("torch") is None:
+        return []
     import torch
 
     count = torch.cuda.device_count()
