@@ -176,7 +176,7 @@ def _for_ranx(rows: Any) -> Any:
     return pd.DataFrame(rows).astype({"query_id": object, "doc_id": object})
 
 
-def _with_a_level(grades: Mapping[str, int]) -> Mapping[str, int]:
+def _with_a_level(grades: dict[str, int]) -> dict[str, int]:
     """Return grades with the same values for which pytrec_eval has levels of relevance: without, it ends the process.
 
     Others stay negative: Bpref and infAP leave out the documents with -1 and -2.
