@@ -143,7 +143,7 @@ def _object(name: str, place: Place, role: type[System]) -> System:
 
 
 def _model(name: str, place: Place, role: type[System]) -> System:
-    model = installed_model(name, place.registry, built_in(role))
+    model = installed_model(name, place, built_in(role))
     if place.instructed:
         warn_unread(model)
     return system_of(model, place, role)
@@ -151,6 +151,7 @@ def _model(name: str, place: Place, role: type[System]) -> System:
 
 ANY = (Retriever, Reranker, Encoder)
 MODEL, CLASS = "NAME", "package.module:Class"  # how help writes names that are not Heed's own
+PROGRAM = "command:"
 MAKERS = {
     "bm25": Maker(_bm25, (Retriever,), "BM25 of Lucene"),
     "bm25+rm3": Maker(_bm25, (Retriever,), "BM25 with feedback by RM3"),
@@ -164,7 +165,7 @@ MAKERS = {
     "polarity+": Maker(_fusion, (Reranker,), "both, their scores added", "NAME"),
     "mteb:": Maker(_of_add_on, ANY, "a model by MTEB's code", "NAME"),
     CLASS: Maker(_object, ANY, "a class of your own"),
-    "command:": Maker(_of_add_on, (Reranker,), "a program in any language", "PROGRAM"),
+    PROGRAM: Maker(_of_add_on, (Reranker,), "a program in any language", "PROGRAM"),
 }  # a key that ends in : or + is the beginning of a name
 
 
@@ -197,7 +198,7 @@ def system_of(model: Model, place: Place, role: type[System]) -> System:
     model = with_family(model, CROSS_ENCODER if role is Reranker else BI_ENCODER)
     family = FAMILIES[model.family]
     if family.name == LATE and role is Retriever:
-        encoder = brought("late-interaction encoder")(model.limited(place.compute.max_length), place.compute)
+        encoder = brought("late-interaction encoder")(model, place.compute)
         retriever: System = brought("late-interaction retriever")(encoder, place.documents(model.name))
         return retriever
     roles = {ENCODER: ANY, RERANKER: (Reranker,)}.get(family.system, ())
@@ -249,10 +250,13 @@ def forms(role: type[System]) -> dict[str, str]:
     return {**listed, "NAME=SYSTEM": "any of these, its runs called NAME"}
 
 
-def installed_model(name: str, registry: Registry, built_in: Sequence[str] = ()) -> Model:
-    """Return the model of a name; :class:`UsageError`, before anything is built, where a package for it is missing."""
+def installed_model(name: str, place: Place, built_in: Sequence[str] = ()) -> Model:
+    """Return the model of a name, whose inputs have at most the user's ``max_length``.
+
+    Raises :class:`UsageError`, before anything is built, where a package for it is missing.
+    """
     require("huggingface_hub", name)
-    model = registry.resolve(name, built_in)
+    model = place.registry.resolve(name, built_in).limited(place.compute.max_length)
     if model.status != "api" and (not model.family or FAMILIES[model.family].library not in ("", SERVICE)):
         require("torch", name)
     return model
