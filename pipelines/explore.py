@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from heed.errors import UsageError
 from heed.progress import log, number_of
 from pipelines.command import main_of
-from pipelines.options.machine import compute_of, machine_options
-from pipelines.options.models import model_options
+from pipelines.options.machine import compute_of, machine_options, model_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
 from pipelines.serving import check_server_options, serve_page, server_options

@@ -29,8 +29,7 @@ from heed.models.registry.entries import Model
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
-from pipelines.options.machine import MODELS, compute_of, compute_options
-from pipelines.options.models import family_option, registry_options
+from pipelines.options.machine import MODELS, compute_of, compute_options, family_option, registry_options
 from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser, positive
 

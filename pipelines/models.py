@@ -32,8 +32,7 @@ from heed.models.text import DOCUMENT
 from heed.progress import log
 from heed.types import PAPERS, Query, Reranker
 from pipelines.command import main_of
-from pipelines.options.machine import MODELS, compute_of, compute_options
-from pipelines.options.models import registry_options
+from pipelines.options.machine import MODELS, compute_of, compute_options, registry_options
 from pipelines.options.output import json_option, log_options
 from pipelines.options.parser import command_parser
 

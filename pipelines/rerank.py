@@ -22,8 +22,7 @@ from heed.types import CONDITIONS, Reranker, Topic, closed
 from pipelines.command import main_of
 from pipelines.options.collection import depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
-from pipelines.options.machine import engine_options, machine_options
-from pipelines.options.models import model_options
+from pipelines.options.machine import engine_options, machine_options, model_options
 from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser, listed
 

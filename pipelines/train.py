@@ -11,8 +11,7 @@ from heed.addons.training.lora import TrainingSettings
 from heed.errors import UsageError
 from heed.models.registry.entries import Model, Registry
 from pipelines.command import main_of
-from pipelines.options.machine import compute_of, compute_options
-from pipelines.options.models import registry_options
+from pipelines.options.machine import compute_of, compute_options, registry_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
 

@@ -8,11 +8,8 @@ from heed.retrieval.bm25.index import K1, B
 from heed.retrieval.dense.search import KINDS
 from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Retriever
-from pipelines.options.data import (
-    data_options,
-)
-from pipelines.options.machine import engine_options, machine_options
-from pipelines.options.models import model_options
+from pipelines.options.data import data_options
+from pipelines.options.machine import engine_options, machine_options, model_options
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import Group, listed, positive
 

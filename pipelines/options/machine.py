@@ -1,4 +1,4 @@
-"""Options that say how systems are run, made from the fields of Compute, and the processes that run models."""
+"""Options that say which models there are and how systems are run, and by which processes."""
 
 import argparse
 from dataclasses import fields
@@ -55,3 +55,28 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="address of the Ray cluster (default: RAY_ADDRESS, else the command starts a cluster here)",
     )
+
+
+def registry_options(group: Group) -> None:
+    """Add where the entries of further models are, and whether their code may run."""
+    more = "JSON file of more models, in the form of registry.json; repeatable"
+    group.add_argument("--models", action="append", default=[], metavar="FILE", help=more)
+    group.add_argument(
+        "--trust-remote-code",
+        action="store_true",
+        help="let a model run code of its repository, at its pinned revision",
+    )
+
+
+def family_option(group: Group) -> None:
+    """Add --family."""
+    group.add_argument("--family", metavar="NAME", help="family of a model without an entry, such as causal")
+
+
+def model_options(group: Group) -> None:
+    """Add all that a command takes which runs any system of the registry, or a model without an entry."""
+    registry_options(group)
+    family_option(group)
+    for part in ("query", "document", "prompt"):
+        group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
+    compute_options(group, *MODELS)
