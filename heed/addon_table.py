@@ -20,7 +20,7 @@ BROUGHT = {
     "inference vllm": "architectures.vllm:VllmModel",
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
     "late-interaction model": "architectures.late_interaction:load_late_model",
-    "late-interaction retriever": "architectures.late_retriever:LateRetriever",
+    "late-interaction retriever": "architectures.late_interaction:LateRetriever",
     "models of a paper": "published.figures:in_tables",  # with their printed names
     "models that papers call so": "published.figures:called",
     "names in papers": "published.figures:names_of",  # of a model

@@ -101,8 +101,7 @@ def parser() -> argparse.ArgumentParser:
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned."""
-    from heed.addons.judging.annotate.adding import add_annotations
-    from heed.addons.judging.annotate.opening import open_annotation, path_beside, stored_task
+    from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
     from heed.addons.judging.annotate.task import load_task, parse_names, read_assigned
     from heed.formats.trec_files import read_pool
 
@@ -183,7 +182,7 @@ def _run(options: argparse.Namespace) -> None:
     task, store = open_given(options)
     try:
         if options.export:
-            from heed.addons.judging.annotate.export import export
+            from heed.addons.judging.annotate.grades import export
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
             print(*export(task, store, options.export, options.assessor, unjudged, resolve), sep="\n")
@@ -198,7 +197,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.server import AnnotationServer
     from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
-    from heed.web.server import listen
+    from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()

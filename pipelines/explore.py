@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.addons.explorer.server import PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
-    from heed.web.server import listen
+    from heed.web import listen
     from pipelines.options.settings import registry_of
 
     check_server_options(options)

@@ -275,7 +275,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.addons.judging.pools.report import as_data, as_text, pool_report
+    from heed.addons.judging.pools.statistics import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
 
     encoding = options.encoding or options.lang or ""

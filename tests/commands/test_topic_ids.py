@@ -150,7 +150,7 @@ def test_pool_rerank_annotate_and_check_name_ids_of_one_number(
     assert read_run(tmp_path / "out.run").keys() == ANSWERS.keys()
     monkeypatch.chdir(tmp_path)
     annotated = annotate.parser().parse_args(["pool.jsonl", *reranked[:4], "--topic-ids", "number"])
-    with pytest.raises(DataError, match=r"topic 51 of the pool: not among the topics; .*; 1 differ by leading zeros"):
+    with pytest.raises(DataError, match=r"topics: topic 51 of the pool is not there; .*; 1 differ by leading zeros"):
         annotate.open_given(annotated)
     with numbered(annotated.topic_ids):
         task, store = annotate.open_given(annotated)

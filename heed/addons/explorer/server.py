@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock as ThreadLock
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from starlette.applications import Starlette
@@ -27,7 +27,7 @@ from heed.formats.document_store import title_of
 from heed.report.html import compose, policy
 from heed.report.page import look, overview, page_title, vega_file
 from heed.report.results import ResultsFolder
-from heed.web.server import json_route, read_json
+from heed.web import json_route, read_body
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction
@@ -36,7 +36,6 @@ OWN_SERVER = "'self'"
 CLOSED = 499  # nginx's status of a request that nobody waits for any more
 
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
-Body = TypeVar("Body")
 
 
 class Ask(msgspec.Struct):
@@ -173,7 +172,7 @@ class PlaygroundServer:
 
     async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
         """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
-        ask = await _body(request, Ask)
+        ask = await read_body(request, Ask)
         live = await run_in_threadpool(self.live, ask.folder)
         live.check(ask.system)
         async with self._turns[ask.folder, ask.system]:
@@ -193,7 +192,7 @@ class PlaygroundServer:
         return [{**msgspec.to_builtins(flag), "title": titles.get(flag.docid, "")} for flag in flags]
 
     async def _flag(self, request: Request) -> Response:
-        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await _body(request, Flag))))
+        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await read_body(request, Flag))))
 
     def _flagged(self, flag: Flag) -> Flag:
         explored = self.explored(flag.folder)
@@ -201,14 +200,6 @@ class PlaygroundServer:
             raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
         grades = explored.grades(explored.topics[flag.topic], flag.condition) or {}
         return self._flags.add(msgspec.structs.replace(flag, grade=grades.get(flag.docid)))
-
-
-async def _body(request: Request, kind: type[Body]) -> Body:
-    """Return a request's body as ``kind``; :class:`DataError` if it is not of that form."""
-    try:
-        return msgspec.convert(await read_json(request), kind)
-    except msgspec.ValidationError as error:
-        raise DataError(f"request: {error}") from error
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

@@ -88,6 +88,11 @@ def extend(db: sqlite3.Connection, pool: Pool, documents: Iterable[PooledDocumen
     db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?)", documents)
 
 
+def pooled_documents(rows: Iterable[Sequence[Any]]) -> Iterator[PooledDocument]:
+    """Yield the documents of rows of the table of documents."""
+    return (PooledDocument(docid, title, date, text, bool(tabular)) for docid, title, date, text, tabular in rows)
+
+
 def stored_properties(db: sqlite3.Connection) -> dict[str, str]:
     """Return the properties of the whole annotation: task, token, port."""
     return dict(db.execute("SELECT name, value FROM kept").fetchall())
@@ -389,7 +394,7 @@ class Store:
     def document(self, docid: str) -> PooledDocument | None:
         """Return a document of the pool; None for any other."""
         rows = self._rows("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
-        return PooledDocument(*rows[0])._replace(tabular=bool(rows[0][4])) if rows else None
+        return next(pooled_documents(rows), None)
 
     def titles(self, docids: Sequence[str]) -> dict[str, str]:
         """Return titles by docid."""
