@@ -12,7 +12,6 @@ import lzma
 import os
 import re
 import shutil
-import struct
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -174,13 +173,8 @@ def _lock(path: Path, stream: IO[bytes]) -> None:
     except OSError as error:
         if error.errno not in LOCKLESS:
             raise
-        try:  # a lock as flock's, but of POSIX, which Lustre and NFS may have nevertheless
-            fcntl.fcntl(stream, fcntl.F_OFD_SETLK, struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-        except (OSError, AttributeError) as other:
-            if isinstance(other, BlockingIOError):
-                raise
-            where = f"{path.parent}: this file system has no locks ({error.strerror})"
-            raise DataError(f"{where}; choose a folder on another, or mount it with them (of Lustre: flock)") from other
+        where = f"{path.parent}: this file system has no locks ({error.strerror})"
+        raise DataError(f"{where}; choose a folder on another, or mount it with them (of Lustre: flock)") from error
 
 
 def _is(path: Path, stream: IO[bytes]) -> bool:
@@ -314,16 +308,11 @@ def parse_json(text: str) -> Any:
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     if "\\u" in text and SURROGATE.search(text):
-        check_unicode(value)
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("half of a surrogate pair, a broken \\u escape") from error
     return value
-
-
-def check_unicode(value: Any) -> None:
-    """Raise ValueError where a text in ``value``, which is JSON data, holds half of a surrogate pair."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise ValueError("half of a surrogate pair, a broken \\u escape") from error
 
 
 def read_text(path: Path, encoding: str | None = None) -> str:

@@ -53,7 +53,10 @@ def _run(options: argparse.Namespace) -> None:
     paper, tables = published_tables(options)
     listed = tasks(paper, tables, Registry(), options.data, _gpu_gib())
     if options.dry_run:
-        print("\n".join(map(_planned, listed)))
+        for task in listed:
+            names = " ".join(filter(None, (task.table, task.system, task.subset, task.setting)))
+            missing = f"  [missing: {'; '.join(task.missing)}]" if task.missing else ""
+            print(f"{names}: {command_of(task) or 'no command'}{missing}")
         runnable = sum(not task.missing for task in listed)
         log.info(f"{len(listed)} rows, {runnable} can run here")
         reproduced = [cell for task in listed for cell in cells(task, {}, command_of(task))]
@@ -107,12 +110,6 @@ def _collection_of(setting: "Setting") -> list[str]:
 def command_of(task: "PlannedRow") -> str:
     """Return the commands of a row as a user types them, empty where there is none."""
     return " && ".join(f"heed {' '.join(arguments_of(setting))}" for setting in task.settings.values())
-
-
-def _planned(task: "PlannedRow") -> str:
-    names = " ".join(filter(None, (task.table, task.system, task.subset, task.setting)))
-    missing = f"  [missing: {'; '.join(task.missing)}]" if task.missing else ""
-    return f"{names}: {command_of(task) or 'no command'}{missing}"
 
 
 def _reproduced(

@@ -233,24 +233,23 @@ def _how_to_get(name: str, lang: str, translated: bool) -> str:
 def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
     path, used = Path(request.topics), set[str]()
-    from_data_set = data_set_in(request.docs) and not request.topics
-    qrels = {} if from_data_set else given_judgements(request, texts.lang, request.lang)
-    published: dict[str, Qrels] = {}
-    if from_data_set:
-        topics, published = read_own(request, texts.lang, request.lang)
+    if data_set_in(request.docs) and not request.topics:
+        topics, qrels = read_own(request, texts.lang, request.lang)
     elif request.topics and (name == SAMPLE or path.exists()):
         form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()
         topics = given_topics(replace(request, topics_format=form), texts.lang, texts.collection, texts.translation)
+        qrels = given_judgements(request, texts.lang, request.lang)
     else:
         source, parts = _parts(name, request.topics, years)
         used = {"translation"} if request.topics else {"translation", "years"}
-        topics, published["original"] = irds.judged(source, parts, texts)
+        topics, original = irds.judged(source, parts, texts)
+        qrels = {"original": original} | given_judgements(request, texts.lang, request.lang)
     problems = {"years": "it chooses NeuCLIR's own topics over its documents"} if years else {}
     if texts.translation != "any":
         problems["translation"] = "only topics in NeuCLIR's form have translations"
     fail((f"{each}: not used here; {why}" for each, why in problems.items() if each not in used), UsageError)
-    return topics, {**published, **qrels}
+    return topics, qrels
 
 
 def _parts(name: str, topics: str, years: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -122,21 +122,13 @@ class Experiment:
     @contextmanager
     def _working(self) -> Iterator[None]:
         """Lock the folders inside the block, record its timings and gather its warnings."""
-        if self._locked:
-            with self._observed():
-                yield
-            return
-        with locked(self.folder), locked(self._index), self._observed():
-            self._locked = True
-            try:
+        with ExitStack() as locks, recording(self.timings), gathering(self.warnings), showing(self._progress):
+            if not self._locked:
+                locks.enter_context(locked(self.folder))
+                locks.enter_context(locked(self._index))
+                locks.callback(setattr, self, "_locked", False)
+                self._locked = True
                 settle(self.folder)
-                yield
-            finally:
-                self._locked = False
-
-    @contextmanager
-    def _observed(self) -> Iterator[None]:
-        with recording(self.timings), gathering(self.warnings), showing(self._progress):
             yield
 
     @cached_property

@@ -102,8 +102,10 @@ class Results:
         Raises :class:`UsageError` where pandas is not installed.
         """
         head, *lines = cells(printed(self.rows, also))
-        values = [[*line[:LABELS], *map(_figure, line[LABELS:-1]), int(line[-1])] for line in lines]
-        return data_frame(values, head)
+        figures = ([math.nan if cell == ABSENT else float(cell) for cell in line[LABELS:-1]] for line in lines)
+        return data_frame(
+            [[*line[:LABELS], *row, int(line[-1])] for line, row in zip(lines, figures, strict=True)], head
+        )
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a frame with the columns of ``summary.json``'s rows: system, condition, measure, value, n.
@@ -143,10 +145,6 @@ class Results:
         rows, details, warnings = self.rows, [*self.details], [*self.warnings]
         about = (".", self.collection, self.subset, rows, details, [*shifts], warnings, path)
         return ResultsFolder(*about, lower_is_better=self.lower_is_better, systems=self.systems)
-
-
-def _figure(cell: str) -> float:
-    return math.nan if cell == ABSENT else float(cell)
 
 
 class Hit(NamedTuple):

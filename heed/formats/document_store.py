@@ -14,7 +14,7 @@ it. Documents that were edited in place are built again; other documents from an
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
@@ -54,19 +54,8 @@ def dictionary_of(db: sqlite3.Connection) -> bytes:
     return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
 
 
-def joined(texts: Sequence[str]) -> bytes:
-    """Return texts as the bytes that are compressed; raises UnicodeEncodeError for half of a surrogate pair."""
-    return BETWEEN.join([text.encode() for text in texts])
-
-
-def packer(dictionary: bytes) -> Callable[[bytes], bytes]:
-    """Return a function that compresses bytes and adds a checksum, for one thread."""
-    settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
-    return zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
-
-
 class Unpacker(local):
-    """Reverses :func:`packer`'s function and :func:`joined`, in any thread: each has a decompressor of its own."""
+    """Reads compressed documents in any thread: each has a decompressor of its own."""
 
     def __init__(self, dictionary: bytes) -> None:
         """Called in each thread that uses the object."""
@@ -271,7 +260,8 @@ def _build(target: Path, source: Source) -> None:
         db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
         db.execute("CREATE INDEX docids ON documents (docid)")
         dictionary = dictionary_of(db)
-        pack = packer(dictionary)
+        settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
+        pack = zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
         ordered = db.execute("SELECT docid, body FROM staged ORDER BY docid")
         insert = "INSERT INTO documents (docid, body) VALUES (?, ?)"
         db.executemany(insert, ((docid, pack(body)) for docid, body in ordered))
@@ -299,8 +289,8 @@ def _stage(db: sqlite3.Connection, source: Source) -> tuple[list[Path], bool]:
             problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
             continue
         tabular = tabular or line.document.is_table
-        docid, body = line.document.docid, joined(line.document[1:])
-        rows.append((docid, body, number.setdefault(line.path, len(number)), line.line_no))
+        body = BETWEEN.join([text.encode() for text in line.document[1:]])
+        rows.append((line.document.docid, body, number.setdefault(line.path, len(number)), line.line_no))
         if len(rows) == BATCH:
             db.executemany(insert, rows)
             rows.clear()

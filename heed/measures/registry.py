@@ -134,13 +134,12 @@ def computed(provider: Any, measures: Sequence[Any], run: Run, qrels: Qrels) -> 
     inferred = [str(measure) for measure in measures if str(measure).startswith("infAP")]
     if inferred and qrels and not any(UNJUDGED in grades.values() for grades in qrels.values()):
         warn(f"{inferred[0]}: is AP, since no document has the grade {UNJUDGED}, pooled and not judged (docs/pools.md)")
-    if provider.NAME == "pytrec_eval":
-        lists = {qid: _for_single_precision(run[qid]) for qid in qrels if run.get(qid)}
-        judgements, qids = {qid: _with_a_level(grades) for qid, grades in qrels.items()}, {qid: qid for qid in qrels}
-    else:  # scores without ties, since each breaks them in its own way, and numbers as qids, which gdeval wants
-        qids = {str(number): qid for number, qid in enumerate(qrels, 1)}
-        lists = {number: _by_rank(run[qid]) for number, qid in qids.items() if run.get(qid)}
-        judgements = _judgements({number: qrels[qids[number]] for number in lists}, provider.NAME == "pyndeval")
+    by_trec_eval = provider.NAME == "pytrec_eval"
+    without_ties = _for_single_precision if by_trec_eval else _by_rank  # each program breaks ties in its own way
+    qids = {str(number): qid for number, qid in enumerate(qrels, 1) if run.get(qid)}  # gdeval wants numbers
+    lists = {number: without_ties(run[qid]) for number, qid in qids.items()}
+    judged = {number: _with_a_level(qrels[qid]) if by_trec_eval else qrels[qid] for number, qid in qids.items()}
+    judgements = judged if by_trec_eval else _judgements(judged, provider.NAME == "pyndeval")
     if provider.NAME == "gdeval" and any(grade > 4 for grades in qrels.values() for grade in grades.values()):
         raise UsageError(f"measure {measures[0]}: takes grades to 4 alone; some are above")
     form = _for_ranx if provider.NAME == "ranx" else lambda group: group
@@ -177,7 +176,7 @@ def _for_ranx(rows: Any) -> Any:
     return pd.DataFrame(rows).astype({"query_id": object, "doc_id": object})
 
 
-def _with_a_level(grades: Mapping[str, int]) -> Mapping[str, int]:
+def _with_a_level(grades: dict[str, int]) -> dict[str, int]:
     """Return grades with the same values for which pytrec_eval has levels of relevance: without, it ends the process.
 
     Others stay negative: Bpref and infAP leave out the documents with -1 and -2.

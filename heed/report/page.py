@@ -43,16 +43,11 @@ def page(results: Sequence[ResultsFolder], runs: Path, site: str = "") -> str:
 
     In a ``site`` of that title it is named after its collection, and leads back to the first page.
     """
-    title = results[0].title if site else page_title(runs)
+    title = results[0].title if site else runs.resolve().name
     tables = overview(results, title, site)
     embedded = brought_if_here("explorer of a report")
     topics = [embedded(results, len(compose(title, [tables]).encode()))] if embedded else []
     return compose(title, [*topics, tables])
-
-
-def page_title(runs: Path) -> str:
-    """Return the title of the page of the folder ``runs``."""
-    return runs.resolve().name
 
 
 def overview(results: Sequence[ResultsFolder], title: str, site: str = "") -> Part:
@@ -95,9 +90,9 @@ def look(styles: Sequence[PurePosixPath] = STYLES, main: PurePosixPath = MAIN) -
 
 
 def _section(results: ResultsFolder) -> dict[str, Any]:
-    """Return what the page shows of a folder, with two links, which may be empty.
+    """Return the results of a folder with its answer, settings, first screen and figures, and two links by name.
 
-    ``pair`` leads to its best system beside the baseline, ``topics`` to its worst topic.
+    ``pair`` leads to its best system beside the baseline, ``topics`` to its worst topic; both may be empty.
     """
     settings, compared = read_settings(results.path), comparisons(results)
     charted, answered = best(results, MOST), answer(results)

@@ -142,10 +142,9 @@ def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
     summary = _read_json(folder / "summary.json", _Summary, problems) or _Summary("", "", [])
     path = folder / "per_topic.json"
     topics = (path.exists() and _read_json(path, _PerTopic, problems)) or _PerTopic([], [])
-    about = below.as_posix(), summary.collection, summary.subset
-    results = ResultsFolder(*about, summary.rows, topics.rows, topics.shifts, summary.warnings, folder)
-    directions, systems, against = summary.lower_is_better, summary.systems, topics.against_query
-    return results._replace(lower_is_better=directions, systems=systems, against_query=against)
+    about = below.as_posix(), summary.collection, summary.subset, summary.rows, topics.rows, topics.shifts
+    further = summary.lower_is_better, summary.systems, topics.against_query
+    return ResultsFolder(*about, summary.warnings, folder, "", *further)
 
 
 def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:

@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -34,7 +34,7 @@ class StoredTopic(msgspec.Struct):
 
     def topic(self) -> Topic:
         """Return the topic."""
-        return Topic(self.qid, self.lang, self.query, self.instructions, self.type, self.base)
+        return Topic(*msgspec.structs.astuple(self))
 
 
 class StoredPair(NamedTuple):
@@ -110,7 +110,7 @@ def topics_file(
     collection: Collection, store: str, documents: str, size: int, queries: dict[str, str], warnings: list[str]
 ) -> TopicsFile:
     """Return the inputs of a results folder, with its fields from ``store`` on as :class:`TopicsFile` has them."""
-    judging, fields = collection.judging, StoredTopic.__struct_fields__
+    judging = collection.judging
     own_measures = {
         each.name: _path_of(each) for each in judging.all_measures if isinstance(each, Measure) and each.is_own
     }
@@ -118,7 +118,10 @@ def topics_file(
         language=collection.language.code,
         store=store,
         documents=documents,
-        topics=[StoredTopic(*(getattr(each, name) for name in fields)) for each in collection.topics],
+        topics=[
+            StoredTopic(each.qid, each.lang, each.query, each.instructions, each.type, each.base)
+            for each in collection.topics
+        ],
         qrels=judging.qrels,
         pairs=[StoredPair(each.base, each.new, [*map(str, each.measures)], each.reverse) for each in judging.pairs],
         size=size,
@@ -151,11 +154,12 @@ def _path_of(measure: Measure) -> str:
 
 def write_topics_file(folder: Path, inputs: TopicsFile) -> None:
     """Write ``topics.json`` into the results ``folder``."""
-    content = msgspec.structs.asdict(inputs)
-    content["topics"] = [msgspec.structs.asdict(topic) for topic in inputs.topics]
-    lines = (
-        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, default=sorted)}" for key, value in content.items()
-    )
+
+    def plain(value: Any) -> object:
+        return sorted(value) if isinstance(value, Set) else msgspec.structs.asdict(value)
+
+    content = msgspec.structs.asdict(inputs).items()
+    lines = (f'"{key}": {json.dumps(value, ensure_ascii=False, default=plain)}' for key, value in content)
     write_bytes(folder / FILE, ("{" + ",\n ".join(lines) + "}\n").encode())
 
 

@@ -17,8 +17,8 @@ from heed.files import digest_json, write_bytes
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
 from heed.progress import bar, log, timed
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import Vectors, embedded, folder_of, recipe_of, write_matrix
-from heed.reuse import recipe_version
+from heed.retrieval.dense.vectors import Vectors, folder_of, recipe_of, write_matrix
+from heed.reuse import folder_reason, recipe_version
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker
 
 PART = 1_000  # documents that are encoded together: so many are encoded again after a kill
@@ -86,10 +86,10 @@ class VectorReranker(Reranker):
         if self._corpus is None:
             return None
         folder = folder_of(self._corpus.folder, self.encoder, self.encoder.name) / "vectors"
-        vectors = embedded(folder, self._corpus.documents, self.encoder)
-        if vectors:
-            log.info(f"{folder}: vectors of documents are read from here")
-        return vectors
+        if folder_reason(folder, recipe_of(self._corpus.documents, self.encoder)) is not None:
+            return None
+        log.info(f"{folder}: vectors of documents are read from here")
+        return Vectors(folder)
 
     @cached_property
     def _pooled(self) -> PoolVectors:

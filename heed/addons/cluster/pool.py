@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
-from threading import Condition
+from queue import SimpleQueue
 from typing import Any
 
 from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, value_of
@@ -33,8 +33,9 @@ class WorkerPool:
     def __init__(self, workers: Sequence[Worker]) -> None:
         """Take ``workers``, none of them started."""
         self.workers = tuple(workers)
-        self._changed = Condition()
-        self._idle = list(workers)  # started or not
+        self._idle = SimpleQueue[Worker | None]()  # started or not; None ends the waiting of all
+        for worker in workers:
+            self._idle.put(worker)
         self._lost: dict[str, str] = {}  # why workers that cannot be started again were lost
         self._started: set[Worker] = set()
         self._closed = False
@@ -56,9 +57,8 @@ class WorkerPool:
 
     def close(self) -> None:
         """Stop all workers at once."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._closed = True
+        self._idle.put(None)
         for worker in self.workers:
             worker.stop()
         self._threads.shutdown(cancel_futures=True)
@@ -75,51 +75,42 @@ class WorkerPool:
                     self._started.add(worker)
                 result = worker.run(call)
             except LostError as lost:
-                losses += worker in self._started
-                self._replace(worker, lost, losses)
+                worker.stop()
+                if worker not in self._started:
+                    self._do_without(worker, lost)
+                    continue
+                losses += 1
+                self._started.discard(worker)  # it is started again when its turn comes
+                if not self._closed:
+                    then = f"its task is retried, attempt {losses + 1} of {ATTEMPTS}"
+                    log.info(f"{worker.name}: lost ({lost}); {then if losses < ATTEMPTS else 'given up'}")
             except BaseException:
-                self._give_back(worker)
+                self._idle.put(worker)
                 raise
             else:
                 self.peak = max(self.peak, result.peak)
-                self._give_back(worker)
+                self._idle.put(worker)
                 return result
+            self._idle.put(worker)
         raise WorkerError(
             f"{ATTEMPTS} workers were lost at the same task; they may lack memory: use fewer workers, or none"
         )
 
     def _take(self) -> Worker:
         """Wait for an idle worker and return it."""
-        with self._changed:
-            while not self._closed:
-                if len(self._lost) == len(self.workers):
-                    reasons = ", ".join(sorted(set(self._lost.values())))
-                    raise WorkerError(f"no worker is left, and none can be started: {reasons}")
-                if self._idle:
-                    return self._idle.pop(0)
-                self._changed.wait()
-        raise WorkerError("stopped")
+        worker = self._idle.get()
+        if worker is None or self._closed:
+            self._idle.put(None)  # for the others that wait
+            reasons = ", ".join(sorted(set(self._lost.values())))
+            raise WorkerError("stopped" if self._closed else f"no worker is left, and none can be started: {reasons}")
+        return worker
 
-    def _give_back(self, worker: Worker) -> None:
-        with self._changed:
-            self._idle.append(worker)
-            self._changed.notify_all()
-
-    def _replace(self, worker: Worker, lost: LostError, losses: int) -> None:
-        """Let a lost worker be started again when its turn comes; do without one that could not be started."""
-        worker.stop()
-        if self._closed:
-            return
-        if worker in self._started:
-            self._started.discard(worker)
-            then = f"its task is retried, attempt {losses + 1} of {ATTEMPTS}" if losses < ATTEMPTS else "given up"
-            log.info(f"{worker.name}: lost ({lost}); {then}")
-            self._give_back(worker)
-            return
-        log.info(f"{worker.name}: cannot be started ({lost})")
-        with self._changed:
+    def _do_without(self, worker: Worker, lost: LostError) -> None:
+        if not self._closed:
+            log.info(f"{worker.name}: cannot be started ({lost})")
             self._lost[worker.name] = str(lost)
-            self._changed.notify_all()
+            if len(self._lost) == len(self.workers):
+                self._idle.put(None)
 
 
 class Processes:

@@ -1,16 +1,18 @@
 """Workers on a Ray cluster: one that runs already, or one on this machine for the time of the command."""
 
+import ctypes
 import os
 import secrets
 import signal
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, check_versions, versions
 from heed.errors import UsageError, WorkerError, first_line
-from heed.process import faults_left_to_java
 
 STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
 START = 120.0  # seconds until a worker that finds no place is given up
@@ -18,9 +20,29 @@ ANSWER = 20.0  # seconds until an address where nobody answers is given up
 OWN = "local"  # Ray's word for a cluster of the command's own
 # nothing leaves the machine; and Ray is to leave GPUs alone where none is requested
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)  # those that Java handles
+ACTION = 256  # bytes, more than any system's struct sigaction has
 NICENESS = {"RAY_worker_niceness": "0"}  # as this command's other processes; Ray's own, 15, waits for everything else
 
 _CONNECTED: "list[Cluster]" = []  # a process has one connection, which ends with the last of them
+
+
+@contextmanager
+def faults_left_to_java() -> Iterator[None]:
+    """Restore the handlers of faults after the block, whatever it sets.
+
+    Java needs SIGSEGV: by it its compiled code finds nulls and pauses. Ray sets handlers of its own when it starts,
+    removes all when it ends, and enables ``faulthandler``; Java's next null then ends the process.
+    """
+    libc = ctypes.CDLL(None)
+    actions = {number: ctypes.create_string_buffer(ACTION) for number in FAULTS}
+    for number, action in actions.items():
+        libc.sigaction(int(number), None, action)
+    try:
+        yield
+    finally:
+        for number, action in actions.items():
+            libc.sigaction(int(number), action, None)
 
 
 class Cluster:

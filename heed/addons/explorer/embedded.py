@@ -29,8 +29,7 @@ from markupsafe import Markup
 from msgspec import Raw
 from msgspec.json import encode
 
-from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.run_lists import RankedList, read_lists
+from heed.addons.explorer.explored import Explored, RankedList, read_lists
 from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
 from heed.formats.document_store import title_of
 from heed.process import batches
@@ -240,7 +239,7 @@ def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[
 
 
 def _documents(explored: Explored, docids: list[str], shown: list[tuple[str, bool]], most: int) -> Iterator[bytes]:
-    """Yield the documents in order, each text to ``most`` bytes; add titles and whether texts were cut to ``shown``."""
+    """Yield the documents in order, each text to ``most`` bytes; add to ``shown`` titles and whether it was cut."""
     if explored.store is None:
         return
     for start in range(0, len(docids), BATCH):

@@ -93,15 +93,14 @@ class LiveSystems:
         place = Place(registry, choice.compute, self._corpus, search, answers, instructed=True)
         searching = self._names(built_in(Retriever), "bm25", choice.retrievers)
         rescoring = self._names(built_in(Reranker), "polarity", choice.rerankers)
-        retrievers = [make(name, place, Retriever) for name in searching]
-        rerankers = [make(name, place, Reranker) for name in rescoring]
-        self.names = [*(system.name for system in retrievers), *(system.name for system in rerankers)]
+        systems: list[Retriever | Reranker] = [make(name, place, Retriever) for name in searching]
+        systems += [make(name, place, Reranker) for name in rescoring]
+        self.names = [system.name for system in systems]
         refuse_twins(self.names, [*searching, *rescoring])
         self._answering = {name: Lock() for name in self.names}
-        self._retrievers = {retriever.name: retriever for retriever in retrievers}
-        self._rerankers = {reranker.name: reranker for reranker in rerankers}
-        searched = (retriever for retriever in retrievers if isinstance(retriever, Bm25))
-        self._bm25 = next(searched, None) or place.bm25
+        self._systems = {system.name: system for system in systems}
+        self._retrievers = {system.name: system for system in systems if isinstance(system, Retriever)}
+        self._bm25 = next((system for system in systems if isinstance(system, Bm25)), None) or place.bm25
         self._listed = lru_cache(REMEMBERED)(self._search)
         self._ranked = lru_cache(REMEMBERED)(self._rank)
 
@@ -112,14 +111,15 @@ class LiveSystems:
 
     def close(self) -> None:
         """Forget indexes and models."""
-        for system in (*self._retrievers.values(), *self._rerankers.values(), self._bm25):
+        for system in (*self._systems.values(), self._bm25):
             system.close()
 
     def load(self, names: Sequence[str] = ()) -> None:
         """Build and open what the systems ``names`` need, and the index of BM25 that searches go to."""
         self._load(self._bm25)
         for name in names:
-            self._load(self._system(name))
+            self.check(name)
+            self._load(self._systems[name])
 
     def begin_loading(self) -> None:
         """Load all systems in another thread, once: somebody is looking at the folder."""
@@ -138,21 +138,18 @@ class LiveSystems:
         if name not in self.names:
             raise DataError(f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}")
 
-    def _system(self, name: str) -> Retriever | Reranker:
-        self.check(name)
-        return self._retrievers.get(name) or self._rerankers[name]
-
     def _load(self, system: Retriever | Reranker) -> None:
         if system.name in self._loaded:
             return
-        of_index = isinstance(system, Polarity | RankBm25) or system.name not in self._rerankers
+        of_index = isinstance(system, Polarity | RankBm25 | Retriever)
         with self._opening if of_index else self._loading:
-            if system.name not in self._loaded:
-                if of_index:
-                    self._open_index(system)
-                else:  # a model, which takes minutes; the index stays free for commands and other systems meanwhile
-                    system.load()
-                self._loaded.add(system.name)
+            if system.name in self._loaded:
+                return
+            if of_index:
+                self._open_index(system)
+            else:  # a model, which takes minutes; the index stays free for commands and other systems meanwhile
+                system.load()
+            self._loaded.add(system.name)
 
     def _open_index(self, system: Retriever | Reranker) -> None:
         needed = getattr(system, "index_name", "")
@@ -189,14 +186,15 @@ class LiveSystems:
 
     def explains(self, name: str) -> bool:
         """Return whether a system can say why a document has its score."""
-        return isinstance(self._rerankers.get(name), Polarity)
+        return isinstance(self._systems.get(name), Polarity)
 
     def explained(self, name: str, question: Question, docid: str) -> Explanation:
         """Return why a document has its score by system ``name``.
 
         Raises :class:`UsageError` for a system that cannot say so and for a document that it did not score.
         """
-        if not isinstance(reranker := self._system(name), Polarity):
+        self.check(name)
+        if not isinstance(reranker := self._systems[name], Polarity):
             raise UsageError(f"{name}: gives no reasons; polarity does")
         self._make_ready(name)
         documents = StoredDocuments(self.documents, self._pool(self.topic(question)))
@@ -220,11 +218,10 @@ class LiveSystems:
         return self.topic(question).under(question.condition, self.settings.join)
 
     def _rank(self, name: str, question: Question) -> Mapping[str, float]:
-        query = self.query(question)
-        if name in self._retrievers:
+        query, reranker = self.query(question), self._systems[name]
+        if isinstance(reranker, Retriever):
             return self._listed(name, query)
         docids = self._pool(self.topic(question))
-        reranker = self._rerankers[name]
         with self._answering[name]:
             scores = score_alone(reranker, query, StoredDocuments(self.documents, docids))
         return dict(zip(docids, scores, strict=True))

@@ -25,7 +25,7 @@ from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_
 from heed.errors import DataError, HeedError
 from heed.formats.document_store import title_of
 from heed.report.html import compose, policy
-from heed.report.page import look, overview, page_title, vega_file
+from heed.report.page import look, overview, vega_file
 from heed.report.results import ResultsFolder
 from heed.web import json_route, read_body
 
@@ -60,7 +60,7 @@ def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annot
     ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
     """
     served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
-    title = page_title(runs)
+    title = runs.resolve().name
     return compose(title, [explorer("served", served), overview(results, title)], OWN_SERVER)
 
 
@@ -162,7 +162,7 @@ class PlaygroundServer:
     def _search(self, request: Request) -> object:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
-        return search(explored, lambda *asked: self.live(explored.results.folder).search(*asked), text)
+        return search(explored, lambda words, depth: self.live(explored.results.folder).search(words, depth), text)
 
     async def _ask(self, request: Request) -> Response:
         return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))

@@ -156,8 +156,11 @@ def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
     answered = answer(results)
     columns, deciding = _columns(results, answered)
     decides = columns.index(deciding)
-    published = _published(results, columns)
-    lines = _ours(results, columns, links) + published
+    ours = [_printed(results, column) for column in columns]
+    published = [results.published(column) for column in columns]
+    theirs = dict.fromkeys(name for of_column in published for name in of_column)
+    lines = [RankedSystem(name, link, [each.get(name) for each in ours]) for name, link in links.items()]
+    lines += [RankedSystem(name, "", [each.get(name) for each in published]) for name in theirs]
 
     def merit(line: RankedSystem) -> list[float]:
         values = [cell.value if cell else -math.inf for cell in line.cells]
@@ -165,7 +168,7 @@ def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
 
     lines.sort(key=merit, reverse=True)
     topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == deciding)
-    paper = results.collection if published else ""
+    paper = results.collection if theirs else ""
     pages = [page for _, page in group]
     return Leaderboard(results.title, answered, columns, pages, topics, decides, lines, paper, results.warnings)
 
@@ -200,20 +203,14 @@ def _columns(results: ResultsFolder, answered: Answer) -> tuple[list[Column], Co
     return [column for column in columns if column in had], (answered.pair, answered.measures[0])
 
 
-def _ours(results: ResultsFolder, columns: Sequence[Column], links: dict[str, str]) -> list[RankedSystem]:
-    cells: dict[str, dict[Column, PrintedFigure]] = {system: {} for system in links}
-    for row in results.rows:
-        text = format_value(row["measure"], row["value"])
-        cells[row["system"]][row["condition"], row["measure"]] = PrintedFigure(float(text), text)
+def _printed(results: ResultsFolder, column: Column) -> dict[str, PrintedFigure]:
+    """Return one's own figures of a condition's measure by system, those of a pair with their intervals."""
+    condition, measure = column
+    texts = {system: format_value(measure, value) for system, value in results.values(column).items()}
+    intervals = dict[str, str]()
     for detail in results.details:
-        column, values = (detail["condition"], detail["measure"]), [*detail["per_topic"].values()]
-        if ">" in column[0] and column in columns and len(values) >= FEWEST:
-            between = f"[{', '.join(format_value(column[1], bound) for bound in interval(values))}]"
-            cells[detail["system"]][column] = cells[detail["system"]][column]._replace(interval=between)
-    return [RankedSystem(system, links[system], [of.get(column) for column in columns]) for system, of in cells.items()]
-
-
-def _published(results: ResultsFolder, columns: Sequence[Column]) -> list[RankedSystem]:
-    figures = [results.published(column) for column in columns]
-    systems = dict.fromkeys(name for of_column in figures for name in of_column)
-    return [RankedSystem(system, "", [of_column.get(system) for of_column in figures]) for system in systems]
+        values = [*detail["per_topic"].values()]
+        if ">" in condition and (detail["condition"], detail["measure"]) == column and len(values) >= FEWEST:
+            between = ", ".join(format_value(measure, bound) for bound in interval(values))
+            intervals[detail["system"]] = f"[{between}]"
+    return {system: PrintedFigure(float(text), text, "", intervals.get(system, "")) for system, text in texts.items()}

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.run_lists import RankedList, read_list
+from heed.addons.explorer.explored import Explored, RankedList, read_list
 from heed.errors import DataError
 from heed.formats.document_store import title_of
 from heed.instructions.clauses import pieces

@@ -1,12 +1,11 @@
 """The rules that a run is checked against: its track, its topics, the documents that it may hold."""
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heed.addons.submission.tracks import Track
 from heed.errors import DataError, UsageError
@@ -68,7 +67,7 @@ class CollectionIds:
     """
 
     def __init__(self) -> None:
-        self._hashes: dict[str, array[int]] = {}
+        self._hashes: dict[str, NDArray[np.int64]] = {}  # sorted
 
     def __len__(self) -> int:
         """Return the number of documents."""
@@ -76,18 +75,15 @@ class CollectionIds:
 
     def add(self, docids: Iterable[str], language: str) -> None:
         """Add documents of one language; each may be repeated."""
-        hashes = array("q", map(hash, docids))
-        hashes.extend(self._hashes.get(language, array("q")))
-        self._hashes[language] = array("q", np.unique(np.frombuffer(hashes, dtype=np.int64)).tobytes())
+        hashes = np.fromiter(map(hash, docids), dtype=np.int64)
+        self._hashes[language] = np.union1d(hashes, self._hashes.get(language, hashes))
 
     def language(self, docid: str) -> str | None:
         """Return the document's language, None for an unknown document."""
         hashed = hash(docid)
-        for language, hashes in self._hashes.items():
-            index = bisect_left(hashes, hashed)
-            if index < len(hashes) and hashes[index] == hashed:
-                return language
-        return None
+        return next(
+            (lang for lang, hashes in self._hashes.items() if hashed in hashes[hashes.searchsorted(hashed) :][:1]), None
+        )
 
 
 @dataclass(frozen=True)

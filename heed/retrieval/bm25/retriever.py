@@ -10,13 +10,11 @@ from heed.errors import UsageError
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, build_index
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.jvm import anserini_version, start
-from heed.retrieval.lucene.search import FEEDBACK
 from heed.types import Config, Query, Retriever, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two
 FIELDS_IN = {"bm25": (FIELD, "caption", "header"), "bm25-vectors": (FIELD,), "bm25-fields": TABLE_FIELDS}
-NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
 
 
 class ForeignIndex(NamedTuple):
@@ -31,7 +29,7 @@ class ForeignIndex(NamedTuple):
 
 
 class Bm25(Retriever):
-    """BM25 as a :class:`heed.types.Retriever`, made by one of ``NAMES``."""
+    """BM25 as a :class:`heed.types.Retriever`; its name says whether with feedback or over fields."""
 
     def __init__(
         self,

@@ -21,7 +21,6 @@ from heed.reuse import (
     Note,
     Recipe,
     digests,
-    folder_reason,
     is_begun,
     logged_reason,
     read_note,
@@ -118,12 +117,6 @@ def folder_of(parent: Path, encoder: Encoder, name: str, part: str = "vectors") 
     return next(
         (path.parents[1] for path, note in notes if note and note.recipe.get("encoder") == config), parent / name
     )
-
-
-def embedded(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors | None:
-    """Return the vectors that :func:`embed` left in ``folder`` and would use again; else None."""
-    recipe = recipe_of(store, encoder)
-    return Vectors(folder) if folder_reason(folder, recipe) is None else None
 
 
 def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:

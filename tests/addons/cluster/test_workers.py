@@ -31,7 +31,7 @@ from worker_tasks import DEADLY, FAILING, SEEN
 
 from heed.addons.cluster import Workers
 from heed.addons.cluster.pool import VISIBLE, Process, Processes, WorkerPool, visible_gpus
-from heed.addons.cluster.ray_cluster import Cluster, check_answer
+from heed.addons.cluster.ray_cluster import Cluster, check_answer, faults_left_to_java
 from heed.addons.cluster.shared import SharedEncoder, SharedReranker, shared, shared_model
 from heed.addons.cluster.tasks import check_versions, versions
 from heed.errors import HeedError, UsageError, WorkerError
@@ -42,7 +42,6 @@ from heed.languages import language
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker
-from heed.process import faults_left_to_java
 from heed.reranking.decompose import Decompose
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore

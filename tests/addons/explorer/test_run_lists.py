@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from heed import files
-from heed.addons.explorer.run_lists import read_list, read_lists
+from heed.addons.explorer.explored import read_list, read_lists
 from heed.errors import DataError
 from heed.formats.trec_files import write_run
 

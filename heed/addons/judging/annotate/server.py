@@ -171,7 +171,7 @@ def progress_data(task: Task, store: Store, assessor: str) -> Payload:
     if not any(is_open(task, qid, progress) for qid, progress in topics.items()):
         missing = missing_for_export(task, final_grades(task, judgements, narratives))
     return {
-        "last": store.last(assessor),
+        "last": store.last(assessor, ADJUDICATED),
         "missing": "Others still judge or decide." if missing and task.assigned and topics else missing,
         "topics": {qid: {**progress, "version": versions[qid][1]} for qid, progress in topics.items()},
     }
@@ -299,7 +299,7 @@ class AnnotationServer:
 
     def _progress(self, request: Request) -> object:
         _, store, assessor = self._of(request)
-        return self._progress_at(assessor, store.last_entry())
+        return self._progress_at(assessor, store.last())
 
     def _topic(self, request: Request) -> object:
         task, store, assessor = self._of(request)

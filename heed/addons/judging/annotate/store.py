@@ -408,15 +408,10 @@ class Store:
         )
         return {row[:4]: row[4] for row in rows}
 
-    def last(self, assessor: str) -> int:
-        """Return the number of the assessor's or the adjudicator's latest entry in the log; 0 if there is none."""
-        query = "SELECT COALESCE(MAX(id), 0) FROM log WHERE assessor IN (?, ?)"
-        number: int = self._rows(query, (assessor, ADJUDICATED))[0][0]
-        return number
-
-    def last_entry(self) -> int:
-        """Return the number of the log's latest entry, which every change of judgements and narratives raises."""
-        number: int = self._rows("SELECT COALESCE(MAX(id), 0) FROM log")[0][0]
+    def last(self, *assessors: str) -> int:
+        """Return the number of the log's latest entry, of all or by ``assessors``; 0 if there is none."""
+        by = f" WHERE assessor IN ({', '.join('?' * len(assessors))})" if assessors else ""
+        number: int = self._rows(f"SELECT COALESCE(MAX(id), 0) FROM log{by}", assessors)[0][0]  # noqa: S608
         return number
 
     def deciders(self) -> dict[tuple[str, str, str], str]:

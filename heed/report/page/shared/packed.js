@@ -1,4 +1,4 @@
-// JSON that a page carries gzipped, in base64: heed/addons/explorer/packing.py makes it.
+// JSON that a page carries gzipped, in base64: `pack` in heed/report/html.py makes it.
 
 const FIRST = 1 << 15; // characters of base64 turned into bytes at once
 
