@@ -28,7 +28,7 @@ from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import Polarity
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Document, Encoder, Query, Reranker, Topic, under
@@ -70,7 +70,7 @@ class _Subset:
         store = open_store(place / "store", Tables(read.tables, "raw", titles=False))
         self._documents = {document.docid: document for document in store}
         self.topics, self._qrels = under(read.topics, "original"), read.qrels["original"]
-        bm25 = Bm25("bm25", Corpus(place, store, english), Bm25Settings(), Lucene(threads=2))
+        bm25 = Bm25("bm25", Corpus(place, store, english), Bm25Settings(), Compute(threads=2))
         bases = {one.qid: one.base for one in self.topics}
         plain = bm25.search([topic.under("query", JOIN) for topic in under(read.topics, "query")], DEPTH)
         instructed = bm25.search([topic.under("original", JOIN) for topic in self.topics], DEPTH)

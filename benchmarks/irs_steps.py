@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 from heed.measures import irs
-from heed.report.charts import PALETTE, SHAPES, chart, layer, level, listed, number
-from heed.report.rendering import render
+from heed.report.charts import PALETTE, SHAPES, chart, layer, level, listed, number, render
 
 BASES = {"mixed base": "p1 n1 o1 p2 n2 o2", "ideal base": "p1 p2 o1 o2 n1 n2"}
 STEPS = (

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heed.compute import Compute
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import fail
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
@@ -34,7 +35,7 @@ from heed.measures.significance import interval
 from heed.ranking import pooled as pool
 from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Qrels, Query, Run, Topic, under
@@ -93,7 +94,7 @@ class Collection:
         self.name, self.tables = folder.name, tables
         self._data = (of_tables if tables else of_texts)(folder, place / "store")
         lang = language(folder.name if folder.name in LANGUAGES else "eng")
-        self._bm25 = Bm25("bm25", Corpus(place, self._data.store, lang), Bm25Settings(), Lucene(threads=2))
+        self._bm25 = Bm25("bm25", Corpus(place, self._data.store, lang), Bm25Settings(), Compute(threads=2))
         self._bm25.load()
         self.qids = [topic.qid for topic in self._data.topics]
         conditions = ["query", *self._data.qrels]

@@ -25,10 +25,13 @@ MAIN = (
 )
 SAME = ("*.run", "summary.json", "per_topic.json", "compare.json")  # digests of these files
 FIRST_STAGE = ("neuclir", "--lang", "zho", "--reranker", "none", "--quiet", "--device", "cpu")
-TABLE_MODEL = {"table": {"source": "a-folder", "family": "table-encoder"}}
+MODELS = {
+    "table": {"source": ".", "family": "table-encoder"},
+    "service": {"source": "openai/tiny", "family": "api-embedding", "status": "api"},
+}
 # what asks for each add-on; the message names it
 PROBES: Mapping[str, tuple[str, ...]] = {
-    "apis": (*FIRST_STAGE, "--retriever", "openai/text-embedding-3-small"),
+    "apis": (*FIRST_STAGE, "--models", "models.json", "--retriever", "service"),
     "architectures": (*FIRST_STAGE, "--models", "models.json", "--retriever", "table"),
     "bridges": ("neuclir", "--lang", "zho", "--reranker", "command:cat", "--quiet"),
     "cluster": (*FIRST_STAGE, "--workers", "2"),
@@ -89,7 +92,7 @@ def main_job(addon: str, folder: Path) -> tuple[dict[str, str], list[str]]:
 
 def missing_clearly(addon: str, folder: Path) -> list[str]:
     """Return what is wrong with the answer of a command that needs ``addon`` where it is missing."""
-    (folder / "models.json").write_text(json.dumps(TABLE_MODEL))
+    (folder / "models.json").write_text(json.dumps(MODELS))
     ended = run(addon, PROBES[addon], folder)
     lines = ended.stderr.strip().splitlines()
     said = lines[-1] if lines else "nothing"

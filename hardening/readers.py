@@ -79,7 +79,7 @@ def _pairs(path: Path) -> object:
 
 
 def _pool(path: Path) -> object:
-    from heed.formats.pools import read_pool
+    from heed.formats.trec_files import read_pool
 
     return read_pool(path)
 
@@ -144,7 +144,7 @@ def _form(path: Path) -> object:
 
 def _shown(path: Path) -> object:
     from heed.addons.judging.annotate.opening import read_pooled
-    from heed.datasets.pool_texts import documents_of
+    from heed.datasets.own_files import documents_of
 
     return list(read_pooled(documents_of([str(path)], "eng"), ["doc1", "doc2"]))
 

@@ -57,7 +57,7 @@ OPEN = (
     "heed/systems",
     "heed/tables",
     "heed/types.py",
-    "heed/web",
+    "heed/web.py",
 )
 WORDS = re.compile(r"\b(told|mended|mend|what came of|let go)\b")
 

@@ -20,7 +20,10 @@ BROUGHT = {
     "inference vllm": "architectures.vllm:VllmModel",
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
     "late-interaction model": "architectures.late_interaction:load_late_model",
-    "late-interaction retriever": "architectures.late_retriever:LateRetriever",
+    "late-interaction retriever": "architectures.late_interaction:LateRetriever",
+    "models of a paper": "published.figures:in_tables",  # with their printed names
+    "models that papers call so": "published.figures:called",
+    "names in papers": "published.figures:names_of",  # of a model
     "prebuilt index": "bridges.prebuilt:find_index",
     "program": "bridges.programs:Program",
     "published figures": "published.standings:by_column",  # of papers, by condition and measure
@@ -30,7 +33,8 @@ BROUGHT = {
     "service's instruction": "apis.rerank:instruction_field",  # the field that it is sent in
     "systems command:": "bridges.programs:make_program",
     "systems mteb:": "bridges.mteb_models:mteb_model",
-    "workers": "cluster.shared:shared",
+    "workers": "cluster:Workers",  # how many, and where
+    "workers of a system": "cluster.shared:shared",
 }
 
 

@@ -13,7 +13,7 @@ from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
 from heed.errors import DataError, UsageError
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
@@ -101,10 +101,9 @@ def parser() -> argparse.ArgumentParser:
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned."""
-    from heed.addons.judging.annotate.adding import add_annotations
-    from heed.addons.judging.annotate.opening import open_annotation, path_beside, stored_task
+    from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
     from heed.addons.judging.annotate.task import load_task, parse_names, read_assigned
-    from heed.formats.pools import read_pool
+    from heed.formats.trec_files import read_pool
 
     if options.names and not options.add:
         raise UsageError("--as without --add: it names the assessors of a database that is added")
@@ -132,9 +131,8 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 
 def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) -> Collection | None:
     """Return the collection that the options name, or the sample with the pool's topics; None if all is ``stored``."""
-    from heed.datasets.followir import is_mfollowir
-    from heed.datasets.pool_texts import pool_texts
-    from heed.formats.data_sets import given_judgements
+    from heed.datasets.own_files import pool_texts
+    from heed.formats.data_sets import given_judgements, is_mfollowir
 
     data = data_of(options)
     lang = language(data.lang).code if data.lang else stored.lang if stored else ""
@@ -184,7 +182,7 @@ def _run(options: argparse.Namespace) -> None:
     task, store = open_given(options)
     try:
         if options.export:
-            from heed.addons.judging.annotate.export import export
+            from heed.addons.judging.annotate.grades import export
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
             print(*export(task, store, options.export, options.assessor, unjudged, resolve), sep="\n")
@@ -199,7 +197,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.server import AnnotationServer
     from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
-    from heed.web.server import listen
+    from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
     properties = store.properties()

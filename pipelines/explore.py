@@ -5,7 +5,6 @@ import secrets
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from heed.errors import UsageError
@@ -16,9 +15,6 @@ from pipelines.options.models import model_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, positive
 from pipelines.serving import check_server_options, serve_page, server_options
-
-if TYPE_CHECKING:
-    from heed.addons.explorer.live_systems import Choice
 
 EXAMPLES = (
     "runs",
@@ -64,36 +60,31 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.addons.explorer.flags import FILE, Flags
-    from heed.addons.explorer.server import Folders, PlaygroundServer, served_page, served_policy
+    from heed.addons.explorer.live_systems import Choice
+    from heed.addons.explorer.server import PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
     from heed.report.results import read_tree
-    from heed.web.server import listen
+    from heed.web import listen
+    from pipelines.options.settings import registry_of
 
     check_server_options(options)
     refresh(options.runs)
     results = read_tree(options.runs)
     flags = Flags(options.flags or options.runs / FILE)
     page = partial(served_page, results, options.runs, flags.path, _link(options.annotate))
-    folders = Folders(results, _choice(options))
-    folders.check()
+    compute = compute_of(options)
+    compute.check()
+    choice = Choice(options.retriever, options.reranker, options.rerank_depth, compute, registry_of(options))
+    server = PlaygroundServer(page, results, choice, flags)
+    server.check()
     sock = listen(options.port, 0)
     log.info(f"{number_of(len(results), 'results folder')}; doubtful judgements are flagged in {flags.path}")
     try:
-        app = PlaygroundServer(page, folders, flags).application()
-        serve_page(options, "explore", secrets.token_urlsafe(32), app, sock, served_policy())
+        serve_page(options, "explore", secrets.token_urlsafe(32), server.application(), sock, served_policy())
     except KeyboardInterrupt:
         log.info("stopped")
     finally:
-        folders.close()
-
-
-def _choice(options: argparse.Namespace) -> "Choice":
-    from heed.addons.explorer.live_systems import Choice
-    from pipelines.options.settings import registry_of
-
-    compute = compute_of(options)
-    compute.check()
-    return Choice(options.retriever, options.reranker, options.rerank_depth, compute, registry_of(options))
+        server.close()
 
 
 def _link(url: str) -> str:

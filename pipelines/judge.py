@@ -4,11 +4,28 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from heed.addons.judging.model import GRADES, PROMPT, SYSTEM
+from heed.addons.judging.agreement import Comparison, compare_judgements
+from heed.addons.judging.exchange.exports import ExportedPool, check_exported
+from heed.addons.judging.model import (
+    GRADES,
+    JUDGE,
+    PROMPT,
+    SYSTEM,
+    Judge,
+    Judged,
+    check_replaceable,
+    judge_chat,
+    judged_as_data,
+    judgements_path,
+    report_lines,
+    write_judgements,
+)
 from heed.errors import UsageError, fail
 from heed.files import digest
+from heed.formats.trec_files import read_pool
+from heed.models.registry.entries import Model
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
@@ -16,12 +33,6 @@ from pipelines.options.machine import MODELS, compute_of, compute_options
 from pipelines.options.models import family_option, registry_options
 from pipelines.options.output import indexes_option, log_options
 from pipelines.options.parser import command_parser, positive
-
-if TYPE_CHECKING:
-    from heed.addons.judging.agreement import Comparison
-    from heed.addons.judging.exchange.exports import ExportedPool
-    from heed.addons.judging.model import Judge, Judged
-    from heed.models.registry.entries import Model
 
 RULES = """\
 Each document of the pool is one request. It has UMBRELA's prompt without examples (arXiv 2406.06519), the query, the
@@ -90,9 +101,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.judging.exchange.exports import check_exported
-    from heed.addons.judging.model import Judge, check_replaceable, judge_chat, judgements_path
-    from heed.formats.pools import read_pool
     from pipelines.options.settings import registry_of
     from pipelines.texts import exported_pool
 
@@ -130,7 +138,7 @@ def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:
         yield "--run: one system has no order; give two or more"
 
 
-def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
+def _judged(judge: Judge, pool: ExportedPool, parallel: int) -> Judged:
     with timed("judge", judge.name) as work:
         judged = judge.judge(pool, parallel)
         work.did(judged.bill.calls, "documents")
@@ -146,8 +154,7 @@ def _judged(judge: "Judge", pool: "ExportedPool", parallel: int) -> "Judged":
     return judged
 
 
-def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | None":
-    from heed.addons.judging.agreement import compare_judgements
+def _comparison(options: argparse.Namespace, judged: Judged) -> Comparison | None:
     from heed.addons.judging.pools.build import read_runs
     from heed.formats.data_sets import read_judgements
 
@@ -161,15 +168,13 @@ def _comparison(options: argparse.Namespace, judged: "Judged") -> "Comparison | 
 def _write(
     options: argparse.Namespace,
     out: Path,
-    model: "Model",
+    model: Model,
     settings: dict[str, Any],
-    pool: "ExportedPool",
-    judged: "Judged",
-    comparison: "Comparison | None",
+    pool: ExportedPool,
+    judged: Judged,
+    comparison: Comparison | None,
     warnings: list[str],
 ) -> None:
-    from heed.addons.judging.model import JUDGE, agreement_as_data, judged_as_data, report_lines, write_judgements
-
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None
     note = {
         JUDGE: {
@@ -183,7 +188,7 @@ def _write(
         "pool": {"file": options.pool.name, "sha256": digest(options.pool)},
         "people": people,
         **judged_as_data(judged),
-        "agreement": agreement_as_data(comparison),
+        "agreement": comparison and comparison.as_data(),
         "warnings": warnings,
     }
     write_judgements(out, judged, note)

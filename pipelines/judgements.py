@@ -14,8 +14,7 @@ from heed.addons.judging.exchange.judgements import (
     resolve,
 )
 from heed.errors import fail
-from heed.formats.pools import read_pool
-from heed.formats.trec_files import write_qrels
+from heed.formats.trec_files import read_pool, write_qrels
 from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of

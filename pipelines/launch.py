@@ -1,8 +1,8 @@
-"""What the four collection commands have in common: from options to runs, tables and averages."""
+"""The door that the four collection commands share: from options to runs, tables and averages."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,22 +11,20 @@ from heed.data import Data
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
 from heed.datasets.loading import find_collections
-from heed.errors import UsageError
+from heed.errors import UsageError, fail
 from heed.experiment.experiment import Experiment
+from heed.experiment.merged_runs import RULES, add_merged
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
-from heed.formats.run_formats import read_external_runs
-from heed.measures.summary import Detail, average, printed, summary_of, table
+from heed.measures.registry import needs_subtopics
+from heed.measures.summary import Detail, Row, average, printed, summary_of, table
 from heed.progress import log, number_of
-from heed.retrieval.bm25.retriever import Bm25
-from heed.retrieval.dense.search import Dense
-from heed.systems.make import refuse_twins
-from heed.systems.user_objects import check_name
-from heed.types import Reranker, Retriever, Run
-from pipelines.command import refuse
-from pipelines.options.settings import check_version, compute_here, maxp_of, registry_of, search_of, system_of
+from heed.systems.make import refuse_twins, split_name
 from pipelines.resources import log_resources, relative_times
+from pipelines.systems import NOTHING, Systems, systems_of
+
+RERANKER = "reranker"  # beside the rules, a way to make one list of several languages'
 
 
 def run_named(
@@ -35,21 +33,40 @@ def run_named(
     data: Data,
     parameters: Mapping[str, Any],
     catalogue: Catalogue | None = None,
+    merge: str = "",
 ) -> None:
     """Run all systems over each collection called ``name``, print tables and the average of several, write their files.
 
-    The collections are those of :func:`heed.datasets.loading.find_collections`.
+    The collections are those of :func:`heed.datasets.loading.find_collections`; ``merge`` says how the lists of the
+    languages of one become one list.
     """
     collections = find_collections(name, data, parameters, catalogue)
+    systems = systems_of(options, collections[0])
+    experiment = partial(
+        Experiment,
+        indexes=options.indexes,
+        out=options.out,
+        conditions=options.condition or [],
+        depth=options.depth,
+        search=systems.search,
+        compute=systems.machinery.here,
+        registry=systems.machinery.registry,
+        keep_own_id=options.keep_own_id,
+    )
+    job = Job(systems, experiment, options.command_line, options.measure, options.depth, options.published, data)
     if collections[0].parts:
-        from pipelines.multilingual import launch_multilingual
-
-        finish(options, [launch_multilingual(options, collections[0])])
-        return
-    results = [launch(options, collection) for collection in collections]
+        results = [job.run_languages(collections[0], merge)]
+    else:
+        results = [job.run(collection)[0] for collection in collections]
+    summary = results[0].summary()
     if len(results) > 1:
         results = [_with_score(each, of.averaged) for each, of in zip(results, collections, strict=True)]
-    finish(options, results)
+        summary = _average(results)
+        write_json(options.out / summary["collection"] / summary["subset"] / "summary.json", summary)
+        job.print_table(f"{summary['collection']}: average of {', '.join(r.subset for r in results)}", summary["rows"])
+        job.print_published(summary, "the same pools as above")
+    if options.json:
+        write_json(options.json, summary)
 
 
 def _with_score(results: Results, measure: str) -> Results:
@@ -58,165 +75,149 @@ def _with_score(results: Results, measure: str) -> Results:
     return replace(results, details=[*results.details, *(Detail(**{**each, "measure": "score"}) for each in main)])
 
 
-def launch(options: argparse.Namespace, collection: Collection) -> Results:
-    """Run all systems over one collection, print its table, and return the results."""
-    return launch_systems(options, experiment_of(options, collection), partial(run_systems, options))[0]
+def _average(results: Sequence[Results]) -> dict[str, Any]:
+    """Return the summary of the average over several subsets."""
+    rows = average([each.rows for each in results])
+    warnings = [f"{each.subset}: {warning}" for each in results for warning in each.warnings]
+    return summary_of(results[0].collection, "average", rows, warnings, results[0].lower_is_better)
 
 
-def launch_systems(
-    options: argparse.Namespace, experiment: Experiment, run: Callable[[Experiment], list[SystemRuns]]
-) -> tuple[Results, list[SystemRuns]]:
-    """Evaluate the runs that ``run`` makes, print their table, and return the results and the runs."""
-    collection = experiment.collection
-    topics = number_of(len(collection.topics), "topic")
-    pool = "published candidates" if _published(options, collection) else f"the best {pool_depth(options)} of these"
-    log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
-    maxp_of(options)  # a wrong length of passages is an error before anything is written
-    with experiment:
-        systems = run(experiment)
-        results = experiment.evaluate(systems)
-    title = f"{collection.name} {collection.subset}: {topics}"
-    if results.rows:
-        print(table(printed(results.rows, options.measure, options.depth), f"{title}, values ×100"))
-        print_published(options, results.summary(), pool)
-    else:
-        print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
-    log_resources(experiment.timings)
-    if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in results.rows))):
-        log.info(times)  # not among the results: it differs from run to run
-    files = "runs, manifest.yml"
-    if results.rows:
-        size = (experiment.folder / "report.html").stat().st_size / 1e6
-        files = f"runs, summary.json, report.html ({size:.2f} MB), manifest.yml"
-    log.info(f"{experiment.folder}/: {files} and more")
-    return results, systems
+@dataclass(frozen=True)
+class Job:
+    """The systems that run over collections, and what is measured and printed.
 
-
-def experiment_of(options: argparse.Namespace, collection: Collection) -> Experiment:
-    """Return the experiment over a collection that the options describe."""
-    experiment = Experiment(
-        replace(collection, judging=collection.judging.also(options.measure)),
-        indexes=options.indexes,
-        out=options.out,
-        conditions=options.condition or [],
-        depth=options.depth,
-        search=search_of(options),
-        compute=compute_here(options),
-        registry=registry_of(options),
-        keep_own_id=options.keep_own_id,
-    )
-    experiment.command = options.command_line
-    return experiment
-
-
-def run_systems(options: argparse.Namespace, experiment: Experiment) -> list[SystemRuns]:
-    """Return the runs of all systems; errors in any of their names or files come before the first search."""
-    published, maxp = _published(options, experiment.collection), maxp_of(options)
-    external = external_runs(options, experiment)
-    searching = retriever_names(options, experiment.collection)
-    retrievers = [experiment.retriever(system_of(options, name, Retriever)) for name in searching]
-    if options.index and not any(isinstance(retriever, Bm25) for retriever in retrievers):
-        raise UsageError("--index: none of the retrievers searches it; name bm25, bm25+rm3 or bm25+rocchio")
-    if options.vectors and not any(
-        isinstance(retriever, Dense) and retriever.takes_vectors for retriever in retrievers
-    ):
-        raise UsageError("--vectors: none of the retrievers searches them; name the bi-encoder that made them")
-    by_default = ["polarity"] if retrievers or published else []  # without either there is no pool to rescore
-    rescoring = names_of(options.reranker, by_default)
-    check_version(options, rescoring)
-    rerankers = [experiment.reranker(system_of(options, name, Reranker)) for name in rescoring]
-    names = [*(retriever.name for retriever in retrievers), *(reranker.name for reranker in rerankers), *external]
-    refuse_twins(names, [*searching, *rescoring, *(f"{name}=FILE" for name in external)])
-    if rerankers and not (retrievers or published):
-        raise UsageError("--retriever none: rerankers have no pool; name a retriever, or use --pool published")
-    if not (retrievers or rerankers or external):
-        raise UsageError("--retriever none: nothing is left to run; name a retriever, or runs of your own with --run")
-    systems = [experiment.retrieve(retriever) for retriever in retrievers]
-    if retrievers or published:
-        pool = experiment.published_pool() if published else experiment.pool(systems, pool_depth(options))
-        systems += [experiment.rerank(reranker, pool, maxp=maxp) for reranker in rerankers]
-    return systems + [experiment.add(name, runs) for name, runs in external.items()]
-
-
-def retriever_names(options: argparse.Namespace, collection: Collection) -> list[str]:
-    """Return the retrievers of --retriever, else bm25, and on an embedded sample lsa too: elsewhere that takes long."""
-    if options.retriever:
-        return names_of(options.retriever, [])
-    entry = Catalogue().entries.get(collection.name)
-    if entry and entry.embedded and not options.docs:
-        return ["bm25", "lsa"]
-    log.info("retriever bm25 alone; add a dense one with --retriever: lsa, or an encoder by name, path or hub id")
-    return ["bm25"]
-
-
-def names_of(systems: Sequence[str] | None, by_default: Sequence[str]) -> list[str]:
-    """Return the systems that an option names, or the default ones; ``none`` is no system."""
-    return [name for name in systems or by_default if name != "none"]
-
-
-def external_runs(options: argparse.Namespace, experiment: Experiment) -> dict[str, dict[str, Run]]:
-    """Return the runs of --run by system and condition; raise :class:`UsageError` for names that no file can have."""
-    by_system: dict[str, dict[str, Run]] = {}
-    collection = experiment.collection
-    encoding = options.encoding or collection.language.code
-    external = read_external_runs(options.run or [], collection.topics, experiment.conditions, encoding)
-    for (name, condition), run in external.items():
-        check_name(name)
-        by_system.setdefault(name, {})[condition] = run
-    return by_system
-
-
-def _published(options: argparse.Namespace, collection: Collection) -> bool:
-    """Return whether rerankers get the published candidates."""
-    by_default = options.pool is None and collection.reranked and bool(collection.candidates)
-    published: bool = options.pool == "published" or by_default
-    if published:
-        refuse(options, ["rerank_depth"], "published candidates are rescored whole; --pool retrieved cuts")
-    return published
-
-
-def print_published(options: argparse.Namespace, summary: Mapping[str, Any], pool: str) -> None:
-    """Print where the systems stand among those of a paper that ran the same setting, and why figures may differ.
-
-    ``pool`` says what the rerankers rescored.
+    ``published`` are the rows of papers that are printed: ``near``, ``all`` or ``none``.
     """
-    published_text = brought_if_here("published rows") if options.published != "none" else None
-    if published_text is None:
-        return
-    about = summary["collection"], summary["subset"], summary["rows"]
-    text, reasons = published_text(*about, every=options.published == "all")
-    if text:
-        print("\n".join([f"\n{text}\nhere: {'; '.join(_here(options, pool))}", *reasons]))
+
+    systems: Systems
+    make: Callable[[Collection], Experiment]
+    command: str
+    measures: Sequence[str]
+    depth: int
+    published: str
+    data: Data
+
+    def run(self, collection: Collection) -> tuple[Results, list[SystemRuns]]:
+        """Run all systems over one collection, print its table, and return the results and the runs."""
+        return self._evaluate(self._experiment(collection), self.systems.run)
+
+    def _experiment(self, collection: Collection) -> Experiment:
+        experiment = self.make(replace(collection, judging=collection.judging.also(self.measures)))
+        experiment.command = self.command
+        return experiment
+
+    def _evaluate(
+        self, experiment: Experiment, run: Callable[[Experiment], list[SystemRuns]]
+    ) -> tuple[Results, list[SystemRuns]]:
+        """Evaluate the runs that ``run`` makes, print their table, and return the results and the runs."""
+        collection = experiment.collection
+        topics = number_of(len(collection.topics), "topic")
+        published = self.systems.published(collection)
+        pool = "published candidates" if published else f"the best {self.systems.pool_depth} of these"
+        log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
+        with experiment:
+            runs = run(experiment)
+            results = experiment.evaluate(runs)
+        title = f"{collection.name} {collection.subset}: {topics}"
+        if results.rows:
+            self.print_table(title, results.rows)
+            self.print_published(results.summary(), pool)
+        else:
+            print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
+        log_resources(experiment.timings)
+        if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in results.rows))):
+            log.info(times)  # not among the results: it differs from run to run
+        files = "runs, manifest.yml"
+        if results.rows:
+            size = (experiment.folder / "report.html").stat().st_size / 1e6
+            files = f"runs, summary.json, report.html ({size:.2f} MB), manifest.yml"
+        log.info(f"{experiment.folder}/: {files} and more")
+        return results, runs
+
+    def run_languages(self, collection: Collection, merge: str) -> Results:
+        """Run all systems over each language, print its table and that of the merged lists; return their results.
+
+        ``merge`` is one of :data:`heed.experiment.merged_runs.RULES`, the first where it is empty, or ``reranker``.
+        """
+        systems, rule = self.systems, RULES[0] if merge in ("", RERANKER) else merge
+        names: Sequence[str] = []
+        if merge == RERANKER:
+            names = (
+                (["polarity"] if _in_english(collection) else []) if systems.rerankers is None else systems.rerankers
+            )
+        fail(_contradictions(systems, collection, merge, names), UsageError)
+        whole = self._experiment(collection)
+        with whole:  # what may be wrong with the whole is known before anything is searched
+            external = systems.external_runs(whole)
+            rerankers = systems.rerankers_of(whole, names) if names else []
+            refuse_twins([reranker.name for reranker in rerankers], names)
+            log.info(f"{len(collection.parts)} languages, {whole.documents.count} documents")
+        measures = [measure for measure in self.measures if not needs_subtopics(measure)]
+        job = replace(self, systems=systems.of_parts(reranked=merge != RERANKER), measures=measures)
+        parts = collection.parts if systems.retrievers else {}
+        by_language = {lang: job.run(part)[1] for lang, part in parts.items()}
+
+        def merged(experiment: Experiment) -> list[SystemRuns]:
+            lists = add_merged(experiment, by_language, rule)
+            if rerankers:
+                pool = experiment.pool(lists, systems.pool_depth)
+                lists += [experiment.rerank(reranker, pool, maxp=systems.maxp) for reranker in rerankers]
+            return lists + [experiment.add(name, runs) for name, runs in external.items()]
+
+        return self._evaluate(whole, merged)[0]
+
+    def print_table(self, title: str, rows: Sequence[Row]) -> None:
+        """Print the measures that are asked for, and those that look no deeper than the runs."""
+        print(table(printed(rows, self.measures, self.depth), f"{title}, values ×100"))
+
+    def print_published(self, summary: Mapping[str, Any], pool: str) -> None:
+        """Print where the systems stand among those of a paper that ran the same setting, and why figures may differ.
+
+        ``pool`` says what the rerankers rescored.
+        """
+        published_text = brought_if_here("published rows") if self.published != "none" else None
+        if published_text is None:
+            return
+        about = summary["collection"], summary["subset"], summary["rows"]
+        text, reasons = published_text(*about, every=self.published == "all")
+        if text:
+            print("\n".join([f"\n{text}\nhere: {'; '.join(self._here(pool))}", *reasons]))
+
+    def _here(self, pool: str) -> Iterator[str]:
+        """Yield what ran here, and what is not as the paper had it."""
+        if self.systems.retrievers:
+            yield f"retrievers search all documents to depth {self.depth}"
+        if self.systems.rerankers is None or self.systems.rerankers:
+            yield f"rerankers rescore {pool}"
+        if self.systems.external:
+            yield "runs of --run are as they came"
+        if self.data.judged:
+            yield "judgements of your own, so the figures are not comparable"
 
 
-def _here(options: argparse.Namespace, pool: str) -> Iterator[str]:
-    """Yield what ran here, and what is not as the paper had it."""
-    if names_of(options.retriever, ["bm25"]):
-        yield f"retrievers search all documents to depth {options.depth}"
-    if names_of(options.reranker, ["polarity"]):
-        yield f"rerankers rescore {pool}"
-    if options.run:
-        yield "runs of --run are as they came"
-    if options.qrels or options.changed_qrels or options.reversed_qrels:
-        yield "judgements of your own, so the figures are not comparable"
+def _in_english(collection: Collection) -> bool:
+    """Return whether the documents of all languages are English, by translation."""
+    return all(part.language.code == "eng" for part in collection.parts.values())
 
 
-def pool_depth(options: argparse.Namespace) -> int:
-    """Return the documents a topic in the pool."""
-    depth: int = options.rerank_depth or options.usual_rerank_depth or options.depth
-    return depth
-
-
-def finish(options: argparse.Namespace, results: Sequence[Results]) -> None:
-    """Write --json, and with several subsets their average, printed and in ``<name>/average/summary.json``."""
-    summary = results[0].summary()
-    if len(results) > 1:
-        name, subset, rows = results[0].collection, "average", average([each.rows for each in results])
-        warnings = [f"{each.subset}: {warning}" for each in results for warning in each.warnings]
-        summary = summary_of(name, subset, rows, warnings, results[0].lower_is_better)
-        write_json(options.out / name / subset / "summary.json", summary)
-        title = f"{name}: average of {', '.join(each.subset for each in results)}, values ×100"
-        print(table(printed(rows, options.measure, options.depth), title))
-        print_published(options, summary, "the same pools as above")
-    if options.json:
-        write_json(options.json, summary)
+def _contradictions(systems: Systems, collection: Collection, merge: str, rerankers: Sequence[str]) -> Iterator[str]:
+    """Yield why ``systems`` cannot run over several languages, with ``rerankers`` over one pool of all of them."""
+    if merge == RERANKER and any(topic.lang != "eng" for topic in collection.topics):
+        yield "--merge reranker: one query for documents in all languages; give --query-lang eng"
+    if merge == RERANKER and not rerankers:
+        yield "--merge reranker: name a reranker of documents in all languages (--reranker NAME)"
+    of_words = [name for name in rerankers if split_name(name)[1].partition("+")[0] in ("rank_bm25", "polarity")]
+    if not _in_english(collection):
+        yield from (
+            f"--merge reranker --reranker {name}: compares words, and the documents' are of several languages; choose "
+            "a multilingual model, or --docs-lang eng"
+            for name in of_words
+        )
+    if not systems.retrievers and (merge or systems.rerankers is not None):
+        yield "--retriever none: there is nothing to merge or to rerank; name a retriever"
+    if not systems.retrievers and not systems.external:
+        yield NOTHING
+    if systems.search.lucene_index or systems.search.vectors:
+        yield "--index and --vectors: are of one language; leave them out"
+    if systems.pool == "published":
+        yield "--pool published: there are no candidate lists over several languages; leave it out"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heed.addon_table import brought, brought_if_here
 from heed.compute import Compute
 from heed.errors import UsageError
 from heed.files import write_json
@@ -93,27 +94,23 @@ def _run(options: argparse.Namespace) -> None:
 
 def _named(registry: Registry, name: str) -> dict[str, Model]:
     """Return the entry or folder ``name``, or all models that papers call so."""
-    from heed.addons.published.figures import called
-
+    called = brought_if_here("models that papers call so")
     word, _, preset = name.partition("@")
     entry = word in registry.entries or Path(word).is_dir()
-    entries = [] if entry else called(list_models(registry), word)
+    entries = called(list_models(registry), word) if called and not entry else []
     names = [f"{key}@{preset}" if preset else key for key in entries] or [name]
     return {key: find_entry(registry, key) for key in names}
 
 
 def _of_paper(registry: Registry, paper: str | None) -> dict[str, Model]:
     """Return the models of a paper's tables, or all without one."""
-    from heed.addons.published.figures import in_tables
-
     models = list_models(registry)
-    return {name: models[name] for name in in_tables(paper) if name in models} if paper else models
+    return {name: models[name] for name in brought("models of a paper")(paper) if name in models} if paper else models
 
 
 def _facts_of(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
-    from heed.addons.published.figures import names_of
-
-    return {**as_data(name, model, prompts), "names": names_of(name, model)}
+    names_of = brought_if_here("names in papers")
+    return {**as_data(name, model, prompts), "names": names_of(name, model) if names_of else {}}
 
 
 def _facts_of_one(name: str, model: Model, options: argparse.Namespace) -> dict[str, Any]:
@@ -136,7 +133,6 @@ def _example_score(model: Model, compute: Compute) -> float:
 
 
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
-    from heed.addons.published.figures import in_tables, spelt_once
     from heed.measures.summary import aligned
 
     head = ["name", "family", "status", "licence", "marks", "missing here"]
@@ -153,11 +149,21 @@ def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
     ]
     if paper:
         head.insert(0, f"in {PAPERS[paper]}")
-        rows = [[", ".join(in_tables(paper)[entry["name"]]), *row] for entry, row in zip(facts, rows, strict=True)]
+        printed = brought("models of a paper")(paper)
+        rows = [[", ".join(printed[entry["name"]]), *row] for entry, row in zip(facts, rows, strict=True)]
     else:
         head.append("in papers")
-        rows = [[*row, ", ".join(spelt_once(entry["names"])) or "-"] for entry, row in zip(facts, rows, strict=True)]
+        rows = [[*row, ", ".join(_spelt_once(entry["names"])) or "-"] for entry, row in zip(facts, rows, strict=True)]
     return aligned([head, *rows], left=len(head))
+
+
+def _spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the names of all papers, one of those that differ in capitals only."""
+    spellings: dict[str, str] = {}
+    for printed in names.values():
+        for name in printed:
+            spellings.setdefault(name.casefold(), name)
+    return list(spellings.values())
 
 
 def _view(facts: dict[str, Any], model: Model) -> Iterator[str]:

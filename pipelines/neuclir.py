@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
     name = {"auto": "neuclir1", "sample": "neuclir-sample"}.get(options.collection, options.collection)
     parameters = {**parameters_of(options, NEWS), "or_sample": options.collection == "auto"}
-    run_named(options, name, data_of(options), parameters)
+    run_named(options, name, data_of(options), parameters, merge=options.merge or "")
 
 
 main = main_of(parser, _run)

@@ -23,8 +23,7 @@ from heed.addons.judging.pools.selection import GUIDED, ORDERS, Stratum, parse_s
 from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
-from heed.formats.pools import write_pool
-from heed.formats.trec_files import parse_score
+from heed.formats.trec_files import parse_score, write_pool
 from heed.progress import gathering, log, timed
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
@@ -276,7 +275,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
-    from heed.addons.judging.pools.report import as_data, as_text, pool_report
+    from heed.addons.judging.pools.statistics import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
 
     encoding = options.encoding or options.lang or ""

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
 from heed.files import write_bytes
@@ -11,9 +10,6 @@ from heed.progress import bar, log, number_of, timed
 from pipelines.command import main_of, refuse
 from pipelines.options.output import TABLE_FORMS, log_options
 from pipelines.options.parser import command_parser
-
-if TYPE_CHECKING:
-    from heed.report.results import ResultsFolder
 
 EXAMPLES = (
     "runs",
@@ -65,9 +61,10 @@ def _page(text: str) -> Path:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.explorer.static_site import write_site
     from heed.experiment.measuring import refresh
+    from heed.report.charts import render
     from heed.report.page import write_page
+    from heed.report.plots import plots
     from heed.report.results import read_folders
     from heed.report.tables import tables
 
@@ -89,27 +86,23 @@ def _run(options: argparse.Namespace) -> None:
         sys.stdout.write(text)
     if options.plots:
         with timed("plots"):
-            _write_plots(folders, options.plots, options.plot_format)
+            drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
+            for plot in bar(drawn, len(drawn), "drawing", "plots"):
+                path = options.plots / f"{plot.name}.{options.plot_format}"
+                write_bytes(path, render(plot.spec, options.plot_format))
+            log.info(f"{options.plots}: {number_of(len(drawn), 'plot')}")
     if options.html:
         path = options.runs[0] / "report.html" if options.html == Path() else options.html
         with timed("page"):
             size = write_page(folders, options.runs[0], path)
         log.info(f"{path}: {size / 1e6:.2f} MB, open it in a browser")
     if options.site:
+        from heed.addons.explorer.static_site import write_site
+
         with timed("site"):
             write_site(folders, options.site, options.title or "Leaderboard")
         pages = number_of(len(folders), "results folder")
         log.info(f"{options.site / 'index.html'}: the site of {pages}, open it in a browser")
-
-
-def _write_plots(folders: "list[ResultsFolder]", folder: Path, form: str) -> None:
-    from heed.report.plots import plots
-    from heed.report.rendering import render
-
-    drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
-    for plot in bar(drawn, len(drawn), "drawing", "plots"):
-        write_bytes(folder / f"{plot.name}.{form}", render(plot.spec(), form))
-    log.info(f"{folder}: {number_of(len(drawn), 'plot')}")
 
 
 main = main_of(parser, _run)

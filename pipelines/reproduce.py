@@ -22,8 +22,7 @@ from pipelines.options.parser import command_parser
 from pipelines.published import paper_options, published_tables
 
 if TYPE_CHECKING:
-    from heed.addons.published.reproduction import PlannedRow, Setting
-    from heed.addons.published.verdicts import ReproducedFigure
+    from heed.addons.published.reproduction import PlannedRow, ReproducedFigure, Setting
     from heed.experiment.results import Results
     from heed.measures.summary import Detail
 
@@ -48,8 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.published.reproduction import tasks
-    from heed.addons.published.verdicts import cells, page
+    from heed.addons.published.reproduction import cells, page, tasks
     from heed.models.registry.entries import Registry
 
     paper, tables = published_tables(options)
@@ -124,8 +122,8 @@ def _reproduced(
 
     One that fails is said to be missing its result; the others go on.
     """
+    from heed.addons.published.reproduction import cells
     from heed.addons.published.standings import explanations
-    from heed.addons.published.verdicts import cells
 
     done: dict[Setting, Sequence[Detail] | str] = {}
     reproduced: list[ReproducedFigure] = []

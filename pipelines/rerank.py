@@ -10,8 +10,8 @@ from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest_json, locked, unpacked_name
 from heed.formats.document_store import DocumentStore
-from heed.formats.pools import Pool, read_pool
 from heed.formats.topic_ids import number_hint
+from heed.formats.trec_files import Pool, read_pool
 from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
@@ -105,12 +105,13 @@ def _digests(topics: Sequence[Topic]) -> dict[str, str]:
 def _reranker(options: argparse.Namespace, corpus: Corpus, pooled: Pool) -> Reranker:
     from heed.reranking.maxp import maxp
     from heed.systems.make import Place, make
-    from pipelines.options.settings import check_version, compute_here, maxp_of, registry_of, system_of
+    from pipelines.options.settings import machinery_of, maxp_of
 
-    check_version(options, [options.reranker])
-    compute = compute_here(options)
-    place = Place(registry_of(options), compute, corpus, answers=options.indexes / "api", instructed=True)
-    reranker = make(system_of(options, options.reranker, Reranker), place, Reranker)
+    machinery = machinery_of(options)
+    machinery.check_version([options.reranker])
+    answers = options.indexes / "api"
+    place = Place(machinery.registry, machinery.here, corpus, answers=answers, instructed=True)
+    reranker = make(machinery.system(options.reranker, Reranker), place, Reranker)
     docids = {docid for of_topic in pooled.values() for docid in of_topic}
     cut = maxp_of(options)
     return maxp(reranker, cut, corpus, docids) if cut else reranker

@@ -29,8 +29,7 @@ def server_options(group: Group, port: str) -> None:
 
 def check_server_options(options: argparse.Namespace) -> None:
     """Raise :class:`heed.errors.UsageError` for a port or a host that cannot be served."""
-    from heed.web.guard import check_host
-    from heed.web.server import check_port
+    from heed.web import check_host, check_port
 
     check_port(options.port)
     options.allow_host = [check_host(host) for host in options.allow_host]
@@ -43,8 +42,7 @@ def serve_page(
 
     Who has no ``token`` is told to open the link that ``command`` printed. ``policy`` is another one than the guard's.
     """
-    from heed.web.guard import POLICY, Access
-    from heed.web.server import serve
+    from heed.web import POLICY, Access, serve
 
     access = Access(token, as_started(f"heed {command}"), options.allow_host, policy or POLICY)
     addresses = access.addresses(sock.getsockname()[1])

@@ -3,16 +3,19 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from heed.addons.judging.exchange.exports import ExportedPool
-from heed.datasets.pool_texts import pool_texts
+from heed.datasets.own_files import pool_texts
 from heed.files import locked
 from heed.formats.document_store import open_documents
 from heed.formats.documents import Source
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.languages import Language
 from heed.types import Topic
 from pipelines.options.data import data_of
+
+if TYPE_CHECKING:
+    from heed.addons.judging.exchange.exports import ExportedPool
 
 
 def usual_condition(topics: Sequence[Topic]) -> str:
@@ -26,8 +29,10 @@ def named_texts(options: argparse.Namespace) -> tuple[Path, Language, Source, li
     return options.indexes / texts.name / texts.subset, texts.language, texts.source, texts.topics
 
 
-def exported_pool(options: argparse.Namespace, pool: Pool) -> ExportedPool:
+def exported_pool(options: argparse.Namespace, pool: Pool) -> "ExportedPool":
     """Return the pool with the topics and documents that the options name."""
+    from heed.addons.judging.exchange.exports import ExportedPool
+
     indexes, _, source, topics = named_texts(options)
     with locked(indexes):
         store = open_documents(source, indexes)

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 from heed.data import FILES
-from heed.datasets.described import DESCRIBED
+from heed.datasets.own_files import DESCRIBED
 from heed.errors import UsageError
 from heed.progress import log
 from pipelines.command import main_of, refuse

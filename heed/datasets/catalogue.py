@@ -62,7 +62,7 @@ class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     recognised); or an ``id`` of ir_datasets. ``lang`` is the documents' language, ``query_lang`` the topics' where that
     is another. ``reranked``, ``join``, ``robust``, ``pairs`` and ``measures`` are those of
     :class:`heed.datasets.collection.Collection` and :class:`heed.measures.evaluate.Judging`. Another form is read by
-    its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.loading.Layout`; an ``embedded`` sample comes
+    its ``layout``, ``package.module:NAME`` of a :class:`heed.datasets.collection.Layout`; an ``embedded`` sample comes
     with Heed. ``subsets`` are collections of their own, ``NAME/SUBSET``: ``{subset}`` and ``{key}`` for each of their
     keys are replaced in all texts, in a list by several if it is a list; keys that are fields replace these.
     ``ir_datasets`` are downloads that it knows, by source. ``use`` is the command that runs it.
@@ -88,7 +88,7 @@ class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     robust: bool = False
     pairs: tuple[Pair, ...] = (CHANGED,)
     reranked: bool = False
-    layout: str = "heed.datasets.described:DESCRIBED"
+    layout: str = "heed.datasets.own_files:DESCRIBED"
     embedded: bool = False
     join: str = JOIN
     subsets: dict[str, dict[str, Any]] = {}
@@ -165,7 +165,8 @@ class Catalogue:
     def _named(self, group: str, subset: str, lang: str) -> Named:
         entry = self.entries[group]
         name = f"{group}/{subset}" if subset else group
-        values = {"subset": subset, "lang": lang, **_short(lang), **entry.subsets.get(subset, {})}
+        short = {"short": LANGUAGES[lang].short} if lang in LANGUAGES else {}
+        values = {"subset": subset, "lang": lang, **short, **entry.subsets.get(subset, {})}
         return Named(name, subset, lang, _checked(name, _filled(name, entry, values)))
 
 
@@ -201,10 +202,6 @@ def _of_hub(repository: str) -> Named:
     return Named(name.rpartition("/")[2], "", "", _checked(HUB + repository, entry))
 
 
-def _short(lang: str) -> dict[str, str]:
-    return {"short": LANGUAGES[lang].short} if lang in LANGUAGES else {}
-
-
 def _filled(name: str, entry: CatalogueEntry, values: Values) -> CatalogueEntry:
     """Return the entry with ``{key}`` replaced by the value of each key; keys that are fields replace these."""
     replacements = {
@@ -237,11 +234,11 @@ def _replaced(value: Any, values: Values) -> Any:
 
 def _checked(name: str, entry: CatalogueEntry) -> CatalogueEntry:
     """Return ``entry``; raises :class:`DataError` for what could lead out of a folder or away from a safe address."""
-    problems = [f"hub {hub!r}, expected OWNER/NAME" for hub in _hubs(entry) if not REPOSITORY.fullmatch(hub)]
-    revisions = [revision for revision in (entry.revision, *(part.revision for part in entry.parts)) if revision]
-    problems += [
-        f"revision {revision!r}, expected a commit or main" for revision in revisions if not _is_inside(revision)
-    ]
+    hubs, revisions = (
+        sorted({getattr(each, field) for each in (entry, *entry.parts)} - {""}) for field in ("hub", "revision")
+    )
+    problems = [f"hub {hub!r}, expected OWNER/NAME" for hub in hubs if not REPOSITORY.fullmatch(hub)]
+    problems += [f"revision {each!r}, expected a commit or main" for each in revisions if not _is_inside(each)]
     for part in entry.parts:
         problems += [] if part.files else ["a part without files; expected at least one"]
         names = [*part.files, *([part.split] if part.split else [])]
@@ -253,10 +250,6 @@ def _checked(name: str, entry: CatalogueEntry) -> CatalogueEntry:
     ]
     fail(f"{name}: {problem}" for problem in problems)
     return entry
-
-
-def _hubs(entry: CatalogueEntry) -> list[str]:
-    return [hub for hub in (entry.hub, *(part.hub for part in entry.parts)) if hub]
 
 
 def _is_inside(name: str) -> bool:

@@ -1,12 +1,13 @@
-"""A collection: documents, topics, and the judgements and measures of its runs."""
+"""A collection: documents, topics, and the judgements and measures of its runs; and how a published form is read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any, NamedTuple, ParamSpec, get_type_hints
 
+from heed.data import FILES, Data
 from heed.errors import UsageError, fail
 from heed.files import CONTROL
 from heed.formats.document_store import DocumentStore
@@ -20,6 +21,8 @@ from heed.tables.documents import Tables
 from heed.types import INSTRUCTED, JOIN, Topic, conditions_of, under
 
 Arguments = ParamSpec("Arguments")
+OWN = ("docs", "lang", "fields")  # of Data, what files of one's own and ids of ir_datasets take
+ALWAYS = ("topic_ids", "conditions")  # of Data, what asks for nothing that a layout has to have
 SAMPLED, BEGINNING = 50, 1000  # documents whose letters are looked at, and characters of each
 SHOWN_IDS = 6  # docids named as examples, and one more
 
@@ -72,6 +75,62 @@ class Collection:
         return html_table(title, [head, *lines], numbers=range(1, len(head)), notes=self.warnings)
 
 
+class Option(NamedTuple):
+    """What is known of a layout's own parameter, as in ``docs_lang: Annotated[str, Option("…")] = "native"``."""
+
+    help: str
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    type: Callable[[Any], Any] = str  # what a text becomes
+    repeatable: bool = False
+
+
+class Layout(NamedTuple):
+    """How collections of one published form are read; entries of a catalogue name it as ``package.module:NAME``.
+
+    ``read(members, data, …)`` returns the collections of an entry, or of the entries of a group, and raises
+    :class:`UsageError` and :class:`DataError`. ``takes`` are the fields of :class:`heed.data.Data` that it uses, where
+    ``docs`` stands for all files of the user's own.
+    """
+
+    read: Callable[..., list[Collection]]
+    takes: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """Its own parameters by name; those without a help are set by commands alone."""
+        hints = get_type_hints(self.read, include_extras=True)
+        return {
+            name: getattr(hints.get(name), "__metadata__", [Option("")])[0] for name in self.read.__kwdefaults__ or {}
+        }
+
+
+def check_data(
+    name: str, takes: Sequence[str], data: Data, parameters: Mapping[str, Any], known: Mapping[str, Option]
+) -> None:
+    """Raise :class:`UsageError` for fields of ``data`` that the collection ``name`` does not take, or of other values.
+
+    ``parameters`` are a layout's own, ``known`` those that it has.
+    """
+    used = {*takes, *ALWAYS, *(FILES if "docs" in takes else ())}
+    unused = [
+        *(field for field in data.changed() if field not in used),
+        *(each for each in parameters if each not in known),
+    ]
+    taken = [*(field for field in takes if field != "docs"), *(each for each in known if known[each].help)]
+    fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
+    choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
+    choices |= {each: option.choices for each, option in known.items()}
+    values = {**{field: getattr(data, field) for field in data.changed()}, **parameters}
+    others = (
+        f"{field}: found {each!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
+        for field, value in values.items()
+        for each in (value if isinstance(value, tuple | list) else (value,))
+        if choices.get(field) and str(each) not in choices[field]
+    )
+    fail(others, UsageError)
+
+
 def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, Collection]:
     """Return ``load`` with the warnings of loading in the collection that it returns."""
 
@@ -89,7 +148,8 @@ def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, 
 def warn_of_unchanged(topics: Sequence[Topic]) -> None:
     """Warn of topics whose changed instruction is the original one: there is no change that a system could follow."""
     both = [topic for topic in topics if {"original", "changed"} <= topic.instructions.keys()]
-    same = [topic.qid for topic in both if len({_words(topic, "original"), _words(topic, "changed")}) == 1]
+    texts = {topic.qid: topic.instructions for topic in both}
+    same = [qid for qid, each in texts.items() if each["original"].split() == each["changed"].split()]
     if same:
         warn(f"the changed instruction is the original one in {len(same)} of {len(both)} topics: {brief(same)}")
 
@@ -107,20 +167,12 @@ def warn_of_letters(source: Source, language: Language) -> None:
         warn(f"documents look {likely} and are analysed as {language.name}{advice}")
 
 
-def _words(topic: Topic, condition: str) -> tuple[str, ...]:
-    return tuple(topic.instructions[condition].split())
-
-
 def check_collection(collection: Collection) -> None:
     """Raise :class:`DataError` for topics, and :class:`UsageError` for names, that no results can be written of."""
     folders = (collection.name, collection.subset, collection.index)
-    names = [f"collection name {name!r}: expected the name of a folder" for name in folders if not _is_folder(name)]
-    fail(names, UsageError)
+    wrong = [name for name in folders if name in ("", ".", "..") or Path(name).name != name]
+    fail((f"collection name {name!r}: expected the name of a folder" for name in wrong), UsageError)
     fail(_topic_problems(collection))
-
-
-def _is_folder(name: str) -> bool:
-    return name not in ("", ".", "..") and Path(name).name == name
 
 
 def _topic_problems(collection: Collection) -> Iterator[str]:

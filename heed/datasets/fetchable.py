@@ -8,12 +8,13 @@ from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue, CatalogueEntry, EntryFiles, Named
 from heed.datasets.irds import home, known_file
 from heed.downloads import TIMEOUT, Download, File, cache_of, fetch, fetching, quiet_hub
-from heed.errors import DataError, UsageError
+from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_sets import SUFFIXES
+from heed.formats.data_sets import SUFFIXES, split_files
 from heed.languages import code_of, suggestion
 from heed.progress import log
 
@@ -219,13 +220,53 @@ def holdings(name: str, langs: Sequence[str], catalogue: Catalogue | None = None
     languages = members[0].entry.languages
     for lang in langs:
         if code_of(lang) not in languages:
-            raise UsageError(f"lang: found {lang!r}, {_expected(name, languages, lang)}")
+            expected = f"but {name} does not come by language; leave it out"
+            if languages:
+                expected = f"expected one of {', '.join(languages)}{suggestion(lang, languages)}"
+            raise UsageError(f"lang: found {lang!r}, {expected}")
     if languages and not langs:
         raise UsageError(f"{name}: comes by language; give one or several as lang: {', '.join(languages)}")
     return [Holding(*named) for named in members]
 
 
-def _expected(name: str, languages: Sequence[str], lang: str) -> str:
-    if not languages:
-        return f"but {name} does not come by language; leave it out"
-    return f"expected one of {', '.join(languages)}{suggestion(lang, languages)}"
+def part_files(named: Named, part: EntryFiles | None, copy: Path | None) -> list[Path]:
+    """Return the files of a part, from a local copy, or fetched at most once."""
+    if part is None:
+        raise DataError(f"{named.name}: not all of it can be fetched, name files of your own; {named.entry.note}")
+    if part.url:
+        pages = page_files(part)
+        if copy:
+            return [path for page in pages for path in _files_of(named, [copy], page.path.name, "")]
+        fetch([page for page in pages if not page.path.is_file()])
+        return [page.path for page in pages]
+    roots = roots_of(named, repository_of(named.entry, part), copy)
+    return [path for name in part.files for path in _files_of(named, roots, name, part.split)]
+
+
+def roots_of(named: Named, repository: Repository, copy: Path | None) -> list[Path]:
+    """Return the folders in which the files of a data set may be: those called as it or the subset first."""
+    if named.entry.embedded:
+        return [sample_root()]
+    if not copy:
+        fail([] if repository.name else [f"{named.name}: no address of its files is known; give a local copy"])
+        return [snapshot(repository)]
+    names = (repository.name.rpartition("/")[2].lower(), named.subset.lower())
+    inside = sorted(copy.iterdir()) if copy.is_dir() else []
+    return [*(path for path in inside if path.is_dir() and path.name.lower() in names), copy]
+
+
+def _files_of(named: Named, roots: Sequence[Path], name: str, split: str) -> list[Path]:
+    """Return the file ``name``, or the files of a config's split; raises :class:`DataError` without any."""
+    for root in roots:
+        if paths := [root / name] if (root / name).is_file() else split_files(root, name, split):
+            return paths
+    expected = f"{name}, split {split}" if split else name
+    raise DataError(
+        f"{roots[0]}: no {expected}; expected Parquet or JSONL files of that name, or in {folder_names(named)}"
+    )
+
+
+def folder_names(named: Named) -> str:
+    """Return how the folder of a data set may be called inside a local copy."""
+    hub = named.entry.hub.rpartition("/")[2]
+    return " or ".join(f"{name}/" for name in dict.fromkeys((hub, named.subset)) if name)

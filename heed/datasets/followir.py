@@ -6,11 +6,9 @@ from pathlib import Path
 
 from heed.data import Data
 from heed.datasets.catalogue import Catalogue, Named
-from heed.datasets.collection import Collection
-from heed.datasets.described import LocalCopy, read_described
+from heed.datasets.collection import Collection, Layout
 from heed.datasets.fetchable import Repository, files_of, snapshot
-from heed.datasets.loading import Layout
-from heed.formats.data_sets import PairedTopics, config_files, read_pairs
+from heed.datasets.own_files import LocalCopy, read_described
 from heed.types import ABLATIONS
 
 NAME, OLDER = "followir", "followir-older"  # entries of the catalogue
@@ -72,16 +70,6 @@ def docno(docid: str) -> str:
     return stem if stem and passage.isdecimal() else docid
 
 
-def is_mfollowir(folder: Path, lang: str) -> bool:
-    """Return whether ``folder`` holds mFollowIR's configs for ``lang``."""
-    return folder.is_dir() and bool(config_files(folder, _naming(folder, lang).format("queries")))
-
-
-def read_mfollowir(folder: Path, lang: str, query_lang: str) -> PairedTopics:
-    """Read the configs of ``lang`` from a local copy; logs and raises as :func:`read_pairs` does."""
-    return read_pairs(folder, _naming(folder, lang).format, query_lang)
-
-
 def download(repository: str, lang: str) -> Path:
     """Return a local copy of one language of a hub data set, fetched at most once, at the catalogue's revision.
 
@@ -89,9 +77,3 @@ def download(repository: str, lang: str) -> Path:
     """
     revisions = {entry.hub: entry.revision for entry in Catalogue().entries.values()}
     return snapshot(Repository(repository, revisions.get(repository, "main"), files_of(lang)))
-
-
-def _naming(folder: Path, lang: str) -> str:
-    """Return how ``folder`` names configs: ``queries-fas``, or ``fas-queries`` or ``eng-fas-queries`` (MTEB)."""
-    forms = (f"{{}}-{lang}", f"{lang}-{{}}", f"eng-{lang}-{{}}")
-    return next((form for form in forms if config_files(folder, form.format("queries"))), forms[0])

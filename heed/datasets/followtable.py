@@ -14,8 +14,7 @@ from msgspec import Meta, Struct
 from heed.data import Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.loading import Layout, Option
+from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.own_files import given_topics, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text
@@ -67,9 +66,7 @@ class Published(NamedTuple):
 
 
 @with_warnings
-def read_tables(
-    name: str, request: Data, folder: Path | None = None, form: str = "raw", traps: Path | None = None
-) -> Collection:
+def read_tables(name: str, request: Data, folder: Path | None, form: str, traps: Path | None) -> Collection:
     """Return the tables of the user's files, of a subset's ``folder``, or of the sample.
 
     Topics and judgements of the files, and ``traps`` for NFR, replace the published ones.
@@ -84,7 +81,10 @@ def read_tables(
         published = Published(*read_own(request, spoken.code), paths)
     else:
         part, published = (folder.resolve().name, read_followtable(folder)) if folder else ("eng", _sample())
-        published = _replaced(published, request)
+        if request.topics:  # topics of the user's own replace all, judgements for query and original those of both
+            published = published._replace(topics=given_topics(request, "eng"), qrels={}, traps={})
+        others = {name: qrels for name, qrels in published.qrels.items() if not (request.qrels and name == "query")}
+        published = published._replace(qrels={**others, **given_judgements(request, "eng")})
     return Collection(
         name=name,
         subset=part if form == "raw" else f"{part}-{form}",
@@ -100,17 +100,6 @@ def read_tables(
         ),
         join=JOIN,
     )
-
-
-def _replaced(published: Published, request: Data) -> Published:
-    """Return the tables with topics and judgements of the user's own in place of the published ones.
-
-    Judgements for the conditions query and original replace those of both; own topics replace all.
-    """
-    if request.topics:
-        published = published._replace(topics=given_topics(request, "eng"), qrels={}, traps={})
-    others = {name: judged for name, judged in published.qrels.items() if not (request.qrels and name == "query")}
-    return published._replace(qrels={**others, **given_judgements(request, "eng")})
 
 
 def _read(
@@ -142,7 +131,12 @@ def _read(
     if request.name and not request.docs:
         problems.append("name: not used here; it names a collection of docs")
     fail(problems, UsageError)
-    folder = Path(data) if data else _clone(subset) if subset else None
+    folder = Path(data) if data else local_subset(subset) if subset else None
+    if subset and folder is None:
+        raise DataError(
+            f"FollowTable {subset}: not in {CLONE / subset}; heed fetch followtable says how to get it, "
+            "or give its folder as data"
+        )
     return [read_tables(name, request, folder, form, Path(traps) if traps else None)]
 
 
@@ -153,17 +147,6 @@ def local_subset(subset: str) -> Path | None:
     """Return the folder of a subset in a clone below the working directory, None where there is none."""
     folders = (CLONE / "FollowTable" / subset, CLONE / subset)
     return next((folder for folder in folders if folder.is_dir()), None)
-
-
-def _clone(subset: str) -> Path:
-    """Return the folder of a subset in the clone that ``heed fetch followtable`` asks for."""
-    folder = local_subset(subset)
-    if folder is None:
-        raise DataError(
-            f"FollowTable {subset}: not in {CLONE / subset}; heed fetch followtable says how to get it, "
-            "or give its folder as data"
-        )
-    return folder
 
 
 def _sample() -> Published:

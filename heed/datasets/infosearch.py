@@ -5,24 +5,15 @@ The catalogue says how they are read and measured; here is which dimensions are 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from heed.data import Data
-from heed.datasets import sample_root
 from heed.datasets.catalogue import Catalogue, Named
-from heed.datasets.collection import Collection
-from heed.datasets.described import LocalCopy, read_described
+from heed.datasets.collection import OWN, Collection, Layout, check_data
 from heed.datasets.fetchable import Repository
-from heed.datasets.loading import OWN, Layout, check_data
-from heed.datasets.own_files import own_collection
+from heed.datasets.own_files import LocalCopy, own_collection, read_described
 from heed.errors import DataError, UsageError, fail
-from heed.formats.documents import Files
-from heed.formats.topics import read_topics
-from heed.formats.trec_files import read_qrels
-from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.progress import log
-from heed.types import Qrels
 
 NAME, SAMPLE = "infosearch", "infosearch-sample"
 
@@ -45,18 +36,19 @@ def _read(
         if len(members) == 1:
             raise UsageError(f"{name}: not used with docs, which names other documents; expected {NAME}")
         fail(["data: not used with docs, which names other documents"] if data else [], UsageError)
-        collection = own_collection(request)
-        return [replace(collection, judging=_judging(collection.judging.qrels))]
+        collection, entry = own_collection(request), members[0].entry
+        judging = Judging(collection.judging.qrels, measures=entry.measures, pairs=entry.pairs, robust=entry.robust)
+        return [replace(collection, judging=judging)]
     check_data(name, (), request, {}, INFOSEARCH.options)
-    if members[0].group == SAMPLE:
-        return [_sample(member.subset) for member in members]
-    missing = [member.subset for member in members if not _snapshot(member).is_dir()]
+    entries = {member.subset: member.entry for member in members}
+    hubs = {name: Repository(entry.hub, entry.revision) for name, entry in entries.items() if entry.hub}
+    missing = [name for name, repository in hubs.items() if not repository.snapshot.is_dir()]
     if data or not (or_sample and missing):
         return read_described(members, request, data=data)
     if len(missing) == len(members):
         log.info("no InfoSearch on this machine: this is the embedded sample, invented texts for a first try")
-        return [_sample(member.subset) for member in members]
-    here = ", ".join(member.subset for member in members if member.subset not in missing)
+        return read_described([sample for name in entries for sample in Catalogue().find(f"{SAMPLE}/{name}")], request)
+    here = ", ".join(name for name in entries if name not in missing)
     raise DataError(
         f"InfoSearch: {here} on this machine, but not {', '.join(missing)}; run heed fetch infosearch, or name the "
         "dimensions to run"
@@ -64,25 +56,3 @@ def _read(
 
 
 INFOSEARCH = Layout(_read, OWN)
-
-
-def _snapshot(member: Named) -> Path:
-    return Repository(member.entry.hub, member.entry.revision).snapshot
-
-
-def _sample(dimension: str) -> Collection:
-    root, conditions = sample_root(), Catalogue().entries[NAME].qrels
-    qrels = {name: read_qrels(root / "qrels" / SAMPLE / f"{dimension}.{name}.qrels") for name in conditions}
-    return Collection(
-        name=SAMPLE,
-        subset=dimension,
-        language=language("eng"),
-        source=Files([root / "documents" / SAMPLE / f"{dimension}.jsonl"]),
-        topics=read_topics(root / "topics" / SAMPLE / f"{dimension}.jsonl", "eng", "title", "heed"),
-        judging=_judging(qrels),
-    )
-
-
-def _judging(qrels: dict[str, Qrels]) -> Judging:
-    entry = Catalogue().entries[NAME]
-    return Judging(qrels, measures=entry.measures, pairs=entry.pairs, robust=entry.robust)

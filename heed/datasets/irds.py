@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import DocumentLine, checked
 from heed.formats.topic_ids import topics_with_ids
-from heed.formats.topics import TopicTexts, query_and_description, read_neuclir_topics, read_topics
+from heed.formats.topics import TopicTexts, query_and_description, read_neuclir_topics
 from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
 from heed.languages import LANGUAGES, language
 from heed.progress import log
@@ -138,12 +137,6 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
     return topics_with_ids(topics, dataset_id)
 
 
-def find_topics(path: Path, lang: str, fields: str, form: str = "", encoding: str | None = None) -> list[Topic]:
-    """Return the topics of a file or folder, see :func:`heed.formats.topics.read_topics`, else of an id."""
-    is_id = not form and not path.exists() and find_spec("ir_datasets")
-    return read_queries(str(path), lang, fields) if is_id else read_topics(path, lang, fields, form, encoding)
-
-
 def read_judgements(dataset_id: str) -> Qrels:
     """Return the judgements; raises :class:`DataError` for an id without any, and for missing or damaged files."""
     dataset = load_dataset(dataset_id)
@@ -166,14 +159,11 @@ def _judgements_file(dataset: Any, dataset_id: str) -> str:
 
 def _counted(source: str, kind: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
     """Yield what ir_datasets reads; an error says which topic or judgement of ``source`` it could not read."""
-    with _data_errors(source, f", {kind} 1"):
-        items = iter(read())
-    for number in count(1):
-        with _data_errors(source, f", {kind} {number}"):
-            item = next(items, None)
-        if item is None:
-            return
-        yield item
+    number = 0
+    with _data_errors(source, lambda: f", {kind} {number + 1}"):
+        for item in read():
+            number += 1
+            yield item
 
 
 def _topic(query: Any, lang: str, fields: str, names: Sequence[str]) -> Topic:
@@ -187,10 +177,10 @@ def _topic(query: Any, lang: str, fields: str, names: Sequence[str]) -> Topic:
 
 
 @contextmanager
-def _data_errors(source: str, part: str = "") -> Iterator[None]:
+def _data_errors(source: str, part: Callable[[], str] = str) -> Iterator[None]:
     """Raise a :class:`DataError` for whatever ir_datasets raises for files that are missing or damaged.
 
-    ``part`` says which part of ``source`` was read: ``, topic 3``.
+    ``part`` returns which part of ``source`` was read: ``, topic 3``.
     """
     logger = logging.getLogger("ir_datasets")
     logger.addFilter(_is_no_failed_download)
@@ -207,7 +197,7 @@ def _data_errors(source: str, part: str = "") -> Iterator[None]:
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
-            f"{source}{part}: ir_datasets cannot read it ({reason}); heed fetch lists what can be "
+            f"{source}{part()}: ir_datasets cannot read it ({reason}); heed fetch lists what can be "
             "fetched and says where to put what needs a licence"
         ) from error
     finally:

@@ -1,79 +1,17 @@
-"""The door to collections, by name or from files of one's own, for Python and for the commands.
+"""The door to collections, by name or from files of one's own, for Python and for the commands."""
 
-A *layout* is a function that reads collections of one published form: its own keyword parameters are what it takes
-beside :class:`heed.data.Data`. Entries of a catalogue name a :class:`Layout` as ``"layout": "package.module:NAME"``.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any
 
-from heed.data import FILES, Data
+from heed.data import Data
 from heed.datasets.catalogue import Catalogue, Named
-from heed.datasets.collection import Collection
+from heed.datasets.collection import OWN, Collection, Layout, check_data
 from heed.datasets.irds import has_documents
 from heed.datasets.own_files import ir_dataset, own_collection
 from heed.errors import DataError, UsageError, fail
 from heed.formats.topic_ids import numbered
-
-OWN = ("docs", "lang", "fields")  # of Data, what files of one's own and ids of ir_datasets take
-ALWAYS = ("topic_ids", "conditions")  # of Data, what asks for nothing that a layout has to have
-
-
-class Option(NamedTuple):
-    """What is known of a layout's own parameter, as in ``docs_lang: Annotated[str, Option("…")] = "native"``."""
-
-    help: str
-    choices: tuple[str, ...] = ()
-    metavar: str | None = None
-    type: Callable[[Any], Any] = str  # what a text becomes
-    repeatable: bool = False
-
-
-class Layout(NamedTuple):
-    """How collections of one layout are read.
-
-    ``read(members, data, …)`` returns the collections of an entry, or of the entries of a group, and raises
-    :class:`UsageError` and :class:`DataError`. ``takes`` are the fields of :class:`heed.data.Data` that it uses, where
-    ``docs`` stands for all files of the user's own.
-    """
-
-    read: Callable[..., list[Collection]]
-    takes: tuple[str, ...] = ()
-
-    @property
-    def options(self) -> dict[str, Option]:
-        """Its own parameters by name; those without a help are set by commands alone."""
-        hints = get_type_hints(self.read, include_extras=True)
-        return {name: getattr(hints[name], "__metadata__", [Option("")])[0] for name in self.read.__kwdefaults__ or {}}
-
-
-def check_data(
-    name: str, takes: Sequence[str], data: Data, parameters: Mapping[str, Any], known: Mapping[str, Option]
-) -> None:
-    """Raise :class:`UsageError` for fields of ``data`` that the collection ``name`` does not take, or of other values.
-
-    ``parameters`` are a layout's own, ``known`` those that it has.
-    """
-    used = {*takes, *ALWAYS, *(FILES if "docs" in takes else ())}
-    unused = [
-        *(field for field in data.changed() if field not in used),
-        *(each for each in parameters if each not in known),
-    ]
-    taken = [*(field for field in takes if field != "docs"), *(each for each in known if known[each].help)]
-    fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
-    choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
-    choices |= {each: option.choices for each, option in known.items()}
-    values = {**{field: getattr(data, field) for field in data.changed()}, **parameters}
-    others = (
-        f"{field}: found {each!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
-        for field, value in values.items()
-        for each in (value if isinstance(value, tuple | list) else (value,))
-        if choices.get(field) and str(each) not in choices[field]
-    )
-    fail(others, UsageError)
 
 
 def find_collections(
@@ -137,7 +75,7 @@ def _layout_at(reference: str, name: str) -> Layout:
     except (ImportError, ValueError, AttributeError) as error:
         raise DataError(f"{name}: no layout {reference} ({error}); expected package.module:NAME") from error
     if not isinstance(layout, Layout):
-        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.loading.Layout")
+        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.collection.Layout")
     return layout
 
 

@@ -1,24 +1,28 @@
 """News: NeuCLIR 1, HC4 and the embedded sample, in one language or in all three, and mFollowIR."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from heed.data import FILES, Data
+from heed.data import Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.described import LocalCopy
-from heed.datasets.followir import CROSS_LINGUAL, download, is_mfollowir, read_mfollowir
-from heed.datasets.loading import Layout, Option
-from heed.datasets.own_files import plain_collection, read_own
+from heed.datasets.collection import Collection, Layout, Option, check_data, with_warnings
+from heed.datasets.followir import CROSS_LINGUAL, download
+from heed.datasets.own_files import LocalCopy, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_sets import collection_name, data_set_in, data_set_of, given_judgements
+from heed.formats.data_sets import (
+    collection_name,
+    data_set_in,
+    data_set_of,
+    given_judgements,
+    is_mfollowir,
+    read_mfollowir,
+)
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
-from heed.formats.topics import TopicTexts, read_topics, recognised
-from heed.formats.trec_files import read_qrels
+from heed.formats.topics import TopicTexts, recognised
 from heed.languages import code_of, language, script_language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -57,21 +61,22 @@ def _read(
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
     if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
-        return [_english_sample(request, translated)]
+        check_data(f"{SAMPLE} in English", ("lang", "fields"), request, {"docs_lang": "eng"} if translated else {}, {})
+        documents = str(sample_root() / "documents" / SAMPLE / "eng.jsonl")
+        return [own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))]
     read = _multilingual if request.lang == MLIR else news
     return [read("" if or_sample else name, request, translated, translation, tuple(map(str, years)))]
 
 
 def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
     """Return mFollowIR in one language, from the hub or a local copy."""
-    member = members[0]
+    name, hub = members[0].name, members[0].entry.hub
     if not request.lang:
-        raise UsageError(f"{member.name}: needs lang")
-    request = replace(
-        request, lang=_language(request.lang), query_lang="eng" if member.name == CROSS_LINGUAL else "native"
-    )
-    folder = Path(data) if data else download(member.entry.hub, request.lang)
-    return [with_warnings(mfollowir)(folder, request)]
+        raise UsageError(f"{name}: needs lang")
+    fail([] if not data or Path(data).is_dir() else [f"{data}: no such folder; expected a copy of {hub}"])
+    spoken = "eng" if name == CROSS_LINGUAL else "native"
+    topics = str(data or hub)
+    return [news("", replace(request, query_lang=spoken, topics=topics, topics_format="mfollowir"), False, "", ())]
 
 
 NEWS = Layout(_read, ("docs", "lang", "query_lang", "fields"))
@@ -90,6 +95,8 @@ def news(name: str, request: Data, translated: bool, translation: str, years: Se
         fail((f"{field}: {instead}" for field, value in used.items() if value), UsageError)
         return mfollowir(folder, request)
     documents, name = _documents(name, request, translated)
+    if name == SAMPLE and not request.topics:
+        request = _with_sample(request)
     texts = TopicTexts(_query_lang(request), request.lang, translation or "any", request.fields)
     return _collection(name, request, documents, *_judged(name, request, texts, years), translated=translated)
 
@@ -215,30 +222,26 @@ def _path(name: str, lang: str, translated: bool) -> Path:
 
 
 def _how_to_get(name: str, lang: str, translated: bool) -> str:
+    how = f"on a machine with a network: ir_datasets export neuclir/1/{language(lang).short} docs > /dev/null"
     if translated:
         how = "take NIST's neuCLIR-translations.tar.gz from ir.nist.gov/neuclir and put its .jsonl files there"
     elif name == "hc4":
         how = "make it with HC4's download_documents.py (github.com/hltcoe/HC4), over Common Crawl"
-    else:
-        how = f"on a machine with a network: ir_datasets export neuclir/1/{language(lang).short} docs > /dev/null"
     return f"{_path(name, lang, translated)}: no documents of {name}; {how}; or name your own copy as docs"
 
 
 def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
-    path, is_file, used = Path(request.topics), name == SAMPLE or Path(request.topics).exists(), set[str]()
+    path, used = Path(request.topics), set[str]()
     from_data_set = data_set_in(request.docs) and not request.topics
     qrels = {} if from_data_set else given_judgements(request, texts.lang, request.lang)
     published: dict[str, Qrels] = {}
     if from_data_set:
         topics, published = read_own(request, texts.lang, request.lang)
-    elif request.topics and is_file:
+    elif request.topics and (name == SAMPLE or path.exists()):
         form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()
-        lang, collection, translation, fields = texts
-        topics = read_topics(path, lang, fields, form, request.encoding, collection=collection, translation=translation)
-    elif name == SAMPLE:
-        topics, published = _sample(texts.lang, request.fields)
+        topics = given_topics(replace(request, topics_format=form), texts.lang, texts.collection, texts.translation)
     else:
         source, parts = _parts(name, request.topics, years)
         used = {"translation"} if request.topics else {"translation", "years"}
@@ -262,40 +265,32 @@ def _parts(name: str, topics: str, years: Sequence[str]) -> tuple[str, Sequence[
     return SOURCES[name], ["test"] if name == "hc4" else years or ["2022"]
 
 
-def _sample(lang: str, fields: str) -> tuple[list[Topic], dict[str, Qrels]]:
-    root = sample_root()
-    topics = read_topics(root / "topics" / SAMPLE / f"{lang}.jsonl", lang, fields, "heed")
-    return topics, {name: read_qrels(root / "qrels" / SAMPLE / f"{name}.qrels") for name in ("original", "changed")}
+def _with_sample(request: Data) -> Data:
+    """Return the request with topics of the embedded sample, and its judgements where it names none itself."""
+    root, lang = sample_root(), _query_lang(request)
+    topics, qrels = str(root / "topics" / SAMPLE / f"{lang}.jsonl"), root / "qrels" / SAMPLE
+    original, changed = request.qrels or qrels / "original.qrels", request.changed_qrels or qrels / "changed.qrels"
+    return replace(request, topics=topics, topics_format="heed", qrels=original, changed_qrels=changed)
 
 
-def _english_sample(request: Data, translated: bool) -> Collection:
-    """Return the embedded sample in English; raises :class:`UsageError` for what is of the other languages alone."""
-    foreign = [*({"query_lang", *FILES} & {*request.changed()}), *(["docs_lang"] if translated else [])]
-    if foreign:
-        raise UsageError(f"{', '.join(foreign)}: not used by {SAMPLE} in English; it takes lang, fields")
-    documents = Files([sample_root() / "documents" / SAMPLE / "eng.jsonl"])
-    return plain_collection(SAMPLE, "eng", documents, *_sample("eng", request.fields))
-
-
+@dataclass(frozen=True)
 class Joined:
-    """The documents of several sources, as a :class:`heed.formats.documents.Source`."""
+    """The documents of several sources that have none in common, as a :class:`heed.formats.documents.Source`."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        """Join ``sources``, which have no document in common."""
-        self._sources = sources
+    sources: Sequence[Source]
 
     def __str__(self) -> str:
         """Return the sources as shown to the user."""
-        return ", ".join(map(str, self._sources))
+        return ", ".join(map(str, self.sources))
 
     @property
     def recipe(self) -> list[Any]:
         """What the sources say of themselves."""
-        return [source.recipe for source in self._sources]
+        return [source.recipe for source in self.sources]
 
     def lines(self) -> Iterator[DocumentLine]:
         """Yield every line of every source."""
-        return (line for source in self._sources for line in source.lines())
+        return (line for source in self.sources for line in source.lines())
 
 
 def _multilingual(name: str, request: Data, translated: bool, translation: str, years: Sequence[str]) -> Collection:
@@ -307,8 +302,7 @@ def _multilingual(name: str, request: Data, translated: bool, translation: str, 
     Documents of the user's files are given as ``zho=PATH``. Of the embedded sample, which says the same in every
     language, each document is there in one of them.
     """
-    documents = _by_language(request.docs)
-    parts = {}
+    documents, parts = _by_language(request.docs), dict[str, Collection]()
     for number, lang in enumerate(documents or LANGS):
         of_language = replace(request, lang=lang, docs=documents.get(lang, ()))
         part = news(name, of_language, translated, translation, years)
@@ -321,7 +315,27 @@ def _multilingual(name: str, request: Data, translated: bool, translation: str, 
         raise UsageError(f"collections of different names ({listed}); name one that is here in every language")
     if any(part.candidates for part in parts.values()):
         raise UsageError("mFollowIR's topics differ from language to language; give topics of NeuCLIR's form")
-    return _joined(parts, translated, native=request.query_lang == "native")
+    topics: dict[str, Topic] = {}
+    for part in parts.values():
+        topics = {topic.qid: topic for topic in part.topics} | topics
+    judging = {lang: part.judging for lang, part in parts.items()}
+    conditions = dict.fromkeys(condition for each in judging.values() for condition in each.qrels)
+    qrels = {name: _qrels({lang: each.qrels.get(name, {}) for lang, each in judging.items()}) for name in conditions}
+    if any(not isinstance(grades, SubtopicGrades) for each in qrels.values() for grades in each.values()):
+        parts = {lang: replace(part, judging=Judging({})) for lang, part in parts.items()}
+    first, native = next(iter(parts.values())), request.query_lang == "native"
+    index = f"{MLIR}-mt" if translated else MLIR
+    return Collection(
+        name=first.name,
+        subset=index if native else f"eng-{index}",
+        index=index,
+        language=language("eng") if translated or not native else first.language,
+        source=Joined([part.source for part in parts.values()]),
+        topics=list(topics.values()),
+        judging=Judging(qrels),
+        warnings=list(dict.fromkeys(warning for part in parts.values() for warning in part.warnings)),
+        parts=parts,
+    )
 
 
 def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -353,30 +367,6 @@ def _third(part: Collection, number: int) -> Collection:
     subset, index = f"{MLIR}-{part.subset}", f"{MLIR}-{part.index}"
     judging = part.judging._replace(qrels=judged)
     return replace(part, subset=subset, index=index, source=Documents(documents), judging=judging)
-
-
-def _joined(parts: dict[str, Collection], translated: bool, native: bool) -> Collection:
-    topics: dict[str, Topic] = {}
-    for part in parts.values():
-        topics = {topic.qid: topic for topic in part.topics} | topics
-    judging = {lang: part.judging for lang, part in parts.items()}
-    conditions = dict.fromkeys(condition for each in judging.values() for condition in each.qrels)
-    qrels = {name: _qrels({lang: each.qrels.get(name, {}) for lang, each in judging.items()}) for name in conditions}
-    if any(not isinstance(grades, SubtopicGrades) for each in qrels.values() for grades in each.values()):
-        parts = {lang: replace(part, judging=Judging({})) for lang, part in parts.items()}
-    first = next(iter(parts.values()))
-    index = f"{MLIR}-mt" if translated else MLIR
-    return Collection(
-        name=first.name,
-        subset=index if native else f"eng-{index}",
-        index=index,
-        language=language("eng") if translated or not native else first.language,
-        source=Joined([part.source for part in parts.values()]),
-        topics=list(topics.values()),
-        judging=Judging(qrels),
-        warnings=list(dict.fromkeys(warning for part in parts.values() for warning in part.warnings)),
-        parts=parts,
-    )
 
 
 def _qrels(by_language: Mapping[str, Qrels]) -> Qrels:

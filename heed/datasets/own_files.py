@@ -1,34 +1,46 @@
-"""Collections of files of the user's own, and of any id of ir_datasets."""
+"""Collections of files: the user's own, a pool's, those of an entry of the catalogue; and of any id of ir_datasets."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
+from typing import Annotated
 
 from heed.data import Data
-from heed.datasets.collection import Collection, with_warnings
-from heed.datasets.irds import CODES, IrDataset, find_topics, language_of, read_judgements, read_queries
-from heed.errors import DataError, UsageError
+from heed.datasets import irds
+from heed.datasets.catalogue import Named
+from heed.datasets.collection import Collection, Layout, Option, with_warnings
+from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
+from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
+from heed.errors import DataError, UsageError, fail
+from heed.files import unpacked_name
 from heed.formats.data_sets import (
     collection_name,
     config_files,
     data_set_in,
     given_judgements,
+    is_data_set,
+    is_mfollowir,
     is_paired,
     judged_topics,
     qrels_files,
     read_candidates,
+    read_columns,
+    read_mfollowir,
     read_pairs,
     test_qrels,
 )
 from heed.formats.data_sets import read_judgements as read_judgements_file
 from heed.formats.document_store import DocumentStore
-from heed.formats.documents import Files, Source
+from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
 from heed.formats.topic_ids import number_hint
+from heed.formats.topics import TopicTexts, read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, warn
+from heed.tables.documents import TABLE_SUFFIXES, Tables
 from heed.types import Qrels, Topic
 
 Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
@@ -72,7 +84,7 @@ def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
 @with_warnings
 def ir_dataset(dataset: str, data: Data) -> Collection:
     """Return a collection of ir_datasets; files of ``data`` replace its documents, topics or judgements."""
-    code = documents_language([dataset], data.lang)
+    code = documents_language(replace(data, docs=(dataset,)))
     qrels = given_judgements(data, code)
     topics = given_topics(data, code) if data.topics else read_queries(dataset, code, data.fields)
     published = {} if "original" in qrels else read_judgements(dataset)
@@ -91,8 +103,7 @@ def own_collection(data: Data) -> Collection:
 
     A folder in FollowIR's form brings both instructions, their judgements and candidates.
     """
-    texts, folder = _documents(data), data_set_in(data.docs)
-    code = texts.language.code
+    code, folder = documents_language(data), data_set_in(data.docs)
     candidates: dict[str, list[str]] = {}
     if folder and not data.topics and config_files(folder, "queries") and is_paired(folder, data.encoding or code):
         topics, judged, candidates, _ = read_pairs(folder, str, code, data.encoding or code)
@@ -101,23 +112,20 @@ def own_collection(data: Data) -> Collection:
     else:
         topics, qrels = read_own(data, code)
         candidates = read_candidates(folder) if folder else {}
-    return replace(texts, topics=topics, judging=Judging(qrels), candidates=candidates)
+    texts = plain_collection(_name(data), code, source_of(data.docs, data.encoding or code), topics, qrels)
+    return replace(texts, candidates=candidates)
 
 
-def _documents(data: Data) -> Collection:
-    """Return the documents of ``data`` as a collection without topics.
+def given_topics(data: Data, lang: str, collection: str = "", translation: str = "any") -> list[Topic]:
+    """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``.
 
-    Its language defaults to the one that ir_datasets names, else to English.
+    ``collection`` and ``translation`` are those of :class:`heed.formats.topics.TopicTexts`.
     """
-    code = documents_language([path for path in data.docs if not Path(path).exists()], data.lang)
-    first = Path(data.docs[0])
-    name = data.name or (collection_name(first) if first.exists() else data.docs[0].replace("/", "-"))
-    return plain_collection(name, code, source_of(data.docs, data.encoding or code), [], {})
-
-
-def given_topics(data: Data, lang: str) -> list[Topic]:
-    """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``."""
-    return find_topics(Path(data.topics or data.docs[0]), lang, data.fields, data.topics_format, data.encoding)
+    path, form = Path(data.topics or data.docs[0]), data.topics_format
+    if not form and not path.exists() and find_spec("ir_datasets"):
+        return read_queries(str(path), lang, data.fields)
+    reading = (lang, data.fields, form, data.encoding)
+    return read_topics(path, *reading, collection=collection, translation=translation)
 
 
 def read_own(data: Data, lang: str, only_language: str | None = None) -> tuple[list[Topic], dict[str, Qrels]]:
@@ -170,11 +178,148 @@ def source_of(docs: Sequence[str], encoding: str | None = None) -> Source:
     return Files([Path(path) for path in docs], encoding)
 
 
-def documents_language(ids: Sequence[str], lang: str) -> str:
-    """Return ``lang``, else the language of the first of ``ids`` in ir_datasets, else English."""
-    if lang or not ids:
-        return language(lang or "eng").code
+def documents_language(data: Data) -> str:
+    """Return the language of ``data``, else that of its first id of ir_datasets, else English."""
+    ids = [path for path in data.docs if not Path(path).exists()]
+    if data.lang or not ids:
+        return language(data.lang or "eng").code
     short = language_of(ids[0])
     if short not in CODES:
         raise DataError(f"{ids[0]}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
     return CODES[short]
+
+
+def _name(data: Data) -> str:
+    first = Path(data.docs[0] if data.docs else "pool")
+    return data.name or (collection_name(first) if first.exists() else str(first).replace("/", "-"))
+
+
+@with_warnings
+def pool_texts(data: Data, translation: str = "") -> Collection:
+    """Return the topics and documents that ``data`` names as a collection without judgements; either may be missing.
+
+    ``translation`` chooses among those of NeuCLIR's topics (human or machine); mFollowIR's bring their documents along.
+    The language defaults to the one that ir_datasets names, else to English. Raises as the readers of the files do.
+    """
+    lang = documents_language(data)
+    topics, corpus = _pool_topics(data, lang, translation or "any") if data.topics else ([], [])
+    data = replace(data, docs=data.docs or tuple(map(str, corpus)))
+    source = documents_of(data.docs, data.encoding or lang) if data.docs else Documents([])
+    return plain_collection(_name(data), lang, source, topics, {})
+
+
+def _pool_topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], Sequence[Path]]:
+    """Return the topics over documents in ``lang``, and the documents that belong to them if they are mFollowIR's."""
+    path, known = Path(data.topics), irds.parse_id(data.topics)
+    query_lang = "eng" if data.query_lang == "eng" else lang
+    if known and not path.exists():
+        return irds.judged(known.source, [known.part], TopicTexts(query_lang, lang, translation, data.fields))[0], []
+    if is_mfollowir(path, lang):
+        read = read_mfollowir(path, lang, query_lang)
+        return read.topics, read.corpus
+    return given_topics(data, query_lang, lang, translation), []
+
+
+def documents_of(docs: Sequence[str], encoding: str) -> Source:
+    """Return the documents of files and folders, or of one id of ir_datasets; tables where there are no records."""
+    paths = [*map(Path, docs)]
+    known = None if paths[0].exists() else irds.parse_id(docs[0])
+    if not known and len(docs) == 1 and not paths[0].exists():
+        return IrDataset(docs[0])
+    if known:
+        paths = [irds.documents_file(known.source, known.lang)]
+        if not paths[0].exists():
+            raise DataError(f"{paths[0]}: no documents of {docs[0]}; heed fetch says how to get them")
+    files = corpus_files(paths, TABLE_SUFFIXES)
+    suffixes = (*SUFFIXES, *[TSV for path in paths if path.is_file()])  # a table, where it is not named itself
+    records = [file for file in files if unpacked_name(file).endswith(suffixes) or is_trec_documents(file)]
+    return Files(records, encoding) if records else Tables(files, "raw", encoding=encoding)
+
+
+LocalCopy = Annotated[
+    Path | None, Option("local copy of the data set, in place of the hub's", metavar="DIR", type=Path)
+]
+
+
+def read_described(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
+    """Return the collections of entries that say themselves which files are what.
+
+    ``data`` is a local copy: the files of the entry, of several repositories together or each in a folder of its name.
+    Without it they are fetched.
+    """
+    copy = Path(data) if data else None
+    name = members[0].name if len(members) == 1 else members[0].group
+    if copy and len({member.entry.hub for member in members}) > 1:
+        alone = [member for member in members if len(roots_of(member, Repository(member.entry.hub, ""), copy)) == 1]
+        fail(
+            f"{copy}: no folder {folder_names(member)}; {name} is several data sets, with one each" for member in alone
+        )
+    # one dimension of InfoSearch's sample is in several languages
+    read = _read_entry if members[0].entry.embedded else with_warnings(_read_entry)
+    return [read(member, request, copy) for member in members]
+
+
+def _read_entry(named: Named, request: Data, copy: Path | None) -> Collection:
+    entry = named.entry
+    if entry.id and copy:
+        raise UsageError(f"{named.name}: comes from ir_datasets, which keeps its files itself; leave the copy out")
+    language(entry.lang)  # an unknown one is told before anything is fetched
+    if entry.note:
+        log.info(f"{named.name}: {entry.note}")
+    if entry.id:
+        collection = ir_dataset(entry.id, request)
+    elif entry.parts:
+        collection = _of_parts(named, request, copy)
+    else:
+        collection = _of_folder(named, request, copy)
+    subset = named.subset or collection.subset
+    return replace(
+        collection,
+        name=request.name or named.group,
+        subset=subset,
+        index=subset,
+        judging=collection.judging._replace(measures=entry.measures, robust=entry.robust, pairs=entry.pairs),
+        reranked=entry.reranked and not request.docs,
+        join=entry.join,
+        own_ids=ignores_own_ids(entry.hub or entry.id) and not request.docs,
+    )
+
+
+DESCRIBED = Layout(read_described, ("docs", "fields"))
+
+
+def _of_folder(named: Named, request: Data, copy: Path | None) -> Collection:
+    """Return the collection of a data set in MTEB's or BEIR's layout."""
+    entry = named.entry
+    folders = roots_of(named, Repository(entry.hub, entry.revision), copy)
+    folder = next((folder for folder in folders if is_data_set(folder)), None)
+    if folder is None:
+        raise DataError(
+            f"{folders[-1]}: neither MTEB's nor BEIR's layout (corpus beside queries or qrels), nor "
+            f"{folder_names(named)} in it; say in an entry of a catalogue which files are what"
+        )
+    collection = own_collection(replace(request, docs=(str(folder),), lang=entry.lang))
+    encoding = request.encoding or collection.language.code
+    return replace(collection, source=source_of(request.docs, encoding)) if request.docs else collection
+
+
+def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
+    entry, code = named.entry, language(named.entry.lang).code
+    encoding, only = request.encoding or code, None if code == "eng" else code
+    lang, columns = language(entry.query_lang or code).code, None if request.topics_format else entry.columns
+    paths = [Path(request.topics)] if request.topics else part_files(named, entry.topics, copy)
+    qrels, excluded = dict[str, Qrels](), dict[str, set[str]]()
+    if not columns:
+        topics = [topic for path in paths for topic in given_topics(replace(request, topics=str(path)), lang)]
+    elif request.fields != "title":
+        raise UsageError(f"{named.name}: its topics have one text, no {request.fields}; expected fields title")
+    else:
+        topics, qrels["original"], excluded = read_columns(paths, lang, columns, request.encoding or lang)
+    published = {name: part for name, part in entry.qrels.items() if name not in request.judged}
+    qrels |= {
+        name: read_judgements_file(part_files(named, part, copy), only, encoding) for name, part in published.items()
+    }
+    qrels = {name: grades for name, grades in qrels.items() if grades} | given_judgements(request, code)
+    docs = request.docs or [str(path) for path in part_files(named, entry.corpus, copy)]
+    collection = plain_collection("", code, source_of(docs, encoding), judged_topics(topics, qrels), qrels)
+    return replace(collection, judging=Judging(qrels, excluded=excluded))

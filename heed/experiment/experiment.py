@@ -30,7 +30,7 @@ from heed.experiment.run_files import (
 )
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore, open_documents
-from heed.formats.pools import write_pool
+from heed.formats.trec_files import write_pool
 from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.registry import AnyMeasure
 from heed.models.registry.entries import Registry

@@ -33,7 +33,7 @@ from heed.types import Query, Reranker, Retriever, closed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heed.report.rendering import Chart
+    from heed.report.charts import Chart
     from heed.report.results import ResultsFolder
 
 POOL = 100  # documents of the retriever that a reranker gets
@@ -128,7 +128,7 @@ class Results:
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
-        A notebook shows it; :meth:`heed.report.rendering.Chart.write` writes a file. Raises
+        A notebook shows it; :meth:`heed.report.charts.Chart.write` writes a file. Raises
         :class:`UsageError` where no two conditions are compared.
         """
         from heed.report.plots import plane

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from heed.errors import DataError, UsageError
 from heed.formats.data_sets import read_judgements
 from heed.formats.topic_ids import numbered
-from heed.formats.trec_files import as_tag, read_given_run, write_qrels, write_run
+from heed.formats.trec_files import as_tag, read_run, write_qrels, write_run
 from heed.notebook import data_frame, html_table
 from heed.ranking import in_order, ranked
 
@@ -43,9 +43,9 @@ class Run(dict[str, dict[str, float]]):
 
     @classmethod
     def read(cls, path: str | Path, topic_ids: str | None = None) -> Self:
-        """Read a TREC run file; raises and warns as :func:`heed.formats.trec_files.read_given_run`."""
+        """Read a TREC run file; raises and warns as :func:`heed.formats.trec_files.read_run`."""
         with numbered(topic_ids):  # as load_files takes them
-            return cls(read_given_run(Path(path)), Path(path).name.partition(".")[0])
+            return cls(read_run(Path(path), check_order=True), Path(path).name.partition(".")[0])
 
     def write(self, path: str | Path, tag: str | None = None) -> None:
         """Write a TREC run file: score descending, then docid descending, ranks from 1; gzipped by suffix."""

@@ -131,17 +131,15 @@ class HubRow(NamedTuple):
 
     def word(self, *names: str) -> str:
         """Return an id, which may be a whole number."""
-        value = self.value(*names)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if not _is_word(value):
+        word = word_of(self.value(*names))
+        if not word:
             raise self._wrong("a word", *names)
-        return str(value)
+        return word
 
     def words(self, *names: str) -> list[str]:
         """Return a list of ids, which may be empty."""
         value = self.value(*names)
-        if not isinstance(value, list) or not all(map(_is_word, value)):
+        if not isinstance(value, list) or not all(isinstance(item, str) and word_of(item) for item in value):
             raise self._wrong("a list of words", *names)
         return value
 
@@ -180,8 +178,10 @@ class HubRow(NamedTuple):
         return self.problem(f"{name} is {repr(self.fields.get(name))[:60]}, expected {expected}")
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str) and value.split() == [value]
+def word_of(value: Any) -> str:
+    """Return an id, which is a word or a whole number, as text; empty for another value."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return text if isinstance(text, str) and text.split() == [text] else ""
 
 
 def rows(folder: Path, *configs: str, encoding: str | None = None) -> Iterator[HubRow]:
@@ -298,6 +298,18 @@ def listed_of(rows: Iterable[HubRow], columns: Columns, column: str) -> Qrels:
     return with_ids(dict(parsed(rows, lambda row: (row.word(columns.qid, "id"), row.grades(column)))), column)
 
 
+def read_columns(
+    paths: Sequence[Path], lang: str, columns: Columns, encoding: str
+) -> tuple[list[Topic], Qrels, dict[str, set[str]]]:
+    """Return the topics of rows, and what these list as relevant and, where they list anything, as excluded."""
+    rows = list(read_rows(paths, encoding))
+    topics = topics_of(rows, lang, columns)
+    warn_blank(paths[0], topics, columns.instructions)
+    relevant = listed_of(rows, columns, columns.relevant) if columns.relevant else {}
+    excluded = listed_of(rows, columns, columns.excluded) if columns.excluded else {}
+    return topics, relevant, {qid: set(grades) for qid, grades in excluded.items() if grades}
+
+
 def read_queries(
     folder: Path,
     lang: str,
@@ -410,6 +422,22 @@ def read_pairs(folder: Path, named: Naming, lang: str, encoding: str | None = No
     corpus = config_files(folder, named("corpus"))
     fail([] if corpus else [f"{folder}: no {named('corpus')}; expected Parquet or JSONL files of that name"])
     return PairedTopics(topics, qrels, read_candidates(folder, named("top_ranked")), corpus)
+
+
+def is_mfollowir(folder: Path, lang: str) -> bool:
+    """Return whether ``folder`` holds mFollowIR's configs for ``lang``."""
+    return folder.is_dir() and bool(config_files(folder, _naming(folder, lang).format("queries")))
+
+
+def read_mfollowir(folder: Path, lang: str, query_lang: str) -> PairedTopics:
+    """Read the configs of ``lang`` from a local copy; logs and raises as :func:`read_pairs` does."""
+    return read_pairs(folder, _naming(folder, lang).format, query_lang)
+
+
+def _naming(folder: Path, lang: str) -> str:
+    """Return how ``folder`` names configs: ``queries-fas``, or ``fas-queries`` or ``eng-fas-queries`` (MTEB)."""
+    forms = (f"{{}}-{lang}", f"{lang}-{{}}", f"eng-{lang}-{{}}")
+    return next((form for form in forms if config_files(folder, form.format("queries"))), forms[0])
 
 
 def is_paired(folder: Path, encoding: str | None = None) -> bool:

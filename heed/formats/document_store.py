@@ -17,10 +17,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from heapq import heappush, heappushpop
 from pathlib import Path
 from threading import local
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 from weakref import finalize
 from zlib import crc32
 
@@ -28,8 +27,7 @@ import zstandard
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, read_lines, unpacked_name
-from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source
-from heed.formats.trec_documents import is_trec_documents
+from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents
 from heed.progress import bar
 from heed.reuse import NOTE, SOURCE, Note, Recipe, ensure_folder, read_note, recipe_version, write_note
 from heed.types import Document
@@ -42,37 +40,23 @@ LEAST = 1 << 18  # bytes of a sample below which a dictionary would save less th
 BETWEEN = b"\xff"  # in no text of UTF-8
 
 
-class Sample:
-    """A sample of documents in bounded memory, the same in whatever order they come: those of least hash."""
+def dictionary_of(db: sqlite3.Connection) -> bytes:
+    """Return a dictionary for the documents of ``staged``; empty where it would not pay.
 
-    def __init__(self) -> None:
-        """Begin without a document."""
-        self._heap: list[tuple[int, str, bytes]] = []  # negated hash, docid, beginning of the document
-
-    def add(self, docid: str, body: bytes) -> None:
-        """Take a document, if it is one of the sample."""
-        key = -crc32(docid.encode())
-        if len(self._heap) < DOCUMENTS:
-            heappush(self._heap, (key, docid, body[:LONGEST]))
-        elif key >= self._heap[0][0]:
-            heappushpop(self._heap, (key, docid, body[:LONGEST]))
-
-    def dictionary(self) -> bytes:
-        """Return a dictionary for documents like these; empty where it would not pay."""
-        bodies: list[bytes | bytearray | memoryview] = [body for _, _, body in sorted(self._heap)]
-        if sum(map(len, bodies)) < LEAST:
-            return b""
-        return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
+    It is made from a sample, the same in whatever order the documents came: those of least hash.
+    """
+    db.create_function("hashed", 1, lambda docid: crc32(docid.encode()), deterministic=True)
+    chosen = "SELECT rowid FROM early.staged ORDER BY hashed(docid), docid DESC LIMIT ?"
+    query = f"SELECT substr(body, 1, ?) FROM early.staged WHERE rowid IN ({chosen}) ORDER BY hashed(docid) DESC, docid"  # noqa: S608
+    bodies: list[bytes | bytearray | memoryview] = [body for (body,) in db.execute(query, (LONGEST, DOCUMENTS))]
+    if sum(map(len, bodies)) < LEAST:
+        return b""
+    return zstandard.train_dictionary(LARGEST, bodies, k=SEGMENT, d=8).as_bytes()
 
 
 def joined(texts: Sequence[str]) -> bytes:
     """Return texts as the bytes that are compressed; raises UnicodeEncodeError for half of a surrogate pair."""
     return BETWEEN.join([text.encode() for text in texts])
-
-
-def separated(body: bytes) -> list[str]:
-    """Return the texts that :func:`joined` joined."""
-    return [text.decode() for text in body.split(BETWEEN)]
 
 
 def packer(dictionary: bytes) -> Callable[[bytes], bytes]:
@@ -82,18 +66,15 @@ def packer(dictionary: bytes) -> Callable[[bytes], bytes]:
 
 
 class Unpacker(local):
-    """Reverses :func:`packer`'s function, in any thread: each has a decompressor of its own."""
+    """Reverses :func:`packer`'s function and :func:`joined`, in any thread: each has a decompressor of its own."""
 
     def __init__(self, dictionary: bytes) -> None:
         """Called in each thread that uses the object."""
         self._decompressor = zstandard.ZstdDecompressor(dict_data=_trained(dictionary))
 
-    def unpack(self, content: bytes) -> bytes:
-        """Return the bytes that were packed; raises ValueError for damaged bytes."""
-        try:
-            return self._decompressor.decompress(content)
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from error
+    def texts(self, content: bytes) -> list[str]:
+        """Return the texts that were packed; raises ZstdError or ValueError for damaged bytes."""
+        return [text.decode() for text in self._decompressor.decompress(content).split(BETWEEN)]
 
 
 def _trained(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
@@ -108,24 +89,6 @@ PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave 
 BATCH = 1_000  # documents written at once
 FIRST_WORDS = 80  # characters, where a document has no title
 MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
-
-
-class PackedDocuments(NamedTuple):
-    """Documents as a store holds them, compressed, to be sent elsewhere: by docid, with the store's digest."""
-
-    bodies: dict[str, bytes]
-    dictionary: bytes
-    digest: str
-
-    def get(self, docids: Iterable[str]) -> list[Document]:
-        """Return the documents of ``docids``, in that order."""
-        return list(self.unpacked(docids))
-
-    def unpacked(self, docids: Iterable[str] | None = None) -> Iterator[Document]:
-        """Yield the documents of ``docids``, all of them by default."""
-        unpack = Unpacker(self.dictionary).unpack
-        chosen = self.bodies if docids is None else docids
-        return (Document(docid, *separated(unpack(self.bodies[docid]))) for docid in chosen)
 
 
 class DocumentStore:
@@ -148,7 +111,6 @@ class DocumentStore:
         [[count]] = self._select("SELECT MAX(place) FROM documents")
         self.count: int = count
         self.tabular = bool(tabular)
-        self._dictionary: bytes = dictionary
         self._unpacker = Unpacker(dictionary)
 
     def __iter__(self) -> Iterator[Document]:
@@ -157,15 +119,8 @@ class DocumentStore:
 
     def within(self, start: int, end: int) -> Iterator[Document]:
         """Yield documents number ``start`` to ``end - 1`` in the order of docids, from 0."""
-        return self._unpacked(self._range(start, end))
-
-    def packed(self, start: int, end: int) -> PackedDocuments:
-        """Return the same documents as they are stored."""
-        return PackedDocuments(dict(self._range(start, end)), self._dictionary, self.digest)
-
-    def packed_of(self, docids: Sequence[str]) -> PackedDocuments:
-        """Return the documents of ``docids`` as they are stored, those that are there."""
-        return PackedDocuments(dict(self._among("docid, body", docids)), self._dictionary, self.digest)
+        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
+        return self._unpacked(self._select(query, (start, end)))
 
     def docids(self) -> Iterator[str]:
         """Return all docids, in their order."""
@@ -186,10 +141,6 @@ class DocumentStore:
         here = {docid for (docid,) in self._among("docid", docids)}
         return [docid for docid in docids if docid not in here]
 
-    def _range(self, start: int, end: int) -> Iterator[Any]:
-        query = "SELECT docid, body FROM documents WHERE place > ? AND place <= ? ORDER BY place"
-        return self._select(query, (start, end))
-
     def _among(self, columns: str, docids: Sequence[str]) -> Iterator[Any]:
         """Yield ``columns`` of those of ``docids`` that are there, of as many at once as one statement may have."""
         for start in range(0, len(docids), 500):
@@ -200,8 +151,8 @@ class DocumentStore:
     def _unpacked(self, rows: Iterable[tuple[str, bytes]]) -> Iterator[Document]:
         for docid, body in rows:
             try:
-                document = Document(docid, *separated(self._unpacker.unpack(body)))
-            except (ValueError, TypeError) as error:
+                document = Document(docid, *self._unpacker.texts(body))
+            except (zstandard.ZstdError, ValueError, TypeError) as error:
                 raise self._damaged(f"document {docid}: {error}") from error
             yield document
 
@@ -218,7 +169,7 @@ class DocumentStore:
 class StoredDocuments(Sequence[Document]):
     """Chosen documents of a store, read when the first of them is looked at."""
 
-    def __init__(self, store: DocumentStore | PackedDocuments, docids: Sequence[str]) -> None:
+    def __init__(self, store: DocumentStore, docids: Sequence[str]) -> None:
         """Choose ``docids``, in that order."""
         self.docids, self._store = docids, store
 
@@ -232,9 +183,8 @@ class StoredDocuments(Sequence[Document]):
         return self._store.get([self.docids[position] for position in places])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Take the documents along where these are sent elsewhere, compressed."""
-        packed = self._store.packed_of(self.docids) if isinstance(self._store, DocumentStore) else self._store
-        return StoredDocuments, (packed, self.docids)
+        """Take the documents along where these are sent elsewhere."""
+        return list, (self._documents,)
 
     @cached_property
     def _documents(self) -> list[Document]:
@@ -315,13 +265,12 @@ def _build(target: Path, source: Source) -> None:
             db.execute(f"PRAGMA {name}.page_size = {PAGE}")
         db.execute("PRAGMA temp_store = FILE")
         db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT)")
-        sample = Sample()
-        files, tabular = _stage(db, source, sample)
+        files, tabular = _stage(db, source)
         db.execute("BEGIN")
         db.execute("CREATE TABLE form (tabular INT, dictionary BLOB)")
         db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
         db.execute("CREATE INDEX docids ON documents (docid)")
-        dictionary = sample.dictionary()
+        dictionary = dictionary_of(db)
         pack = packer(dictionary)
         ordered = db.execute("SELECT docid, body FROM staged ORDER BY docid")
         insert = "INSERT INTO documents (docid, body) VALUES (?, ?)"
@@ -335,7 +284,7 @@ def _build(target: Path, source: Source) -> None:
     staged.unlink()
 
 
-def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list[Path], bool]:
+def _stage(db: sqlite3.Connection, source: Source) -> tuple[list[Path], bool]:
     """Write every document with its file's number and line; return the files by number, and whether one is a table."""
     problems: list[str] = []
     rows: list[tuple[str, bytes, int, int]] = []
@@ -351,7 +300,6 @@ def _stage(db: sqlite3.Connection, source: Source, sample: Sample) -> tuple[list
             continue
         tabular = tabular or line.document.is_table
         docid, body = line.document.docid, joined(line.document[1:])
-        sample.add(docid, body)
         rows.append((docid, body, number.setdefault(line.path, len(number)), line.line_no))
         if len(rows) == BATCH:
             db.executemany(insert, rows)
@@ -436,7 +384,8 @@ def _check(folder: Path, source: Source) -> None:
     if not earlier or not places or _meet(earlier.recipe["places"], places):
         return
     if digest_json(source.recipe) != earlier.recipe["documents"]:
-        others = ", ".join(_shown(folder, path) for path in earlier.recipe["places"])
+        paths = [(name, os.path.normpath(folder / name)) for name in earlier.recipe["places"]]
+        others = ", ".join(path if name.startswith(os.pardir) or Path(path).exists() else name for name, path in paths)
         raise DataError(
             f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
             f"{source}; give this collection another name, or other folders for results (out) and indexes, or remove "
@@ -460,11 +409,6 @@ def _relative(source: Source, folder: Path) -> list[str]:
     """Return the places as seen from ``folder``, so that a project can be moved as a whole; links stay links."""
     places: list[str] = getattr(source, "places", [])
     return sorted(os.path.relpath(path, folder) if Path(path).exists() else path for path in places)
-
-
-def _shown(folder: Path, name: str) -> str:
-    path = os.path.normpath(folder / name)
-    return path if name.startswith(os.pardir) or Path(path).exists() else name
 
 
 def _meet(before: list[str], now: list[str]) -> bool:

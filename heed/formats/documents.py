@@ -1,17 +1,31 @@
 """Documents in JSON, Parquet, TSV and TREC's SGML (NeuCLIR1, HC4, BEIR, Anserini, TREC disks), and from Python."""
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from heed.errors import DataError, fail
-from heed.files import CONTROL, digest, digest_json, named, parse_json, read_lines, read_text, unpacked_name
-from heed.formats.data_sets import config_files, is_data_set, read_parquet
-from heed.formats.trec_documents import article_text, head, is_trec_documents, read_trec_documents
+from heed.files import (
+    CONTROL,
+    LONGEST_LINE,
+    digest,
+    digest_json,
+    encoding_of,
+    named,
+    parse_json,
+    read_lines,
+    read_pieces,
+    read_raw_lines,
+    read_text,
+    unpacked_name,
+)
+from heed.formats.data_sets import config_files, is_data_set, read_parquet, word_of
+from heed.formats.topics import ENTITY
 from heed.progress import brief, counted, log
 from heed.types import Document
 
@@ -143,7 +157,7 @@ def read_documents(path: Path, encoding: str | None = None) -> Iterator[Document
     That an id or text is under no known key is one problem a file for the same keys.
     """
     if is_trec_documents(path):
-        yield from (DocumentLine(path, *document) for document in read_trec_documents(path, encoding))
+        yield from read_trec_documents(path, encoding)
         return
     reported = set()
     for number, record in _records(path, encoding):
@@ -189,13 +203,13 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     if not isinstance(record, dict):
         return DocumentLine(path, line_no, None, f"found {type(record).__name__}, expected a JSON object")
     names = brief(list(record)) or "no field"
-    docid = _first(record, ("pid", *ID_FIELDS) if "passage" in record else ID_FIELDS)  # MS MARCO's docid is the page's
-    if docid is None:
+    given_id = _first(record, ("pid", *ID_FIELDS) if "passage" in record else ID_FIELDS)  # MS MARCO's is the page's
+    if given_id is None:
         return DocumentLine(path, line_no, None, f"no id in {' or '.join(ID_FIELDS)} (found {names}), said once a file")
-    if isinstance(docid, int) and not isinstance(docid, bool):
-        docid = str(docid)
-    if not isinstance(docid, str) or docid.split() != [docid] or CONTROL.search(docid):
-        return DocumentLine(path, line_no, None, f"id is {docid!r}, expected a word in one of {', '.join(ID_FIELDS)}")
+    docid = word_of(given_id)
+    if not docid or CONTROL.search(docid):
+        problem = f"id is {given_id!r}, expected a word in one of {', '.join(ID_FIELDS)}"
+        return DocumentLine(path, line_no, None, problem)
     body = _first(record, TEXT_FIELDS)
     if isinstance(body, list):
         body = article_text(body)
@@ -213,3 +227,139 @@ def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
     """Return the first value of ``names`` that is not blank, else the first that is there, else None."""
     values = [record[name] for name in names if record.get(name) is not None]
     return next((value for value in values if value != [] and str(value).strip()), values[0] if values else None)
+
+
+# TREC's SGML. The elements with text are those of ir_datasets (formats/trec.py, _parser_sax), which has them from
+# Anserini's TrecCollection: a copy of TREC's disks gives the words that those index.
+TITLES = {"headline", "title", "hl", "head", "ttl", "h3", "h4"}
+PARTS = {"text", "lp", "leadpara", "dd", "date"}
+WEB = {"dochdr", "html", "body"}  # of pages, whose text is in no element of TREC's own
+HIDDEN = {"dochdr", "script", "style"}
+FEDERAL = {"&blank;": " ", "&hyph;": "-"}  # the Federal Register's own entities
+START = re.compile(rb"\s*(?:<[^<>]*>\s*){0,9}?<doc[\s>]", re.IGNORECASE)  # after a declaration, or a root element
+DOC = re.compile(rb"(</?doc(?=[\s>])[^<>]*>)", re.IGNORECASE)
+MARKUP, BLANK = re.compile(rb"<[^<>]*>"), b"\xef\xbb\xbf \t\r\n"
+TAG = re.compile(r"<(/?)([a-z][\w.:-]*)(?![\w.:-])[^<>]*>|<[!?][^<>]*>", re.IGNORECASE)
+ID = re.compile(r"""\sid\s*=\s*["']?([^\s"'>]+)""", re.IGNORECASE)
+ARTICLE = ("kicker", "sanitized_html", "tweet")  # parts with text, as in Anserini's WashingtonPostCollection
+INLINE = re.compile(r"</?(?:a|b|em|i|small|span|strong|su[bp]|u)(?![\w.:-])[^<>]*>", re.IGNORECASE)  # within words
+HEAD = 1 << 12  # bytes that tell a file's form
+SHOWN = 40  # characters of a text in a message
+
+
+def is_trec_documents(path: Path) -> bool:
+    """Return whether a file, unpacked, begins with TREC's ``<DOC>``; false for one that cannot be read."""
+    return bool(START.match(head(path).removeprefix(b"\xef\xbb\xbf")))
+
+
+def head(path: Path) -> bytes:
+    """Return the first bytes of a file, unpacked; none of one that cannot be read."""
+    try:
+        return next(read_pieces(path), (1, b""))[1][:HEAD]
+    except DataError:
+        return b""
+
+
+def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[DocumentLine]:
+    """Yield every document, with the line where its ``<DOC>`` is, or the problem with it.
+
+    A document is UTF-8, or else in ``encoding``, as :func:`heed.files.read_lines` decides for each by itself; one that
+    could be in several is in that of the one before it. Its number is its ``<DOCNO>``, or the ``id`` of ``<DOC>``.
+    A web page (of WT10g, GOV2) has its title and all text. Raises :class:`DataError` for a file that cannot be read,
+    and for a document above ``LONGEST_LINE`` bytes.
+    """
+    others: dict[str, list[int]] = {}  # lines of documents by their encoding
+    for line_no, content, problem in _blocks(path):
+        if problem:
+            yield DocumentLine(path, line_no, None, problem)
+            continue
+        try:
+            known = encoding_of(content, encoding, list(others)[-1:])
+            document = _parsed(content.decode(known))
+        except UnicodeDecodeError as error:
+            yield DocumentLine(path, line_no, None, f"not UTF-8 ({error.reason}); name its encoding")
+            continue
+        if known != "utf-8":
+            others.setdefault(known, []).append(line_no)
+        docid = document.docid
+        if not docid:
+            yield DocumentLine(path, line_no, None, "this <DOC> has no <DOCNO>")
+        elif not word_of(docid) or CONTROL.search(docid):
+            yield DocumentLine(path, line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word")
+        else:
+            yield DocumentLine(path, line_no, document)
+    for known, lines in others.items():
+        log.info(f"{path}: {len(lines)} documents that are not UTF-8, the first at line {lines[0]}, read as {known}")
+
+
+def article_text(contents: Sequence[Any]) -> str | None:
+    """Return the parts of a Washington Post article that Anserini takes, without their markup; None for another list.
+
+    ``contents`` is what its JSON line has under this name: objects with ``type``, and nulls.
+    """
+    parts = [part for part in contents if part is not None]
+    if not all(isinstance(part, dict) and "type" in part for part in parts):
+        return None
+    keys = ((part, key) for part in parts for key in ("content" if part["type"] in ARTICLE else "", "fullcaption"))
+    texts = [text.get("text") if isinstance(text := part.get(key), dict) else text for part, key in keys]  # of a tweet
+    return "\n".join(_plain(TAG.sub(" ", INLINE.sub("", text))) for text in texts if isinstance(text, str) and text)
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
+    """Yield line and bytes of every document, with its tags; or line and problem: text outside, an unpaired tag."""
+    pieces: list[bytes] = []  # of the document that is open, its <DOC> first
+    start = size = 0
+    is_reported = False  # whether text outside has been reported since the last document
+    for line_no, raw in read_raw_lines(path):
+        for number, piece in enumerate(DOC.split(raw)):
+            is_tag = number % 2 == 1
+            if is_tag and not piece.startswith(b"</"):
+                if pieces:
+                    yield (start, b"", f"<DOC> without </DOC> before the next one, in line {line_no}; add it")
+                start, size, pieces, is_reported = line_no, 0, [piece], False
+            elif pieces:
+                pieces.append(piece)
+                size += len(piece)
+                if size > LONGEST_LINE:
+                    raise DataError(
+                        f"{path}, line {start}: a <DOC> of more than {LONGEST_LINE} bytes; is </DOC> missing?"
+                    )
+                if is_tag:
+                    yield start, b"".join(pieces), ""
+                    pieces = []
+            elif not is_reported and (text := piece if is_tag else MARKUP.sub(b"", piece).strip(BLANK)):
+                is_reported = True
+                problem = f"found {text[:SHOWN].decode('latin-1')!r} outside of a <DOC>, expected <DOC> … </DOC>"
+                yield (line_no, b"", f"{problem}; is a part of the file missing?")
+    if pieces:
+        yield (start, b"", "<DOC> without </DOC>; the file is cut, or not the whole of it is here")
+
+
+def _parsed(text: str) -> Document:
+    """Return a document; its docid is empty where it has no number."""
+    tags = list(TAG.finditer(text))
+    names = {(tag[2] or "").lower() for tag in tags}
+    is_page = bool(names & WEB) and not names & PARTS
+    titles = {"title"} if is_page else TITLES
+    part_of = {**dict.fromkeys(titles, "title"), **dict.fromkeys(PARTS, "text"), **dict.fromkeys(HIDDEN, "hidden")}
+    part_of["docno"] = "docno"
+    pieces: dict[str, list[str]] = {part: [] for part in ("title", "text", "hidden", "docno", "outside")}
+    part, opener = "outside", ""
+    for tag, following in zip(tags, [*(tag.start() for tag in islice(tags, 1, None)), len(text)], strict=True):
+        name = (tag[2] or "").lower()
+        if tag[1] and name == opener:
+            part, opener = "outside", ""
+        elif not tag[1] and name in part_of and (part == "outside" or (part == "title" and name in PARTS)):
+            part, opener = part_of[name], name
+        pieces[part] += [" ", text[tag.end() : following]]
+    whole = is_page or not names & (titles | PARTS)
+    attribute = ID.search(tags[0][0])
+    docid = _plain("".join(pieces["docno"])) or (attribute[1] if attribute else "")
+    body = "".join(pieces["outside" if whole else "text"])
+    return Document(docid, " ".join(_plain("".join(pieces["title"])).split()), _plain(body))
+
+
+def _plain(text: str) -> str:
+    """Return a text with its entities resolved, without blank lines and white space around words."""
+    text = ENTITY.sub(lambda entity: FEDERAL.get(entity[0]) or html.unescape(entity[0]), text)
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))

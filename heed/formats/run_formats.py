@@ -8,7 +8,7 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
 from heed.formats.pairs import ENDINGS
 from heed.formats.topic_ids import number_hint, with_ids
-from heed.formats.trec_files import parse_score, read_given_run, warn_of_order, warn_of_tags
+from heed.formats.trec_files import parse_score, read_run, warn_of_order, warn_of_tags
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
 
@@ -28,7 +28,7 @@ def read_any_run(path: Path, subset: str | None = None, encoding: str | None = N
     Raises :class:`DataError` for a file of another form, naming what was found.
     """
     if not unpacked_name(path).endswith((".json", ".jsonl")):
-        return read_given_run(path, encoding)
+        return read_run(path, encoding, check_order=True)
     content = _load(path, encoding)
     if not isinstance(content, list | dict):
         raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
@@ -158,14 +158,9 @@ def _read_by_condition(
         files = {condition: file.replace("{condition}", condition) for condition in conditions}
         files = {condition: path for condition, path in files.items() if _split(path)[0].exists()}
     else:
-        return name, {}, _by_endings(text, _read(file, encoding))
+        return name, {}, _by_endings(text, read_any_run(*_split(file), encoding))
     paths = {condition: _split(path)[0] for condition, path in files.items()}
-    return name, paths, {condition: _read(path, encoding) for condition, path in files.items()}
-
-
-def _read(file: str, encoding: str | None) -> Run:
-    path, subset = _split(file)
-    return read_any_run(path, subset, encoding)
+    return name, paths, {condition: read_any_run(*_split(path), encoding) for condition, path in files.items()}
 
 
 def _split(file: str) -> tuple[Path, str | None]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from heed.data import FIELDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, read_pieces, read_text, unpacked_name
-from heed.formats.data_sets import is_data_set, read_queries
+from heed.formats.data_sets import is_data_set, read_queries, word_of
 from heed.formats.topic_ids import topics_with_ids
 from heed.languages import code_of
 from heed.progress import brief, counted, log, warn
@@ -101,16 +101,15 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
         if lang and spoken != lang:
             others.append(str(record["lang"]))
             continue
-        qid = next((record[key] for key in FORMS if key in record), None)
+        given_id = next((record[key] for key in FORMS if key in record), None)
         title = record.get("query", record.get("text", record.get("title")))
         query, description = query_and_description(title, record.get("description"), fields)
         instructions = record.get("instructions") or {}
         if "qid" not in record and not instructions:
             instructions = {"original": record.get("instruction")}  # of MTEB's data sets
-        if isinstance(qid, int) and not isinstance(qid, bool):
-            qid = str(qid)
-        if not isinstance(qid, str) or qid.split() != [qid]:
-            problems.append(f"{path}, line {line_no}: qid is {repr(qid)[:60]}, expected a word")
+        qid = word_of(given_id)
+        if not qid:
+            problems.append(f"{path}, line {line_no}: qid is {repr(given_id)[:60]}, expected a word")
         elif not query:
             problems.append(f"{path}, line {line_no}: topic {qid} has no {FIELDS[fields]}")
         elif (spoken, qid) in topics:
@@ -202,68 +201,53 @@ NUMBER = re.compile(r"""\bnumber\s*=\s*["']?([^"'<>\s]+)""", re.IGNORECASE)  # i
 ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]\w{1,31});", re.IGNORECASE)
 
 
-class Tag(NamedTuple):
-    """A tag that opens or ends a part of a topic, lowercased, closing ones with their slash."""
-
-    name: str
-    start: int
-    end: int
-
-
-class Top(NamedTuple):
-    """One ``<top>`` or ``<topic>``: its line, its fields, and the names of repeated fields."""
-
-    line_no: int
-    fields: dict[str, str]
-    repeated: list[str]
-
-
 def _trec_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
     """Yield the topics of a file with ``<top>`` or ``<topic>``; the narrative, if any, is the original instruction."""
-    tops = _tops(read_text(path, encoding))
+    text = read_text(path, encoding)
+    tops = _tops(text)
     if not tops:
         raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another topics_format")
-    yield from ((top.line_no, _row(top)) for top in tops)
-
-
-def _row(top: Top) -> Row:
-    if "num" not in top.fields:
-        return "this <top> has no <num>"
-    if top.repeated:
-        return f"topic {top.fields['num']} has <{'>, <'.join(top.repeated)}> twice; keep one"
-    keys = {"_id": "num", "query": "title", "description": "desc", "instruction": "narr"}
-    return {key: top.fields.get(name) for key, name in keys.items()}
-
-
-def _tops(text: str) -> list[Top]:
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    tops: list[Top] = []
+    keys = {"_id": "num", "query": "title", "description": "desc", "instruction": "narr"}
+    for start, texts, repeated in tops:
+        row: Row = {key: texts.get(name) for key, name in keys.items()}
+        if "num" not in texts:
+            row = "this <top> has no <num>"
+        elif repeated:
+            row = f"topic {texts['num']} has <{'>, <'.join(repeated)}> twice; keep one"
+        yield bisect_right(lines, start), row
+
+
+def _tops(text: str) -> list[tuple[int, dict[str, str], list[str]]]:
+    """Return where each ``<top>`` or ``<topic>`` begins, its texts, and the names of repeated ones."""
+    tops: list[tuple[int, dict[str, str], list[str]]] = []
     inside = False
     whole = "top" if re.search(r"<top(?![\w-])", text, re.IGNORECASE) else "topic"
-    for tag, following in pairwise([*_tags(text, whole), Tag("", len(text), len(text))]):
-        if tag.name in (whole, f"/{whole}"):
-            inside = tag.name == whole
+    for (name, start, end), (_, following, _) in pairwise([*_tags(text, whole), ("", len(text), len(text))]):
+        if name in (whole, f"/{whole}"):
+            inside = name == whole
             if inside:
-                number = NUMBER.search(text, tag.start, tag.end)
-                tops.append(Top(bisect_right(lines, tag.start), {"num": number[1]} if number else {}, []))
-        elif inside and tag.name in LABELS:
-            top = tops[-1]
-            if tag.name in top.fields:
-                top.repeated.append(tag.name)
-            top.fields[tag.name] = _clean(tag.name, text[tag.end : following.start])
+                number = NUMBER.search(text, start, end)
+                tops.append((start, {"num": number[1]} if number else {}, []))
+        elif inside and name in LABELS:
+            _, texts, repeated = tops[-1]
+            if name in texts:
+                repeated.append(name)
+            texts[name] = _clean(name, text[end:following])
     return tops
 
 
-def _tags(text: str, whole: str) -> Iterator[Tag]:
-    """Yield the tags that end the field before them: ``whole`` and its parts anywhere, others at the start of a line.
+def _tags(text: str, whole: str) -> Iterator[tuple[str, int, int]]:
+    """Yield name, start and end of the tags that end the field before them.
 
-    An unknown tag within a line, such as ``<b>``, is a part of the text.
+    These are ``whole`` and its parts anywhere, others at the start of a line: an unknown tag within a line, such as
+    ``<b>``, is a part of the text. Names are lowercased, those of closing tags with their slash.
     """
     for match in TAG.finditer(text):
         name = NAMES.get(match[2].lower(), match[2].lower())
         before = text[max(0, match.start() - 1) : match.start()]
         if name in LABELS or name == whole or before in ("", "\n"):
-            yield Tag(match[1] + name, match.start(), match.end())
+            yield match[1] + name, match.start(), match.end()
 
 
 def _clean(name: str, text: str) -> str:
@@ -341,7 +325,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = No
 def _problem(record: dict[str, Any]) -> str:
     """Return the problem with the ids, texts or narratives of a line, else an empty text; all may be missing."""
     qid, entries, narratives = record.get("topic_id", ""), record.get("topics"), record.get("narratives")
-    if isinstance(qid, bool) or not isinstance(qid, str | int) or (qid != "" and str(qid).split() != [str(qid)]):
+    if qid != "" and not word_of(qid):
         return f"topic_id is {qid!r}, expected a word"
     if not isinstance(entries, list | None) or not all(isinstance(entry, dict) for entry in entries or []):
         return f"topics is {repr(entries)[:60]}, expected a list of objects"

@@ -1,14 +1,25 @@
-"""TREC run and qrels files: the one reader and the one writer of each."""
+"""TREC run and qrels files, and pools: the one reader and the one writer of each."""
 
+import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import ge
 from pathlib import Path
 
 from heed.errors import DataError, fail
-from heed.files import CONTROL, read_lines, read_raw_lines, unpacked_name, write_packed
+from heed.files import (
+    CONTROL,
+    packed,
+    read_lines,
+    read_objects,
+    read_raw_lines,
+    unpacked_name,
+    write_bytes,
+    write_packed,
+)
 from heed.formats.topic_ids import with_ids
 from heed.progress import brief, log, number_of, warn
 from heed.ranking import in_order, ranked
@@ -143,25 +154,14 @@ def _is_field(text: str) -> bool:
     return bool(text) and text.split() == [text]
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path, encoding: str | None = None, *, check_order: bool = False) -> Run:
     """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
 
-    Raises :class:`DataError` naming every bad line: not six columns, a score that is not a
-    finite number, a document listed twice for a topic; and for an empty file.
+    With ``check_order`` it is a warning where its ranks say something else than its scores. Raises :class:`DataError`
+    naming every bad line: not six columns, a score that is not a finite number, a document listed twice for a topic;
+    and for an empty file.
     """
-    return with_ids(_parse_run(path, {}), path)
-
-
-def read_given_run(path: Path, encoding: str | None = None) -> Run:
-    """Read a TREC run file as :func:`read_run` does, and warn where its ranks say something else than its scores."""
     ranks: dict[str, list[str]] = {}
-    run = _parse_run(path, ranks, encoding)
-    warn_of_order(path, run, ranks)
-    return with_ids(run, path)
-
-
-def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = None) -> Run:
-    """Return the run, and add the rank of each line to ``ranks`` by topic."""
     run: Run = {}
     problems = []
     qid = ""
@@ -190,7 +190,9 @@ def _parse_run(path: Path, ranks: dict[str, list[str]], encoding: str | None = N
     fail(problems)
     if not run:
         raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
-    return run
+    if check_order:
+        warn_of_order(path, run, ranks)
+    return with_ids(run, path)
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
@@ -315,3 +317,40 @@ def parse_score(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) and "_" not in text else None
+
+
+Pool = dict[str, list[str]]  # qid -> docids
+
+
+def write_pool(path: Path, pooled: Mapping[str, Sequence[str]]) -> None:
+    """Write ``pooled``: topics by :func:`heed.ranking.in_order`, documents as given; gzipped by suffix.
+
+    A file that holds the same is left as it is.
+    """
+    lines = (json.dumps({"qid": qid, "docids": [*pooled[qid]]}, ensure_ascii=False) for qid in in_order(pooled))
+    content = packed(path, "".join(f"{line}\n" for line in lines).encode())
+    if not path.is_file() or path.read_bytes() != content:
+        write_bytes(path, content)
+
+
+def read_pool(path: Path) -> Pool:
+    """Read a pool; raises :class:`DataError` naming bad lines, topics or documents that come twice, an empty file."""
+    pooled: Pool = {}
+    problems = []
+    for line_no, record in read_objects(path):
+        qid, docids = record.get("qid"), record.get("docids")
+        if not isinstance(qid, str) or qid.split() != [qid]:
+            problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word")
+        elif not isinstance(docids, list) or not all(isinstance(docid, str) and docid for docid in docids):
+            problems.append(f"{path}, line {line_no}: docids of topic {qid} must be a list of ids")
+        elif qid in pooled:
+            problems.append(f"{path}, line {line_no}: topic {qid} comes twice; keep one line")
+        elif len(set(docids)) < len(docids):
+            twice = next(docid for docid, times in Counter(docids).items() if times > 1)
+            problems.append(f"{path}, line {line_no}: document {twice} comes twice in topic {qid}; keep one")
+        else:
+            pooled[qid] = docids
+    fail(problems)
+    if not pooled:
+        raise DataError(f'{path}: holds no pool lines; expected {{"qid": …, "docids": […]}}')
+    return with_ids(pooled, path)

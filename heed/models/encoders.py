@@ -8,13 +8,13 @@ import numpy as np
 
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files import fingerprint, loading, local_copy
-from heed.models.language_models import ADAPTER, adapter_folder, base_of, merged
+from heed.models.files import ADAPTER, fingerprint, loading, local_copy
+from heed.models.language_models import adapter_folder, base_of, merged
 from heed.models.local import LocalModel
 from heed.models.registry.entries import Model
 from heed.models.sentence_models import (
     SentenceModel,
-    Texts,
+    TokenisedTexts,
     check_network,
     device_of,
     lengths,
@@ -132,7 +132,7 @@ class SentenceEncoder(LocalModel, Encoder):
             groups.setdefault(text.prefix, []).append(index)
         rows: dict[int, Any] = {}
         for prefix, group in groups.items():
-            texts = Texts(self._encoder, [inputs[index].text for index in group], prefix, task)
+            texts = TokenisedTexts(self._encoder, [inputs[index].text for index in group], prefix, task)
             counts = texts.lengths(self._encoder.limit(task))
             rows.update(zip(group, self._encoder.batches.read(counts, partial(self._read, texts, task)), strict=True))
         vectors = np.array([rows[index] for index in range(len(inputs))], dtype=np.float32)
@@ -142,7 +142,7 @@ class SentenceEncoder(LocalModel, Encoder):
             vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
         return vectors
 
-    def _read(self, texts: Texts, task: str, batch: list[int]) -> Matrix:
+    def _read(self, texts: TokenisedTexts, task: str, batch: list[int]) -> Matrix:
         import torch
 
         features = texts.batch(batch)

@@ -32,14 +32,16 @@ class TransformersModel:
         # which states the code of a repository caches is unknown
         shares = self._causal and not model.remote_code and shares_prefixes(self._network.config)
         self._share_prefix = shares and not generates
-        self._rows: dict[tuple[int, ...], Rows] = {}
+        self._rows: dict[tuple[int, ...], AnswerRows] = {}
         self._head = self._network.get_output_embeddings() if generates else None
         self._next_words = Batches(model.source, network.device, compute, NEXT_WORD_TOKENS)
         self._answers = Batches(model.source, network.device, compute, GENERATED_TOKENS)
 
     def logits(self, prompts: Sequence[list[int]], entries: tuple[int, ...]) -> list[list[float]]:
         """Return the logits of the vocabulary ``entries`` after each prompt."""
-        self._use_rows(entries)
+        if entries not in self._rows:
+            self._rows[entries] = rows_of(self._network, entries, self._model.source)
+        self._network.set_output_embeddings(self._rows[entries])
         side = self._model.padding or ("left" if self._causal else "right")
         shared = _shared(prompts) if self._share_prefix else 0
         prefix = read_prefix(self._network, prompts[0][:shared]) if shared else None
@@ -51,11 +53,6 @@ class TransformersModel:
             return seq2seq_logits(self._network, rows, side).tolist()
 
         return self._next_words.read(list(map(len, prompts)), read)
-
-    def _use_rows(self, entries: tuple[int, ...]) -> None:
-        if entries not in self._rows:
-            self._rows[entries] = rows_of(self._network, entries, self._model.source)
-        self._network.set_output_embeddings(self._rows[entries])
 
     def generate(
         self, prompts: Sequence[list[int]], least: int, most: Sequence[int], ends: list[int], stop: str | None = None
@@ -93,7 +90,7 @@ def _shared(prompts: Sequence[list[int]]) -> int:
     return next((position for position in range(most) if first[position] != last[position]), most)
 
 
-class Rows(torch.nn.Linear):
+class AnswerRows(torch.nn.Linear):
     """The output layer's rows of some vocabulary entries, multiplied in float32.
 
     A half-precision output layer rounds its logits to about three digits, so that many documents
@@ -131,13 +128,13 @@ class Prefix(DynamicLayer):
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
 
 
-def rows_of(network: Any, entries: tuple[int, ...], source: str) -> Rows:
+def rows_of(network: Any, entries: tuple[int, ...], source: str) -> AnswerRows:
     """Return an output layer for ``entries`` alone; :class:`ModelError` if the network's own lacks them."""
     head = network.get_output_embeddings()
     if not isinstance(head, torch.nn.Linear) or max(entries) >= head.out_features:
         size = getattr(head, "out_features", None)
         raise ModelError(f"{source}: output layer {type(head).__name__} of {size} rows, expected ids {entries} in it")
-    return Rows(head, entries)
+    return AnswerRows(head, entries)
 
 
 def seq2seq_logits(network: Any, prompts: Sequence[Sequence[int]], side: str) -> torch.Tensor:

@@ -20,15 +20,17 @@ from heed.types import Config
 # pickled weights only where these have none
 FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja", "*.metadata"]
 CODE = "*.py"  # fetched only where the user lets it run
+ADAPTER = "adapter_config.json"  # of PEFT
+MODULES = "modules.json"  # of sentence-transformers: a list of objects
+SAVED = "config_sentence_transformers.json"
 # what transformers, tokenizers, sentence-transformers and PEFT read without checking; each is an object
 OBJECTS = {
-    *("config.json", "generation_config.json", "adapter_config.json", "model.safetensors.index.json"),
+    *("config.json", "generation_config.json", ADAPTER, "model.safetensors.index.json"),
     "bert_config.json",
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("config_sentence_transformers.json", "sentence_bert_config.json"),
+    *(SAVED, "sentence_bert_config.json"),
 }
-MODULES = "modules.json"  # of sentence-transformers: a list of objects
-KINDS = ("config_sentence_transformers.json", MODULES)  # files that say what a model is
+KINDS = (SAVED, MODULES)  # files that say what a model is
 KINDS_OF_RAW = ("config.json", "README.md")  # and of one without modules
 SPARSE, RAW = re.compile("SparseEncoder|sparse_encoder|splade", re.IGNORECASE), ("ForMaskedLM", "ForPreTraining")
 # fields that decide no score: facts for people, and the user's permission
@@ -266,38 +268,21 @@ def guess(model: Model) -> tuple[str, str]:
         field = "pooling" if model.pooling is not None else "similarity"
         return BI_ENCODER, f"its entry, which has {field}"
     folder = source_folder(model)
-    tables = (TABLE, f"{TAPAS} (several type_vocab_size)") if is_tapas(folder) else ("", "")
-    return _adapter(folder) or _modules(folder) or _architecture(folder) or tables
-
-
-def _adapter(folder: Path) -> tuple[str, str] | None:
-    path = folder / "adapter_config.json"
-    if not path.is_file():
-        return None
-    task = read_object(path).get("task_type")
-    return OF_ADAPTERS.get(str(task), "peft"), f"adapter_config.json (task_type {task})"
-
-
-def _modules(folder: Path) -> tuple[str, str] | None:
-    """Read what sentence-transformers saved: the kind of model, else the modules after the transformer."""
-    name = "config_sentence_transformers.json"
-    kind = read_object(folder / name).get("model_type")
-    for row in ROWS:
-        if kind in row.saved_as:
-            return row.name, f"{name} (model_type {kind})"
-    path = folder / "modules.json"
-    if not path.is_file():
-        return None
-    types = [str(module["type"]) for module in json.loads(read_bytes(path))]
-    if any(".cross_encoder." in kind for kind in types):
-        return CROSS_ENCODER, f"modules.json ({types[-1].rpartition('.')[2]})"
-    return BI_ENCODER, "modules.json"
-
-
-def _architecture(folder: Path) -> tuple[str, str] | None:
+    if (folder / ADAPTER).is_file():
+        task = read_object(folder / ADAPTER).get("task_type")
+        return OF_ADAPTERS.get(str(task), "peft"), f"{ADAPTER} (task_type {task})"
+    kind = read_object(folder / SAVED).get("model_type")
+    if row := next((row for row in ROWS if kind in row.saved_as), None):
+        return row.name, f"{SAVED} (model_type {kind})"
+    if (folder / MODULES).is_file():  # sentence-transformers saved it before it wrote the kind of model
+        types = [str(module["type"]) for module in json.loads(read_bytes(folder / MODULES))]
+        is_pair = any(".cross_encoder." in kind for kind in types)
+        return (CROSS_ENCODER, f"{MODULES} ({types[-1].rpartition('.')[2]})") if is_pair else (BI_ENCODER, MODULES)
     name = architecture_of(folder)
     endings = {ending: row.name for row in ROWS for ending in row.architectures if name.endswith(ending)}
-    return (endings[max(endings, key=len)], f"config.json ({name})") if endings else None
+    if endings:
+        return endings[max(endings, key=len)], f"config.json ({name})"
+    return (TABLE, f"{TAPAS} (several type_vocab_size)") if is_tapas(folder) else ("", "")
 
 
 def is_tapas(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from heed.addon_table import brought
 from heed.compute import Compute
 from heed.errors import ModelError
-from heed.models.files import fingerprint, loading, local_copy, read_object, runs_remote_code
+from heed.models.files import ADAPTER, fingerprint, loading, local_copy, read_object, runs_remote_code
 from heed.models.local import LocalModel, precision
 from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES
@@ -20,7 +20,6 @@ from heed.progress import warn
 from heed.reuse import recipe_version
 from heed.types import Config
 
-ADAPTER = "adapter_config.json"
 SKELETON = {"prompt": "Query: {query}\nDocument: {document}\nRelevant:\n", "tokens": ["false", "true"]}
 MOST = 2048  # tokens of a prompt: FollowIR's and MTEB's limit for these rerankers
 

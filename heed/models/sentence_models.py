@@ -9,7 +9,7 @@ from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.extras import named_object
-from heed.models.files import architecture_of, local_copy, read_object, runs_remote_code
+from heed.models.files import SAVED, architecture_of, local_copy, read_object, runs_remote_code
 from heed.models.local import Batches, precision
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER
@@ -19,7 +19,6 @@ from heed.progress import log
 # what an entry can say only of a model that begins with a transformer
 OF_TRANSFORMERS = ("max_length", "query_length", "document_length", "padding", "append_eos", "bidirectional")
 SIMILARITIES = ("cosine", "dot")  # those of sentence-transformers that a search of vectors knows
-SAVED = "config_sentence_transformers.json"
 
 
 def load_sentence_model(model: Model, compute: Compute) -> Any:
@@ -223,7 +222,7 @@ class SentenceModel:
         return output["sentence_embedding"][:, : self.whole.truncate_dim]
 
 
-class Texts:
+class TokenisedTexts:
     """Texts with one prompt before them, tokenised for any batches."""
 
     def __init__(self, encoder: SentenceModel, texts: list[str], prompt: str, task: str) -> None:

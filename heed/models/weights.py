@@ -49,23 +49,23 @@ def check_names(folder: Path, kind: str, expected: Collection[str], may_lack: Co
     of others that a file need not repeat.
     """
     stored = weights_in(folder)
+    _refuse(folder, kind, sorted(set(expected) - stored - set(may_lack)), sorted(stored - set(expected)))
+
+
+def _refuse(folder: Path, kind: str, missing: list[str], unexpected: list[str]) -> None:
+    """Raise :class:`ModelError` where a network of some ``kind`` misses weights in ``folder``, or has others there."""
     problems = (
-        ("are missing, expected all of", sorted(set(expected) - stored - set(may_lack))),
-        ("have no place in", sorted(stored - set(expected))),
+        ("missing", missing, f"expected all that {kind} has; fetch the files again, or save the whole model"),
+        ("unexpected", unexpected, f"which {kind} has not; check the number of layers and the class in config.json"),
     )
     fail(
         (
-            f"{folder}: weights {_first(names)} {problem} {kind}; fetch its files again"
-            for problem, names in problems
+            f"{folder}: {kind_of_problem} weights: {len(names)}, such as {names[0]}; {advice}"
+            for kind_of_problem, names, advice in problems
             if names
         ),
         ModelError,
     )
-
-
-def _first(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more}"
 
 
 def check_weights(folder: Path, network: Any, unused: Sequence[str] = ()) -> None:
@@ -80,19 +80,7 @@ def check_weights(folder: Path, network: Any, unused: Sequence[str] = ()) -> Non
     unexpected = [name for name in unexpected if not name.endswith(MASKS)]
     if unexpected:
         unexpected = [name for name in unexpected if name not in _of_head(folder, network, unexpected)]
-    kind = type(network).__name__
-    problems = (
-        ("missing", missing, f"expected all that {kind} has; fetch the files again, or save the whole model"),
-        ("unexpected", unexpected, f"which {kind} has not; check the number of layers and the class in config.json"),
-    )
-    fail(
-        (
-            f"{folder}: {kind_of_problem} weights: {len(names)}, such as {names[0]}; {advice}"
-            for kind_of_problem, names, advice in problems
-            if names
-        ),
-        ModelError,
-    )
+    _refuse(folder, type(network).__name__, missing, unexpected)
 
 
 def _differences(folder: Path, kind: Any, config: Any) -> tuple[list[str], list[str]]:

@@ -1,20 +1,27 @@
-"""The charts of a report, as Vega-Lite's plain dictionaries: of one system, of parts of an evaluation, of all systems.
+"""The charts of a report, as Vega-Lite's plain dictionaries, and drawn as files by vl-convert, which has Vega.
 
+They are of one system, of parts of an evaluation, or of all systems; pages draw them in the browser.
 Lines and texts take the colour of the page around them, black in a file.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from math import ceil, cos, floor, pi, sin
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.errors import UsageError
+from heed.extras import require
+from heed.files import write_bytes
 from heed.measures import mean
 from heed.measures.significance import interval
 from heed.measures.summary import Detail, Shift
 from heed.report.html import explorer_link, page_link
-from heed.report.rendering import Spec
 from heed.report.results import TYPES
 
+Spec = dict[str, Any]  # of Vega-Lite
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 TEXT = "currentColor"
 BLUE, RED, GREY = "#0072B2", "#D55E00", "#868686"  # the first two, and the palette: Okabe and Ito
@@ -63,6 +70,14 @@ SIZE = (400, 300)  # pixels
 CUT = 0.5  # an axis does not begin at 0 where all values are above this share of the highest
 SPAN = 10  # of an axis, at least
 Value = tuple[float, float, float]  # a figure ×100 and the ends of its 95% interval: itself where there is none
+
+# of files
+VERSION = "6.4"  # of Vega-Lite, in vl-convert
+FORMS = ("svg", "png", "pdf")
+DENSITY = 200  # of a PNG, pixels an inch
+BASE = "https://vega.github.io/vega-datasets/"  # before what Vega takes for the path of a file
+RESOURCE = re.compile(rb"/[a-z]+\d+ \d+ 0 R")  # of a PDF's page, by name
+DRAWING = "vl_convert"
 
 
 def chart(title: str, subtitle: str, size: tuple[float, float], layer: Sequence[Spec]) -> Spec:
@@ -141,7 +156,12 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
     values = [
         {"x": each["base"], "y": each["new"], "group": labels[each["group"]]}
         | {"to": explorer_link(folder, "document", each["docid"], topic=each["qid"], system=system)}
-        | says(("system", system), ("topic", each["qid"]), (GROUPS[each["group"]], each["docid"]), _ranks(each))
+        | says(
+            ("system", system),
+            ("topic", each["qid"]),
+            (GROUPS[each["group"]], each["docid"]),
+            ("rank", f"{each['base']} → {each['new']}"),
+        )
         for each in drawn
     ]
     ticks = [tick for power in range(9) for tick in (10**power, 3 * 10**power) if tick <= end]
@@ -165,10 +185,6 @@ def shift(folder: str, system: str, pair: str, shifts: Sequence[Shift], lowest: 
     ]
     left_out = f"{len(drawn):,} of {len(shifts):,} documents, evenly by distance moved"
     return chart(short(system, 40), left_out if len(drawn) < len(shifts) else "", (SIDE, SIDE), layers)
-
-
-def _ranks(shift: Shift) -> tuple[str, str]:
-    return "rank", f"{shift['base']} → {shift['new']}"
 
 
 def _spread(shifts: Sequence[Shift]) -> Sequence[Shift]:
@@ -239,23 +255,6 @@ def _title(detail: Detail) -> str:
     return f"{detail['measure']} of {detail['condition']}, ×100"
 
 
-class Disc(NamedTuple):
-    """The radar's plane: one direction for each part, heights ×100 from ``low`` at the centre to ``high``."""
-
-    parts: Sequence[str]
-    low: float
-    high: float
-
-    def point(self, turn: float, height: float) -> Spec:
-        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
-        share = (height - self.low) / (self.high - self.low)
-        return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
-
-    def turn(self, part: str) -> float:
-        """Return the direction of a part."""
-        return self.parts.index(part) / len(self.parts)
-
-
 def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
     """Return a spoke for each dimension, which leads to its folder, a line for each system; the dashed ring is 0."""
     parts = sorted({part for values in series.values() for part in values})
@@ -263,11 +262,33 @@ def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
     reach = max(heights) - min(heights)
     step = next((step for step in STEPS if step * RINGS >= reach), STEPS[-1])
     rings = range(step * floor(min(heights) / step), step * ceil(max(heights) / step) + 1, step)
-    disc = Disc(parts, rings[0] - step, rings[-1])
+    low, high = rings[0] - step, rings[-1]
+    turns = {part: index / len(parts) for index, part in enumerate(parts)}
+
+    def point(turn: float, height: float) -> Spec:
+        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
+        share = (height - low) / (high - low)
+        return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
+
     plain = {"scale": {"domain": [-1, 1], "nice": False}, "axis": None}
     axes = {"x": number("x", "", **plain), "y": number("y", "", **plain)}
+    thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
+    grid: list[Spec] = []
+    for height in rings:
+        ring = [point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
+        style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
+        grid.append(layer(ring, thin | style, axes | ORDER))
+    figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}
+    between = 0.5 / len(parts)  # two spokes
+    grid.append(layer([point(between, height) | {"height": str(height)} for height in rings], figure, axes))
+    for part, turn in turns.items():
+        spoke = [point(turn, height) | {"at": height} for height in (low, high)]
+        x, y = cos(2 * pi * turn), sin(2 * pi * turn)
+        align = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
+        name = note(part, RADIUS * (1 + 1.08 * x), RADIUS * (1 - 1.12 * y), align)
+        grid += [layer(spoke, thin | {"opacity": 0.16}, axes | ORDER), name]
     values = [
-        disc.point(disc.turn(part), 100 * of[part])
+        point(turns[part], 100 * of[part])
         | {"at": position, "name": short(system, 30), "to": page_link(folders[part])}
         | says(("system", system), ("dimension", part), ("value ×100", (100 * of[part],)))
         for system, of in series.items()
@@ -278,31 +299,11 @@ def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
     colours, shapes = marks([*series])
     dots = {"type": "point", "filled": True, "size": 50, "opacity": 1}
     layers = [
-        *_grid(disc, rings, axes),
+        *grid,
         layer(values, {"type": "line", "strokeWidth": 1.6}, axes | ORDER | colours),
         layer(ends, dots, axes | colours | shapes | linked()),
     ]
     return chart(f"{title}, ×100", "", (2 * RADIUS, 2 * RADIUS), layers)
-
-
-def _grid(disc: Disc, rings: Sequence[int], axes: Spec) -> Iterator[Spec]:
-    """Yield the radar's rings with their heights, and its spokes with the names of the parts."""
-    thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
-    for height in rings:
-        ring = [disc.point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
-        style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
-        yield layer(ring, thin | style, axes | ORDER)
-    figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}
-    turn = 0.5 / len(disc.parts)  # between two spokes
-    heights = [disc.point(turn, height) | {"height": str(height)} for height in rings]
-    yield layer(heights, figure, axes)
-    for part in disc.parts:
-        turn = disc.turn(part)
-        spoke = [disc.point(turn, height) | {"at": height} for height in (disc.low, disc.high)]
-        yield layer(spoke, thin | {"opacity": 0.16}, axes | ORDER)
-        x, y = cos(2 * pi * turn), sin(2 * pi * turn)
-        align = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
-        yield note(part, RADIUS * (1 + 1.08 * x), RADIUS * (1 - 1.12 * y), align)
 
 
 def grouped(title: str, series: Series, folder: str) -> Spec:
@@ -385,3 +386,58 @@ def _axis(title: str, values: Sequence[Value]) -> Spec:
         start = 5 * int((low - room) / 5)
         title = f"{title} (axis from {start}, not 0)" if start else title
     return {"title": title, "scale": {"domain": [start, max(end, start + SPAN)], "nice": False, "zero": False}}
+
+
+class Chart(NamedTuple):
+    """A chart that a notebook shows, with its title in words."""
+
+    title: str
+    spec: Spec
+
+    def __repr__(self) -> str:
+        """Return the title."""
+        return f"Chart({self.title!r})"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        """Return the specification, which notebooks draw, and an image where :mod:`vl_convert` is installed."""
+        image = {"image/svg+xml": render(self.spec, "svg").decode()} if find_spec(DRAWING) else {}
+        return {"text/plain": repr(self), "application/vnd.vegalite.v5+json": _paper(self.spec), **image}
+
+    def write(self, path: str | Path) -> None:
+        """Write an image; the ending of ``path`` names its form: .svg, .png or .pdf."""
+        form = Path(path).suffix.removeprefix(".").lower()
+        if form not in FORMS:
+            raise UsageError(f"{path}: expected a name that ends in .{', .'.join(FORMS)}")
+        write_bytes(Path(path), render(self.spec, form))
+
+
+def render(spec: Spec, form: str) -> bytes:
+    """Return the chart as the bytes of an ``svg``, ``png`` or ``pdf``, the same for the same chart; nothing is fetched.
+
+    vl-convert numbers a PDF's fonts by chance, so it has but one, unless a name is in another script. Raises
+    :class:`UsageError` where it is not installed.
+    """
+    require(DRAWING, "charts as files")
+    import vl_convert
+
+    paper = _paper(spec)
+    if form == "svg":
+        return vl_convert.vegalite_to_svg(paper, vl_version=VERSION, allowed_base_urls=[]).replace(BASE, "").encode()
+    if form == "png":
+        return vl_convert.vegalite_to_png(paper, vl_version=VERSION, allowed_base_urls=[], ppi=DENSITY)
+    one_font = paper["config"] | {"title": paper["config"]["title"] | {"fontWeight": "normal"}}
+    return _ordered(vl_convert.vegalite_to_pdf(paper | {"config": one_font}, vl_version=VERSION, allowed_base_urls=[]))
+
+
+def _paper(spec: Spec) -> Spec:
+    return spec | {"config": spec["config"] | {"background": "white"}}
+
+
+def _ordered(pdf: bytes) -> bytes:
+    """Return the same PDF, as long as before, with its lists of resources in order; vl-convert's are by chance."""
+
+    def sort(resources: re.Match[bytes]) -> bytes:
+        entries = iter(sorted(RESOURCE.findall(resources[0])))
+        return RESOURCE.sub(lambda _: next(entries), resources[0])
+
+    return re.sub(rb"(?:%s\s+){2,}" % RESOURCE.pattern, sort, pdf)

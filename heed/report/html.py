@@ -6,6 +6,7 @@ Here are also links within a page, and packed data that its scripts read.
 import base64
 import gzip
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -121,6 +122,13 @@ def _variable(path: PurePosixPath) -> str:
 def pack(content: bytes) -> str:
     """Return ``content`` gzipped, in base64; the same for the same content."""
     return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode()
+
+
+def json_text(value: object) -> Markup:
+    """Return JSON for an element of a page: it ends no element and begins no comment."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    escaped = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(escaped)  # noqa: S704
 
 
 def page_link(folder: str, *parts: str, **query: str) -> str:

@@ -1,8 +1,7 @@
 """Choose the charts of a report, one small panel each."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -12,8 +11,7 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import Row, Shift, lower_is_better
 from heed.report import charts
-from heed.report.charts import Point, Series, Value
-from heed.report.rendering import Chart, Spec
+from heed.report.charts import Chart, Point, Series, Spec, Value
 from heed.report.results import TYPES, Column, ResultsFolder
 
 HIGH = {  # what documents do in a system that is high by a measure of following
@@ -45,7 +43,7 @@ class Plot(NamedTuple):
     folder: str
     title: str
     note: str
-    spec: Callable[[], Spec]
+    spec: Spec
 
 
 class Best(NamedTuple):
@@ -102,7 +100,7 @@ def _shifts(results: ResultsFolder, chosen: Best) -> Iterator[Plot]:
     )
     for system in chosen.systems:
         if system in by_system:
-            spec = partial(charts.shift, results.folder, system, chosen.condition, by_system[system], lowest)
+            spec = charts.shift(results.folder, system, chosen.condition, by_system[system], lowest)
             yield Plot(f"shift.{system}", "shift", results.folder, f"{system}: rank shift", note, spec)
 
 
@@ -122,17 +120,17 @@ def _topics(results: ResultsFolder, chosen: Sequence[str], measure: str, kind: s
             )
             title = f"{system}: {measure} by topic, {pair}"
             name = f"topics.{measure}.{system}.{pair}"
-            spec = partial(charts.topics, results.folder, detail, highest)
+            spec = charts.topics(results.folder, detail, highest)
             yield Plot(name, kind, results.folder, title, note, spec)
             if len(detail["per_topic"]) > charts.MANY:
-                spec = partial(charts.histogram, detail)
+                spec = charts.histogram(detail)
                 yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
 
 
 def plane(results: ResultsFolder) -> Chart | None:
     """Return the chart of all systems by effectiveness and the deciding measure; None where nothing was compared."""
     plot = next(_planes(results, fewest=1), None)
-    return plot and Chart(plot.title, plot.spec())
+    return plot and Chart(plot.title, plot.spec)
 
 
 def _planes(results: ResultsFolder, fewest: int) -> Iterator[Plot]:
@@ -144,10 +142,12 @@ def _planes(results: ResultsFolder, fewest: int) -> Iterator[Plot]:
     measure = next((row["measure"] for row in results.rows if row["condition"] == "original"), "")
     for following, (name, kind) in kinds.items():
         axes = ("original", measure), (chosen.condition, following)
-        points, others = _points(results, chosen.systems, *axes), _published(results, *axes)
+        points = _points(results, chosen.systems, *axes)
+        x, y = map(results.published, axes)  # of systems of papers
+        others = [Point(name, (x[name].value,) * 3, (y[name].value,) * 3) for name in x if name in y]
         if points and len(points) + len(others) >= fewest:
             titles = f"{measure} of original, ×100", f"{following} of {chosen.condition}, ×100"
-            spec = partial(charts.scatter, results.folder, points, chosen.systems, titles, others)
+            spec = charts.scatter(results.folder, points, chosen.systems, titles, others)
             pair = chosen.condition
             note = (
                 f"To the right: better rankings under {instruction('original', pair)}. "
@@ -172,12 +172,6 @@ def _points(results: ResultsFolder, chosen: Sequence[str], x: Column, y: Column)
     return [Point(system, of_system[x], of_system[y]) for system, of_system in values.items() if {x, y} <= {*of_system}]
 
 
-def _published(results: ResultsFolder, *axes: Column) -> list[Point]:
-    """Return the systems of papers that have figures of both columns, condition and measure."""
-    x, y = map(results.published, axes)
-    return [Point(name, (x[name].value,) * 3, (y[name].value,) * 3) for name in x if name in y]
-
-
 def _radars(parent: str, group: Sequence[ResultsFolder]) -> Iterator[Plot]:
     """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
@@ -186,7 +180,7 @@ def _radars(parent: str, group: Sequence[ResultsFolder]) -> Iterator[Plot]:
     for (measure, condition), figures in by_measure.items():
         if len(set().union(*figures.values())) >= 3:
             title = f"{measure} {condition} by dimension"
-            spec = partial(charts.radar, title, _few(measure, figures), folders)
+            spec = charts.radar(title, _few(measure, figures), folders)
             note = "Further out is better. The dashed ring is 0."
             yield Plot(f"radar.{measure}", "radar", parent, title, note, spec)
 
@@ -197,7 +191,7 @@ def _constraints(results: ResultsFolder) -> Iterator[Plot]:
     note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better, of NFR lower."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
-        spec = partial(charts.grouped, title, _few(measure, figures), results.folder)
+        spec = charts.grouped(title, _few(measure, figures), results.folder)
         yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 

@@ -21,20 +21,20 @@ TYPES = ("C1", "C2", "S1", "S2", "S3")  # conditions that are kinds of FollowTab
 Column = tuple[str, str]  # condition and measure
 
 
-class PublishedFigure(NamedTuple):
-    """A figure that a paper prints: ×100, as text, and why it is doubtful."""
+class PrintedFigure(NamedTuple):
+    """A figure on the printed scale, ×100, and as text; why a paper's is doubtful, or the interval of one's own."""
 
     value: float
     text: str
-    why: str
+    why: str = ""
+    interval: str = ""
 
 
 class ResultsFolder(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
     ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
-    be those of the runs beside them. ``lower_is_better`` is of the user's own measures; ``runs`` are those that this
-    process has in memory, by system and condition.
+    be those of the runs beside them. ``lower_is_better`` is of the user's own measures.
     """
 
     folder: str
@@ -48,7 +48,6 @@ class ResultsFolder(NamedTuple):
     doubt: str = ""
     lower_is_better: Mapping[str, bool] = {}
     systems: Sequence[SystemEntry] = ()
-    runs: Mapping[tuple[str, str], Mapping[str, Mapping[str, float]]] = {}
     against_query: Sequence[AgainstQuery] = ()
 
     @property
@@ -74,7 +73,7 @@ class ResultsFolder(NamedTuple):
         """Return whether the lowest value of ``measure`` is the best."""
         return lower_is_better(measure, self.lower_is_better)
 
-    def published(self, column: Column) -> Mapping[str, PublishedFigure]:
+    def published(self, column: Column) -> Mapping[str, PrintedFigure]:
         """Return the figures of a condition's measure that a paper prints, by system; empty without that add-on."""
         by_column = brought_if_here("published figures")
         condition, measure = column

@@ -1,7 +1,7 @@
 """Models alone, without an experiment: rerankers that score texts, and encoders that make vectors of them."""
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from heed.files import digest_json
 from heed.languages import language
 from heed.models.registry.entries import Registry
 from heed.reranking.rescore import Wrapper, score_alone
+from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, compute_of, make
 from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
@@ -40,6 +41,10 @@ class TextReranker(Wrapper, _Alone):
         super().__init__(reranker)
         self.name, self.config, self.made_by = reranker.name, reranker.config, reranker.made_by
 
+    def over(self, corpus: Callable[[], Corpus]) -> Reranker:
+        """Return the reranker over other documents."""
+        return self._inner.over(corpus)
+
     def score(
         self, query: str | Query, texts: Sequence[str | Document], instruction: str = "", lang: str = "eng"
     ) -> list[float]:
@@ -62,9 +67,21 @@ class TextEncoder(_Alone, Encoder):
         self.name, self.config, self.made_by = encoder.name, encoder.config, encoder.made_by
         self.cosine = encoder.cosine
 
+    def load(self) -> None:
+        """Load the model."""
+        self._encoder.load()
+
     def close(self) -> None:
         """Free the model's memory; a later use loads it again."""
         self._encoder.close()
+
+    def begin(self, collection: Any) -> None:
+        """Log the estimated cost, if the model has one."""
+        self._encoder.begin(collection)
+
+    def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[Matrix]:
+        """Yield the vectors of each batch of documents, in their order."""
+        return self._encoder.encode_batches(batches)
 
     def encode_queries(self, queries: Sequence[str | Query], instruction: str = "", lang: str = "eng") -> Matrix:
         """Return the vectors of ``queries`` with ``instruction``, shape ``(len(queries), d)``, in float32.

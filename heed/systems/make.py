@@ -27,9 +27,9 @@ from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.search import KINDS, Dense, DenseSearch
+from heed.retrieval.dense.search import KINDS, Dense
 from heed.systems.user_objects import FILE_NAME, RESERVED, class_name, load_object, wrapped
 from heed.types import Encoder, Reranker, Retriever, System
 
@@ -91,18 +91,16 @@ class Place:
 
     def lucene(self, name: str) -> Bm25:
         """Return a system of BM25, over the index made elsewhere where the search names one."""
-        corpus, heap = self.documents(name), self.compute.heap
-        path = self.search.lucene_index
-        index = brought("foreign index")(Path(path), corpus, heap) if path else None
-        lucene = Lucene(self.compute.threads or os.cpu_count() or 1, self.search.shards, heap)
-        return Bm25(name, corpus, self.search.bm25, lucene, index)
+        corpus, search = self.documents(name), self.search
+        path = search.lucene_index
+        index = brought("foreign index")(Path(path), corpus, self.compute.heap) if path else None
+        return Bm25(name, corpus, search.bm25, self.compute, search.shards, index)
 
     def dense(self, encoder: Encoder | None) -> Dense:
         """Return a retriever by the vectors of ``encoder``, or by LSA's where it is None."""
         corpus = self.documents(encoder.name if encoder else "lsa")
         vectors = Path(self.search.vectors) if self.search.vectors else None
-        search = DenseSearch(self.search.faiss, self.compute.device, vectors)
-        return Dense(encoder, corpus, search)
+        return Dense(encoder, corpus, self.search.faiss, self.compute.device, vectors)
 
 
 class Maker(NamedTuple):
@@ -121,10 +119,6 @@ def _bm25(name: str, place: Place, _: type[System]) -> System:
     return place.bm25 if name == "bm25" else place.lucene(name)
 
 
-def _lsa(_name: str, place: Place, _role: type[System]) -> System:
-    return place.dense(None)
-
-
 def _polarity(name: str, place: Place, _: type[System]) -> Polarity:
     corpus = place.documents(name)
     if place.search.lucene_index and corpus.documents.tabular:  # it reads fields that only Heed's own index has
@@ -140,10 +134,6 @@ def _decompose(name: str, place: Place, _: type[System]) -> System:
     return Decompose(make(name.partition(":")[2], place, Encoder), corpus=place.corpus)
 
 
-def _rank_bm25(_name: str, _place: Place, _role: type[System]) -> System:
-    return RankBm25()
-
-
 def _of_add_on(name: str, place: Place, role: type[System]) -> System:
     return wrapped(brought(f"systems {name.partition(':')[0]}:")(name, place), name, role, place.corpus)
 
@@ -153,7 +143,7 @@ def _object(name: str, place: Place, role: type[System]) -> System:
 
 
 def _model(name: str, place: Place, role: type[System]) -> System:
-    model = installed_model(name, place.registry, built_in(role))
+    model = installed_model(name, place, built_in(role))
     if place.instructed:
         warn_unread(model)
     return system_of(model, place, role)
@@ -161,20 +151,21 @@ def _model(name: str, place: Place, role: type[System]) -> System:
 
 ANY = (Retriever, Reranker, Encoder)
 MODEL, CLASS = "NAME", "package.module:Class"  # how help writes names that are not Heed's own
+PROGRAM = "command:"
 MAKERS = {
     "bm25": Maker(_bm25, (Retriever,), "BM25 of Lucene"),
     "bm25+rm3": Maker(_bm25, (Retriever,), "BM25 with feedback by RM3"),
     "bm25+rocchio": Maker(_bm25, (Retriever,), "BM25 with feedback by Rocchio"),
     "bm25+fields": Maker(_bm25, (Retriever,), "BM25 of tables by caption, header and cells"),
-    "lsa": Maker(_lsa, (Retriever,), "a dense baseline that needs no model"),
+    "lsa": Maker(lambda _, place, role: place.dense(None), (Retriever,), "a dense baseline that needs no model"),
     "polarity": Maker(_polarity, (Reranker,), "reads the instruction and needs no model"),
     MODEL: Maker(_model, ANY, "a model by name, path or hub id; an encoder searches, and reranks by similarity"),
-    "rank_bm25": Maker(_rank_bm25, (Reranker,), "BM25 over each topic's candidates alone"),
+    "rank_bm25": Maker(lambda _, place, role: RankBm25(), (Reranker,), "BM25 over each topic's candidates alone"),
     "decompose:": Maker(_decompose, (Reranker,), "an encoder that reads instructions without training", "ENCODER"),
     "polarity+": Maker(_fusion, (Reranker,), "both, their scores added", "NAME"),
     "mteb:": Maker(_of_add_on, ANY, "a model by MTEB's code", "NAME"),
     CLASS: Maker(_object, ANY, "a class of your own"),
-    "command:": Maker(_of_add_on, (Reranker,), "a program in any language", "PROGRAM"),
+    PROGRAM: Maker(_of_add_on, (Reranker,), "a program in any language", "PROGRAM"),
 }  # a key that ends in : or + is the beginning of a name
 
 
@@ -207,7 +198,7 @@ def system_of(model: Model, place: Place, role: type[System]) -> System:
     model = with_family(model, CROSS_ENCODER if role is Reranker else BI_ENCODER)
     family = FAMILIES[model.family]
     if family.name == LATE and role is Retriever:
-        encoder = brought("late-interaction encoder")(model.limited(place.compute.max_length), place.compute)
+        encoder = brought("late-interaction encoder")(model, place.compute)
         retriever: System = brought("late-interaction retriever")(encoder, place.documents(model.name))
         return retriever
     roles = {ENCODER: ANY, RERANKER: (Reranker,)}.get(family.system, ())
@@ -259,10 +250,13 @@ def forms(role: type[System]) -> dict[str, str]:
     return {**listed, "NAME=SYSTEM": "any of these, its runs called NAME"}
 
 
-def installed_model(name: str, registry: Registry, built_in: Sequence[str] = ()) -> Model:
-    """Return the model of a name; :class:`UsageError`, before anything is built, where a package for it is missing."""
+def installed_model(name: str, place: Place, built_in: Sequence[str] = ()) -> Model:
+    """Return the model of a name, whose inputs have at most the user's ``max_length``.
+
+    Raises :class:`UsageError`, before anything is built, where a package for it is missing.
+    """
     require("huggingface_hub", name)
-    model = registry.resolve(name, built_in)
+    model = place.registry.resolve(name, built_in).limited(place.compute.max_length)
     if model.status != "api" and (not model.family or FAMILIES[model.family].library not in ("", SERVICE)):
         require("torch", name)
     return model

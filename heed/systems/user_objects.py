@@ -7,8 +7,9 @@ import inspect
 import json
 import re
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from heed.formats.document_store import DocumentStore, docids_of
 from heed.process import free_memory
 from heed.progress import log
 from heed.ranking import top
-from heed.reranking.rescore import checked, finite
+from heed.reranking.rescore import Pair, Wrapper, checked, finite
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System
 
@@ -96,8 +97,19 @@ class OwnSystem(System):
             raise self._error(f"{method} raised {in_one_line(error)}{line}; debug shows the traceback") from error
 
 
-class OwnReranker(OwnSystem, Reranker):
-    """A reranker of the user's own."""
+class _Scorer(Reranker):
+    """An object with the one method, as what inherits from :class:`heed.types.Reranker` and overrides nothing else."""
+
+    def __init__(self, system: Any) -> None:
+        self._system = system
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        scores: Sequence[float] = self._system.score(query, documents)
+        return scores
+
+
+class OwnReranker(OwnSystem, Wrapper):
+    """A reranker of the user's own; what one that inherits from :class:`heed.types.Reranker` overrides is called."""
 
     def __init__(self, system: Any, name: str) -> None:
         """Take ``system``; :class:`UsageError` if it has no ``score``."""
@@ -105,12 +117,29 @@ class OwnReranker(OwnSystem, Reranker):
         if not callable(getattr(system, "score", None)):
             hint = "it searches, so use it as a retriever" if hasattr(system, "search") else "expected a reranker"
             raise UsageError(f"{name}: has no score(query, documents); {hint}")
+        Wrapper.__init__(self, system if isinstance(system, Reranker) else _Scorer(system))
+
+    def over(self, corpus: Callable[[], Corpus]) -> Reranker:
+        """Return it over other documents: itself where it reads no index."""
+        other = self._inner.over(corpus)
+        return self if other is self._inner else OwnReranker(other, self.name)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one score for each document; :class:`ModelError` for another number, and for what is no number."""
         with self._calling(f"topic {query.qid}: score"):
-            scores = self._system.score(query, documents)
+            scores = self._inner.score(query, documents)
         return checked(self.name, query.qid, docids_of(documents), scores)
+
+    def score_all(self, pairs: Iterable[Pair]) -> Iterator[Sequence[float]]:
+        """Yield the scores of each query's documents, in their order; errors are those of :meth:`score`."""
+        if type(self._inner).score_all is Reranker.score_all:
+            yield from (self.score(query, documents) for query, documents in pairs)
+            return
+        lent, pairs = tee(pairs)
+        with self._calling("score_all"):
+            scored = iter(self._inner.score_all(lent))
+            for query, documents in pairs:
+                yield checked(self.name, query.qid, docids_of(documents), next(scored, ()))
 
 
 class OwnRetriever(OwnSystem, Retriever):
@@ -171,7 +200,25 @@ class OwnEncoder(OwnSystem, Encoder):
             raise UsageError(f"{name}: has no encode_documents and encode_queries; {hint}")
         if self.config is not None:
             self.config = {"own": self.config}  # whole: its keys have meanings of their own
+        self.cosine = getattr(system, "cosine", False)
         self._width: int | None = None
+
+    def begin(self, collection: Any) -> None:
+        """Let one that inherits from :class:`heed.types.Encoder` log what its work will cost."""
+        if isinstance(self._system, Encoder):
+            self._system.begin(collection)
+
+    def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[Matrix]:
+        """Yield the vectors of each batch of documents, in their order; errors are those of the next method."""
+        if not isinstance(self._system, Encoder) or type(self._system).encode_batches is Encoder.encode_batches:
+            yield from map(self.encode_documents, batches)
+            return
+        self.load()
+        lent, batches = tee(batches)
+        with self._calling("encode_batches"):
+            matrices = iter(self._system.encode_batches(lent))
+            for batch in batches:
+                yield self._checked(next(matrices, ()), len(batch), "documents")
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return one vector a document; :class:`ModelError` for vectors that cannot be those."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 
+Grid = tuple[list[list[str]], int]  # the rows of one table, all of the same length, and how many of them are its header
 MOST_CELLS = 10_000_000  # of a grid: some kilobytes of ragged rows can need more than any memory
 FREE_CELLS, TIMES = 500_000, 10  # cells of any grid, plus so many for each written: spans and gaps take time too
 DEEPEST = 4  # rows under one header cell; a deeper one is the name of a group of body rows (IndusTR 751, 3996)
@@ -39,7 +40,7 @@ PROCESSING = re.compile(r"<\?[^<>]*>")
 
 
 class HtmlRow(NamedTuple):
-    """The cells of a row: their texts, which of them are headings, how many columns and rows each spans.
+    """The cells of a row: the pieces of their texts, which of them are headings, how many columns and rows each spans.
 
     ``group`` and ``section`` are its row group's number and name (``""`` outside of any). A span of 0 rows is to the
     end of the row group.
@@ -47,16 +48,14 @@ class HtmlRow(NamedTuple):
 
     group: int
     section: str
-    texts: list[str]
+    pieces: list[list[str]]
     heads: list[bool]
     spans: list[tuple[int, int]]
 
-
-class HtmlGrid(NamedTuple):
-    """The rows of one table, all of the same length, and how many of them are its header."""
-
-    rows: list[list[str]]
-    header: int
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the cells, each on one line."""
+        return [squeeze("".join(pieces)) for pieces in self.pieces]
 
 
 class _Span(NamedTuple):
@@ -69,29 +68,10 @@ class _Span(NamedTuple):
     text: str
 
 
-class Page(NamedTuple):
-    """The captions of an HTML text, the text outside of tables, the tables that have rows."""
+def read_html(text: str) -> tuple[str, str, list[Grid]]:
+    """Return the captions of ``text``, the text outside of tables, and the tables that have rows.
 
-    caption: str
-    outside: str
-    grids: list[HtmlGrid]
-
-
-class _Markup(NamedTuple):
-    """A table as written: the names of its row groups, from outside of any, its rows, and their texts in pieces."""
-
-    groups: list[str]
-    rows: list[HtmlRow]
-    pieces: list[list[list[str]]]
-
-    def read(self) -> HtmlGrid:
-        for row, cells in zip(self.rows, self.pieces, strict=True):
-            row.texts.extend(squeeze("".join(pieces)) for pieces in cells)
-        return grid(self.rows, "thead" in self.groups)
-
-
-def read_html(text: str) -> Page:
-    """Return the captions and tables of ``text``; a table inside a cell is text of that cell.
+    A table inside a cell is text of that cell.
 
     ``<`` is text where no element of a table or of running text begins. Nothing outside of ``text`` is read.
     Raises :class:`DataError` for a grid too large.
@@ -104,15 +84,15 @@ def read_html(text: str) -> Page:
     markup = TEXT_LESS_THAN.sub("&lt;", PROCESSING.sub(" ", text))
     parser.feed(markup.encode("utf-8", "replace"))
     parser.close()
-    grids = [table.read() for table in target.tables if table.rows]
-    return Page(squeeze("".join(target.captions)), squeeze("".join(target.outside)), grids)
+    grids = [grid(rows, "thead" in groups) for groups, rows in target.tables if rows]
+    return squeeze("".join(target.captions)), squeeze("".join(target.outside)), grids
 
 
 class _Events:
     """The target of libxml2's events: collects tables, captions and the text outside of them."""
 
     def __init__(self) -> None:
-        self.tables: list[_Markup] = []
+        self.tables: list[tuple[list[str], list[HtmlRow]]] = []  # names of row groups, from outside of any; rows
         self.captions: list[str] = []
         self.outside: list[str] = []
         self._into = self.outside  # list to which text is added: a cell's, the captions' or neither
@@ -164,30 +144,29 @@ class _Events:
         """Do nothing at the end of the text."""
 
     def _open_table(self) -> None:
-        self.tables.append(_Markup([""], [], []))
+        self.tables.append(([""], []))
         self._in_row, self._into = False, self.outside
 
     def _open_group(self, name: str) -> None:
         if self.tables:
-            self.tables[-1].groups.append(name)
+            self.tables[-1][0].append(name)
         self._in_row, self._into = False, self.outside
 
     def _open_row(self) -> None:
         if not self.tables:
             self._open_table()
-        groups, rows, pieces = self.tables[-1]
+        groups, rows = self.tables[-1]
         rows.append(HtmlRow(len(groups) - 1, groups[-1], [], [], []))
-        pieces.append([])
         self._in_row, self._into = True, self.outside
 
     def _open_cell(self, tag: str, attributes: Mapping[str, str]) -> None:
         if not self._in_row:
             self._open_row()
         self._into = []
-        table = self.tables[-1]
-        table.pieces[-1].append(self._into)
-        table.rows[-1].heads.append(tag == "th")
-        table.rows[-1].spans.append(spans(attributes) if attributes else (1, 1))
+        row = self.tables[-1][1][-1]
+        row.pieces.append(self._into)
+        row.heads.append(tag == "th")
+        row.spans.append(spans(attributes) if attributes else (1, 1))
 
 
 def spans(attributes: Mapping[str, str]) -> tuple[int, int]:
@@ -219,14 +198,14 @@ def check_size(rows: int, columns: int, written: int) -> None:
         )
 
 
-def grid(rows: list[HtmlRow], has_head: bool) -> HtmlGrid:
+def grid(rows: list[HtmlRow], has_head: bool) -> Grid:
     """Return ``rows`` with every span filled in: <thead> first, <tfoot> last; rows without any cell are left out.
 
     A span ends with its row group. Where cells overlap, the one from the row above is kept.
     ``has_head`` says that there is a <thead>, even an empty one. Raises :class:`DataError` for a grid too large.
     """
     rows = sorted(rows, key=lambda row: {"thead": 0, "tfoot": 2}.get(row.section, 1))
-    written = sum(len(row.texts) for row in rows)
+    written = sum(len(row.pieces) for row in rows)
     lines: list[list[_Span]] = []
     for _, group in groupby(rows, key=lambda row: row.group):
         lines += _lay_out(list(group), len(lines), written)
@@ -236,7 +215,7 @@ def grid(rows: list[HtmlRow], has_head: bool) -> HtmlGrid:
     texts = [_texts(line, places, starts) if line else [] for line in lines]
     marked = _marked_header(rows, has_head)
     header = texts[: _linked_header(lines) if marked is None else marked]
-    return HtmlGrid([row for row in texts if row], sum(1 for row in header if row))
+    return [row for row in texts if row], sum(1 for row in header if row)
 
 
 def _lay_out(rows: list[HtmlRow], first: int, written: int) -> Iterator[list[_Span]]:
@@ -299,14 +278,12 @@ def _linked_header(lines: list[list[_Span]]) -> int:
     count = 1
     if len(lines) > 1 and len(lines[1]) > len(lines[0]) and all(span.end - span.start > 1 for span in lines[0]):
         count = 2
-    while count < len(lines) and any(_reaches(span, count) for span in lines[count - 1]):
+    while count < len(lines) and any(
+        span.stop > count and span.stop - span.first <= DEEPEST for span in lines[count - 1]
+    ):
         count += 1
     return min(count, len(lines) - 1)
 
 
 def _is_heading(row: HtmlRow) -> bool:
     return any(row.heads) and all(head or not text for head, text in zip(row.heads, row.texts, strict=True))
-
-
-def _reaches(span: _Span, number: int) -> bool:
-    return span.stop > number and span.stop - span.first <= DEEPEST

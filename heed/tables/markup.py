@@ -13,7 +13,8 @@ from html import unescape
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from heed.tables.html import check_size, read_html, squeeze
+from heed.errors import HeedError
+from heed.tables.html import HIDDEN, check_size, read_html, squeeze
 
 HTML_TABLE = re.compile(r"<(?:table|tr)[\s/>]", re.IGNORECASE)
 HEADING = re.compile(r"#{1,6}(?:\s+|$)")
@@ -26,6 +27,9 @@ RULES = re.compile(r"\|?(?:\s*:?-+:?\s*(?:\||$))+")  # a delimiter row
 CSV_CAPTION = re.compile(r"# ([^\n]*)\n\n")
 QUOTED: list[dict[str, Any]] = [{"strict": True}, {"strict": True, "escapechar": "\\"}]  # a mark as "", or as \"
 UNQUOTED: list[dict[str, Any]] = [{"quoting": csv.QUOTE_NONE}, {}]
+TAG = re.compile(r"<(\w+)\b([^<>]*)>([^<>]*)</\1>|<[^<>]*>")
+WORD = re.compile(r"\w+")
+LEAST_SHARE = 0.9  # of a text's words: a table that would lose more of them is shown as text
 TSV_ESCAPES = {"n": " ", "r": " ", "t": " ", "p": "|", "\\": "\\"}  # \p as in WikiTableQuestions
 
 
@@ -44,11 +48,10 @@ def parse_table(text: str, title: str = "") -> Table:
     A caption in the text wins over ``title``; a text without a table becomes the caption. Raises
     :class:`DataError` for a grid of more cells than :func:`heed.tables.html.check_size` allows.
     """
-    lines = _lines(text)
     if "<" in text and HTML_TABLE.search(text):
         table = parse_html(text)
-    elif any(line.startswith("|") or is_rule(line) for line in lines) or _agreeing(_csv_rows(text)) < 2:
-        table = _parse_lines(lines)
+    elif any(line.startswith("|") or is_rule(line) for line in _lines(text)) or _agreeing(_csv_rows(text)) < 2:
+        table = parse_markdown(text)
     else:
         table = parse_csv(text)
     return table if table.caption or not title else table._replace(caption=squeeze(title))
@@ -60,10 +63,10 @@ def parse_html(text: str) -> Table:
     The caption is that of <caption>, without one the text outside of tables. :mod:`heed.tables.html` has the
     rules for spans and headers. Raises :class:`DataError` for a grid too large.
     """
-    page = read_html(text)
-    rows = [row for grid in page.grids for row in grid.rows]
-    header = page.grids[0].header if page.grids else 0
-    return _table(page.caption or page.outside, rows[:header], rows[header:])
+    caption, outside, grids = read_html(text)
+    rows = [row for lines, _ in grids for row in lines]
+    header = grids[0][1] if grids else 0
+    return _table(caption or outside, rows[:header], rows[header:])
 
 
 def parse_markdown(text: str) -> Table:
@@ -74,14 +77,10 @@ def parse_markdown(text: str) -> Table:
     backticks ends a cell, as GitHub has it, unless the row then has too many cells and otherwise just enough.
     Raises :class:`DataError` for a grid too large.
     """
-    return _parse_lines(_lines(text))
-
-
-def _parse_lines(lines: list[str]) -> Table:
     outside: list[str] = []
     header: list[list[str]] = []
     body: list[list[str]] = []
-    for block in _blocks(lines):
+    for block in _blocks(_lines(text)):
         before, above, below = _read_block(block)
         outside += before
         if header or body:
@@ -148,23 +147,20 @@ def _read_block(block: list[str]) -> tuple[list[str], list[list[str]], list[list
     if rule is None:
         piped = [line for line in block if line.startswith("|")]
         width = len(_split(piped[0], PIPE)) if piped else 0
-        rows = _rows(piped, width)
-        header = len(rows) > 1
-        return [line for line in block if not line.startswith("|")], rows[:header], rows[header:]
+        rows = [_cells(line, width) for line in piped]
+        first = len(rows) > 1
+        return [line for line in block if not line.startswith("|")], rows[:first], rows[first:]
     start = max(rule - 1, 0)
     while start and block[start - 1].startswith("|"):
         start -= 1
     width = len(_without_ends(block[rule], block[rule].split("|")))
-    return block[:start], _rows(block[start:rule], width), _rows(block[rule + 1 :], width)
+    header, body = ([_cells(line, width) for line in lines] for lines in (block[start:rule], block[rule + 1 :]))
+    return block[:start], header, body
 
 
 def is_rule(line: str) -> bool:
     """Return whether ``line`` is a delimiter row."""
     return "|" in line and not line.strip("|:- \t") and RULES.fullmatch(line) is not None
-
-
-def _rows(lines: list[str], width: int) -> list[list[str]]:
-    return [_cells(line, width) for line in lines]
 
 
 def _cells(line: str, width: int) -> list[str]:
@@ -208,3 +204,31 @@ def _records(text: str, mark: str, ways: list[dict[str, Any]]) -> list[list[str]
             records = csv.reader(io.StringIO(text), delimiter=mark, **way)
             read.append([record for record in records if len(record) > 1 or "".join(record).strip()])
     return min(read, key=lambda records: len({*map(len, records)}), default=[])
+
+
+def as_table(text: str, known: bool = False) -> Table | None:
+    """Return the table that ``text`` is, in HTML or Markdown; None for running text, even with a table inside.
+
+    With ``known`` the text was read as a table, so that it may be CSV too, with its file's name in the first line. At
+    most a tenth of the text's words may be lost by it, since an assessor must see them all.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    has_marks = HTML_TABLE.search(text) or 2 * sum("|" in line for line in lines) >= len(lines)
+    if not has_marks and not known:
+        return None
+    try:
+        table = parse_table(text) if has_marks else _csv_table(text)
+    except HeedError:  # a grid too large for any memory
+        return None
+    if len(table.header) + len(table.body) < 2:
+        return None
+    cells = (table.caption, *(cell for row in (*table.header, *table.body) for cell in row))
+    words_of_table = {word for cell in cells for word in WORD.findall(cell)}
+    shown = TAG.sub(lambda tag: " " if HIDDEN.search(tag[2] or "") else f" {tag[3] or ''} ", text)
+    words = WORD.findall(unescape(shown))
+    return table if sum(word in words_of_table for word in words) >= LEAST_SHARE * len(words) else None
+
+
+def _csv_table(text: str) -> Table:
+    table, (name, _, rows) = parse_table(text), text.partition("\n")
+    return table if table.header and any(table.header[0][1:]) else parse_table(rows, title=name)

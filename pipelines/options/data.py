@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.data import FILES, Data
-from heed.datasets.loading import Layout
+from heed.datasets.collection import Layout
 from heed.errors import UsageError
 from heed.types import CONDITIONS
 from pipelines.options.parser import Group

@@ -3,10 +3,10 @@
 import argparse
 from dataclasses import fields
 
-from heed.addons.cluster import ENGINES
 from heed.compute import Compute
 from pipelines.options.parser import Group, positive
 
+ENGINES = ("local", "ray")  # this machine, as by default, or a cluster
 MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
 
 
@@ -30,8 +30,7 @@ def compute_of(options: argparse.Namespace) -> Compute:
 
 
 def machine_options(parser: argparse.ArgumentParser) -> None:
-    """Add threads, device and Java's heap; models run in this process unless :func:`engine_options` are added too."""
-    parser.set_defaults(engine=ENGINES[0], workers=None, ray_address=None)
+    """Add threads, device and Java's heap."""
     compute_options(parser.add_argument_group("machine"), "device", "threads", "heap")
 
 
@@ -41,6 +40,7 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     engine.add_argument(
         "--engine",
         choices=ENGINES,
+        default=ENGINES[0],
         help="run models on this machine (default) or on a Ray cluster; the results are the same",
     )
     engine.add_argument(

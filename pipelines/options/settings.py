@@ -2,19 +2,18 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
-from heed.addon_table import brought
-from heed.addons.bridges.programs import COMMAND, Program
-from heed.addons.cluster import ENGINES, Workers
+from heed.addon_table import brought, brought_if_here
 from heed.compute import Compute
 from heed.errors import UsageError
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.systems.make import Place, Search, split_name
+from heed.systems.make import MODEL, PROGRAM, Place, Search, kind_of, split_name
 from heed.types import System
-from pipelines.options.machine import compute_of
+from pipelines.options.machine import ENGINES, compute_of
 
 DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
 
@@ -25,35 +24,52 @@ def registry_of(options: argparse.Namespace, described: Sequence[str] = DESCRIBE
     return Registry(options.models, fields, options.trust_remote_code)
 
 
-def compute_here(options: argparse.Namespace) -> Compute:
-    """Return how this process runs systems; a device that the user names is that of a cluster's machines, if any."""
-    compute = compute_of(options)
-    if options.engine == ENGINES[0]:
-        return compute
-    compute.check(here=False)
-    return replace(compute, device="auto")
+@dataclass(frozen=True)
+class Machinery:
+    """What runs the systems that a command names: which models, how, and by which ``workers``, if any are asked for.
 
-
-def system_of(options: argparse.Namespace, system: str, role: type[System]) -> object:
-    """Return a system's name as the library gets it: an object where workers do its work or its program has a version.
-
-    Raises :class:`UsageError` and :class:`heed.errors.ModelError` where it cannot be made.
+    ``version`` is that of programs.
     """
-    workers = Workers(options.engine, options.workers, options.ray_address)
-    workers.check()
-    version = getattr(options, "config", None)  # explore has none: it writes no runs
-    place = Place(registry_of(options), compute_of(options))
-    shared: object = brought("workers")(system, place, role, workers, version)
-    name, source = split_name(system)
-    if shared is None and version is not None and source.startswith(COMMAND):
-        return Program(source.removeprefix(COMMAND), name=name, config=version)
-    return system if shared is None else shared
+
+    registry: Registry
+    compute: Compute
+    workers: Any = None
+    version: str | None = None
+
+    @property
+    def here(self) -> Compute:
+        """How this process runs systems; a device that the user names is that of a cluster's machines, if any."""
+        if self.workers is None or self.workers.engine == ENGINES[0]:
+            return self.compute
+        self.compute.check(here=False)
+        return replace(self.compute, device="auto")
+
+    def system(self, system: str, role: type[System]) -> object:
+        """Return a name as the library gets it: an object where workers do its work or its program has a version.
+
+        Raises :class:`UsageError` and :class:`heed.errors.ModelError` where it cannot be made.
+        """
+        name, source = split_name(system)
+        kind = kind_of(source)
+        share = brought_if_here("workers of a system") if self.workers or kind == MODEL else None
+        shared: object = share and share(system, Place(self.registry, self.compute), role, self.workers, self.version)
+        if shared is None and kind == PROGRAM and self.version is not None:
+            return brought("program")(source.removeprefix(PROGRAM), name=name, config=self.version)
+        return system if shared is None else shared
+
+    def check_version(self, rerankers: Sequence[str]) -> None:
+        """Raise :class:`UsageError` for the version of a program where none of ``rerankers`` is one."""
+        if self.version is not None and not any(split_name(name)[1].startswith(PROGRAM) for name in rerankers):
+            raise UsageError(f"--config: is the version of a program, and --reranker names none as {PROGRAM}PROGRAM")
 
 
-def check_version(options: argparse.Namespace, rerankers: Sequence[str]) -> None:
-    """Raise :class:`UsageError` for the version of a program where none of ``rerankers`` is one."""
-    if options.config is not None and not any(split_name(name)[1].startswith(COMMAND) for name in rerankers):
-        raise UsageError(f"--config: is the version of a program, and --reranker names none as {COMMAND}PROGRAM")
+def machinery_of(options: argparse.Namespace) -> Machinery:
+    """Return the machinery that the options describe; :class:`UsageError` for workers that cannot be."""
+    workers, fields = None, (options.engine, options.workers, options.ray_address)
+    if fields != (ENGINES[0], None, None):
+        workers = brought("workers")(*fields)
+        workers.check()
+    return Machinery(registry_of(options), compute_of(options), workers, options.config)
 
 
 def maxp_of(options: argparse.Namespace) -> Cut | None:

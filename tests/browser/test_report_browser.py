@@ -14,8 +14,7 @@ from conftest import ROOT
 from report_folders import HOSTILE, NASTY, hostile_results, row, write_results
 from watched_page import watched
 
-from heed.measures.baseline import against_baseline
-from heed.report.first_screen import p_text
+from heed.measures.baseline import against_baseline, p_text
 from heed.report.page import page
 from heed.report.results import read_tree
 

@@ -19,7 +19,7 @@ HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transfo
 ALONE = {
     "heed.models.engine",
     "heed.addons.architectures.nv_embed",
-    "heed.addons.architectures.tapas",
+    "heed.addons.architectures.table_encoder",
     "heed.retrieval.ngrams",
 }
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}

@@ -14,8 +14,7 @@ from annotating import Running
 from annotating_browser import CHROMIUM, assessor
 from conftest import ROOT
 
-from heed.formats.pools import read_pool
-from heed.formats.trec_files import read_qrels, read_run
+from heed.formats.trec_files import read_pool, read_qrels, read_run
 from heed.measures.pairwise import p_mrr
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from conftest import Heed, write_jsonl
 import heed as library
 from heed.errors import DataError, UsageError
 from heed.formats.data_sets import Columns, HubRow, listed_of, read_queries
-from heed.formats.pools import read_pool
 from heed.formats.topic_ids import number, number_hint, numbered
-from heed.formats.trec_files import read_run
+from heed.formats.trec_files import read_pool, read_run
 from pipelines import annotate
 
 TREC, COMPARE = "pipelines.trec", "pipelines.compare"
@@ -151,7 +150,7 @@ def test_pool_rerank_annotate_and_check_name_ids_of_one_number(
     assert read_run(tmp_path / "out.run").keys() == ANSWERS.keys()
     monkeypatch.chdir(tmp_path)
     annotated = annotate.parser().parse_args(["pool.jsonl", *reranked[:4], "--topic-ids", "number"])
-    with pytest.raises(DataError, match=r"topic 51 of the pool: not in topics.jsonl; .*; 1 differ by leading zeros"):
+    with pytest.raises(DataError, match=r"topics: topic 51 of the pool is not there; .*; 1 differ by leading zeros"):
         annotate.open_given(annotated)
     with numbered(annotated.topic_ids):
         task, store = annotate.open_given(annotated)

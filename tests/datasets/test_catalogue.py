@@ -527,7 +527,7 @@ def test_what_has_a_command_of_its_own_runs_by_its_name_too(tmp_path: Path, heed
         ),
         (
             ("--dataset", "infosearch-sample/audience", "--lang", "zho", "--topics", "t"),
-            "topics, lang: not used by infosearch-sample/audience; it takes data",
+            "--topics, --lang: not used by infosearch-sample/audience; it takes data",
         ),
         (
             ("--dataset", "infosearch/audience", "--docs", "d", "--topics", "t"),

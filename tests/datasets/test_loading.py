@@ -122,7 +122,7 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
         load("riddles", catalogue=mine, lang="deu")
     with pytest.raises(DataError, match="lost: no layout riddles_layout:PUNS .*; expected package.module:NAME"):
         load("lost", catalogue=mine)
-    with pytest.raises(DataError, match=r"not: os:sep is a str, expected a heed.datasets.loading.Layout"):
+    with pytest.raises(DataError, match=r"not: os:sep is a str, expected a heed.datasets.collection.Layout"):
         load("not", catalogue=mine)
     with pytest.raises(UsageError, match="riddles: no collection of this name"):  # nothing is left behind
         load("riddles")

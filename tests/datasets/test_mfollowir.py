@@ -4,8 +4,9 @@ import pytest
 from conftest import Heed, write_jsonl
 from mfollowir_copy import FILES, hub_copy
 
-from heed.datasets.followir import download, is_mfollowir, read_mfollowir
+from heed.datasets.followir import download
 from heed.errors import HeedError
+from heed.formats.data_sets import is_mfollowir, read_mfollowir
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

@@ -14,8 +14,7 @@ import heed as library
 from heed.datasets.own_files import IGNORED, ignores_own_ids, own_documents
 from heed.formats.document_store import open_store
 from heed.formats.documents import Documents
-from heed.formats.pools import read_pool
-from heed.formats.trec_files import read_run
+from heed.formats.trec_files import read_pool, read_run
 from heed.types import Document, Topic
 
 TREC = "pipelines.trec"

@@ -170,7 +170,6 @@ def test_random_access_keeps_the_asked_order_and_misses_are_told(tmp_path: Path)
     store = store_of(tmp_path, [{"id": f"d{number}", "text": str(number)} for number in range(1200)])
     asked = [f"d{number}" for number in range(1199, -1, -1)]
     assert [one.docid for one in store.get(asked)] == asked
-    assert store.packed_of(["d2", "d1"]).get(["d1", "d2", "d1"]) == store.get(["d1", "d2", "d1"])
     assert store.missing(["d5", "x", "d6", "y"]) == ["x", "y"]
     assert store.missing(["x", *asked, "y", "x"]) == ["x", "y", "x"]
     with pytest.raises(HeedError, match="document x: not in the collection"):

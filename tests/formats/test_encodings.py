@@ -20,7 +20,7 @@ from heed.formats.data_sets import config_files, read_judgements
 from heed.formats.documents import Files
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_topics
-from heed.formats.trec_files import read_given_run, read_qrels
+from heed.formats.trec_files import read_qrels, read_run
 from heed.languages import LANGUAGES
 from heed.tables.documents import Tables
 
@@ -127,7 +127,7 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     named = encoding if encoding == "gb18030" else ""
     assert read_qrels(file("q.txt", "1 0 文档 2"), None, named) == {"1": {"文档": 2}}
     assert read_judgements(file("q.jsonl", '{"query-id": "1", "corpus-id": "文档", "score": 2}'), None, named)
-    assert read_given_run(file("r.run", "1 Q0 文档 1 2.0 t"), named) == {"1": {"文档": 2.0}}
+    assert read_run(file("r.run", "1 Q0 文档 1 2.0 t"), named) == {"1": {"文档": 2.0}}
     results = [{"query": {"qid": "1"}, "candidates": [{"docid": "文档", "score": 2.0}]}]
     assert read_any_run(file("r.json", json.dumps(results, ensure_ascii=False)), None, named) == {"1": {"文档": 2.0}}
     own = Data((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named)

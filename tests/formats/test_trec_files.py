@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.formats.data_sets import read_judgements
-from heed.formats.pools import read_pool, write_pool
 from heed.formats.run_formats import read_any_run
-from heed.formats.trec_files import as_tag, read_qrels, read_run, write_qrels, write_run
+from heed.formats.trec_files import as_tag, read_pool, read_qrels, read_run, write_pool, write_qrels, write_run
 from heed.types import Qrels
 
 IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(

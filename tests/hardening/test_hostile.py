@@ -30,10 +30,9 @@ from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
 from heed.formats.data_sets import grades_of, read_listed, rows
 from heed.formats.documents import Files
-from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import TopicTexts, read_neuclir_topics, read_topics, recognised
-from heed.formats.trec_files import read_qrels
+from heed.formats.trec_files import read_pool, read_qrels
 from heed.models.encoders import SentenceEncoder
 from heed.models.files import local_copy
 from heed.models.registry.entries import Model, Registry

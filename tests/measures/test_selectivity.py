@@ -210,7 +210,7 @@ def test_the_plane_is_against_selectivity_and_against_p_mrr_behind_a_fold(tmp_pa
     drawn = {plot.name: plot for plot in plots(found)}
     assert [plot.kind for plot in drawn.values()] == ["plane", "folded"]
     for name, upwards in (("plane", [0.0, 60.0]), ("plane.p-MRR", [90.0, 30.0])):
-        [dots] = [one for one in drawn[name].spec()["layer"] if one["mark"].get("size") == 70]
+        [dots] = [one for one in drawn[name].spec["layer"] if one["mark"].get("size") == 70]
         assert [dot["y"] for dot in dots["data"]["values"]] == pytest.approx(upwards)
     text = page(found, tmp_path)
     before, _, folded = text.partition("<summary>The same by p-MRR</summary>")

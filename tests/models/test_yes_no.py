@@ -16,7 +16,7 @@ from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.models import engine, language_models
-from heed.models.engine import Rows, shares_prefixes
+from heed.models.engine import AnswerRows, shares_prefixes
 from heed.models.listing import scoring_facts
 from heed.models.local import batches, precision
 from heed.models.registry.entries import Model, Registry
@@ -214,7 +214,7 @@ def test_half_precision_makes_no_ties() -> None:
     head = torch.nn.Linear(32, 50, bias=True).bfloat16()
     hidden = torch.randn(300, 32).bfloat16()
     wide = torch.nn.functional.linear(hidden.float(), head.weight.float(), head.bias.float())[:, [7, 3]]
-    ours = Rows(head, (7, 3))(hidden)
+    ours = AnswerRows(head, (7, 3))(hidden)
     torch.testing.assert_close(ours, wide)
     rounded = head(hidden)[:, [7, 3]].float()
     assert len(set((ours[:, 1] - ours[:, 0]).tolist())) == 300 > len(set((rounded[:, 1] - rounded[:, 0]).tolist()))

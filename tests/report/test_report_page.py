@@ -1,7 +1,6 @@
 """The page of a report: every figure leads to its row, charts, nothing fetched, hostile names are text."""
 
 import base64
-import gzip
 import hashlib
 import html
 import json
@@ -14,14 +13,14 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Heed
-from report_folders import HOSTILE, hostile_results, row, three_topics, write_results
+from report_folders import HOSTILE, charts_of, hostile_results, marks_of, row, three_topics, write_results
 
 from benchmarks.report import write_results as write_many
 from heed.measures.significance import interval, smallest_difference
 from heed.measures.summary import format_value
+from heed.report.charts import render
 from heed.report.page import page
 from heed.report.plots import plots
-from heed.report.rendering import render
 from heed.report.results import read_tree
 
 COMMAND = "pipelines.report"
@@ -67,19 +66,6 @@ class Cells(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "td":
             self._inside = None
-
-
-def charts_of(text: str) -> dict[str, Any]:
-    """The charts' specifications that a page carries, by name."""
-    [packed] = re.findall(r'id="charts">"([^"]+)"</script>', text)
-    specs: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))["specs"]
-    assert set(specs) == {html.unescape(name) for name in re.findall(r'data-plot="([^"]+)"', text)}
-    return specs
-
-
-def marks_of(spec: Any) -> list[dict[str, Any]]:
-    """What the marks of a chart say, with the places that they lead to."""
-    return [value for layer in spec["layer"] for value in layer["data"]["values"] if "says" in value]
 
 
 def assert_self_contained(text: str) -> None:
@@ -177,7 +163,7 @@ def test_the_plane_is_of_the_deciding_measure_of_two_systems_or_more_on_axes_tha
     assert plots(read_tree(write_results(tmp_path / "one", rows("a")))) == []  # type: ignore[arg-type]
     [plane] = plots(read_tree(write_results(tmp_path / "two", rows("a") + rows("b"))))
     assert plane.title == "made zho: nDCG@10 against IRS" and "change" not in plane.note and "Grey" not in plane.note
-    x, y = (plane.spec()["layer"][-1]["encoding"][axis] for axis in "xy")
+    x, y = (plane.spec["layer"][-1]["encoding"][axis] for axis in "xy")
     assert (x["title"], x["scale"]["domain"]) == ("nDCG@10 of original, ×100 (axis from 15, not 0)", [15, 25])
     assert (y["title"], y["scale"]["domain"]) == ("IRS of query>original, ×100", [0, 10])
 
@@ -448,21 +434,6 @@ def test_a_table_has_a_scroll_of_its_own_from_sixty_lines_on(tmp_path: Path) -> 
         assert page(read_tree(write_results(tmp_path, rows)), tmp_path).count('class="scroll tall"') == tall
 
 
-def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_path: Path) -> None:
-    values = {f"t{index}": (index - 1000) / 1000 for index in range(2000)}
-    one = row("a", "original>changed", "p-MRR", -0.0005, 2000)
-    given = {"rows": [one | {"per_topic": values}], "shifts": []}
-    found = read_tree(write_results(tmp_path, [one], per_topic=given))
-    spec = charts_of(page(found, tmp_path))["topics.p-MRR.a.original-changed"]
-    assert "the worst and the best 20 of 2,000 topics" in spec["title"]["subtitle"]
-    links = [re.fullmatch(r"#/./topic/t(\d+)\?system=a", mark["to"]) for mark in marks_of(spec)]
-    bars = [int(link[1]) for link in links if link]
-    assert bars == [*range(20), *range(1980, 2000)]
-    [spec] = [plot.spec() for plot in plots(found) if plot.name.startswith("histogram")]
-    counts = [int(count) for count in re.findall(r"topics: (\d+)", render(spec, "svg").decode())]
-    assert sum(counts) == 2000 and 20 <= len(counts) <= 41
-
-
 def test_a_chart_whose_axis_leaves_out_0_is_no_higher_for_it(tmp_path: Path) -> None:
     heights = []
     for value in (-0.5, 0.5):
@@ -470,7 +441,7 @@ def test_a_chart_whose_axis_leaves_out_0_is_no_higher_for_it(tmp_path: Path) -> 
         rows += [row(name, "original>changed", "p-MRR", abs(value) + 0.01 * at) for at, name in enumerate("ab")]
         rows[-1]["value"] = value
         [plot] = plots(read_tree(write_results(tmp_path, rows)))
-        heights.append(int(re.search(r'height="(\d+)', render(plot.spec(), "svg").decode())[1]))  # type: ignore[index]
+        heights.append(int(re.search(r'height="(\d+)', render(plot.spec, "svg").decode())[1]))  # type: ignore[index]
     assert max(heights) < 450
 
 
@@ -481,7 +452,7 @@ def test_rank_1_is_at_the_top_of_the_shifts(tmp_path: Path) -> None:
         for docid, new in (("lifted", 1), ("pushed", 90))
     ]
     found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
-    [spec] = [plot.spec() for plot in plots(found) if plot.kind == "shift"]
+    [spec] = [plot.spec for plot in plots(found) if plot.kind == "shift"]
     drawn = render(spec, "svg").decode()
     heights = [
         float(re.search(rf"{name}[^>]*?translate\([\d.]+,([\d.]+)\)", drawn)[1])  # type: ignore[index]
@@ -507,21 +478,6 @@ def test_plots_are_files_of_either_format(heed: Heed, tmp_path: Path) -> None:
         files = sorted((tmp_path / "to" / form).iterdir())
         assert len(files) == 2 and all(path.suffix == f".{form}" for path in files)
         assert all(path.read_bytes().startswith(start) for path in files)
-
-
-def test_of_many_documents_the_chart_shows_some_from_end_to_end_and_says_so(tmp_path: Path) -> None:
-    one, detail = three_topics("a", "p-MRR")
-    shifts = [
-        {"system": "a", "qid": "1", "docid": str(at), "group": "violating", "base": at + 1, "new": 5000 - at}
-        for at in range(5000)
-    ]
-    found = read_tree(write_results(tmp_path, [one], per_topic={"rows": [detail], "shifts": shifts}))
-    spec = charts_of(page(found, tmp_path))["shift.a"]
-    assert spec["title"]["subtitle"] == "600 of 5,000 documents, evenly by distance moved"
-    assert {mark["group"] for mark in marks_of(spec)} == {"ruled out (5,000)"}
-    links = [re.fullmatch(r"#/./document/(\d+)\?topic=1&system=a", mark["to"]) for mark in marks_of(spec)]
-    numbers = {link[1] for link in links if link}
-    assert len(links) == len(numbers) == 600 and {"0", "4999"} < numbers
 
 
 def test_of_many_systems_the_best_have_charts_and_all_are_in_the_table(tmp_path: Path) -> None:
@@ -552,7 +508,7 @@ def test_infosearch_has_a_radar_from_three_dimensions_on(tmp_path: Path) -> None
     assert counts == [0, 0, 1]
     [plot] = plots(read_tree(tmp_path))
     assert plot.kind == "radar"
-    drawn = render(plot.spec(), "svg").decode()
+    drawn = render(plot.spec, "svg").decode()
     for label in ("audience", "keyword", "format", "a", "b", "WISE query&gt;original by dimension, ×100"):
         assert f">{label}</text>" in drawn
     assert "InfoSearch by dimension" in page(read_tree(tmp_path), tmp_path)
@@ -563,7 +519,7 @@ def test_followtable_has_bars_by_constraint_type_of_each_folder(tmp_path: Path) 
     for subset, value in (("IndusTR", 0.5), ("WTR", 0.1)):
         rows = [row(system, one, "IRS", value) for system in ("a", "b") for one in types]
         write_results(tmp_path / subset, rows, "followtable", subset)
-    drawn = {plot.folder: render(plot.spec(), "svg").decode() for plot in plots(read_tree(tmp_path))}
+    drawn = {plot.folder: render(plot.spec, "svg").decode() for plot in plots(read_tree(tmp_path))}
     assert drawn.keys() == {"IndusTR", "WTR"} and drawn["IndusTR"] != drawn["WTR"]
     for subset, text in drawn.items():
         assert f"followtable {subset}: IRS by constraint type" in text and ">S2</text>" not in text

@@ -19,7 +19,7 @@ from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reranking.similarity import PREFIX, PoolVectors, Similarity
 from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.types import Document, Encoder, Query, Reranker, Topic
 
@@ -59,7 +59,7 @@ def store(tmp_path: Path) -> DocumentStore:
 
 @pytest.fixture
 def polarity(store: DocumentStore, tmp_path: Path) -> Polarity:
-    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Lucene()))
+    return Polarity(Bm25("bm25", Corpus(tmp_path, store, language("eng")), Bm25Settings(), Compute()))
 
 
 def score(reranker: Reranker, condition: str, docids: Sequence[str] = DOCIDS) -> list[float]:

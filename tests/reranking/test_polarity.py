@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from anserini import ByLucene
 from conftest import ROOT, write_jsonl
 
 from benchmarks.polarity import Collection
+from heed.compute import Compute
 from heed.errors import UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
@@ -17,8 +19,8 @@ from heed.languages import language
 from heed.measures import mean
 from heed.progress import gathering
 from heed.reranking.polarity import TEXT_SETTINGS, Polarity, Weighting, centroid, document_vector, explain, topic_terms
-from heed.retrieval.bm25.index import FIELD, Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25, Lucene
+from heed.retrieval.bm25.index import Bm25Settings
+from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.types import Topic
 
@@ -89,7 +91,7 @@ def test_narratives_have_the_same_terms_however_they_are_wrapped_and_spelt(
 def bm25_over(tmp_path: Path, texts: dict[str, str], lang: str = "eng") -> Bm25:
     records = [{"id": docid, "text": text} for docid, text in texts.items()]
     store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
-    return Bm25("bm25", Corpus(tmp_path, store, language(lang)), Bm25Settings(), Lucene())
+    return Bm25("bm25", Corpus(tmp_path, store, language(lang)), Bm25Settings(), Compute())
 
 
 def scores(
@@ -209,12 +211,12 @@ def test_no_documents_give_no_scores(bm25: Bm25) -> None:
     assert scores(bm25, Topic("1", "eng", "car", {}), "query", []) == []
 
 
-def test_idf_is_lucenes_whether_the_matrix_or_lucene_is_asked(bm25: Bm25) -> None:
+def test_idf_is_lucenes(bm25: Bm25, tmp_path: Path) -> None:
     searcher = bm25.searcher
     # 2 of 5 documents have "engin": ln(1 + (5 − 2 + 0.5) / (2 + 0.5)); none has "bike"
     expected = {"engin": math.log(1 + 3.5 / 2.5), "bike": math.log(1 + 5.5 / 0.5)}
     assert searcher.idf(expected) == pytest.approx(expected, rel=1e-6)
-    assert searcher.lucene.idf(FIELD, expected) == searcher.idf(expected)
+    assert ByLucene(tmp_path / "bm25", "eng", Bm25Settings()).idf(expected) == searcher.idf(expected)
 
 
 def test_real_news_are_ranked_no_worse_than_by_bm25_under_either_instruction(shared: Path, tmp_path: Path) -> None:

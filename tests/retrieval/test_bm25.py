@@ -13,7 +13,6 @@ from heed.languages import language
 from heed.ranking import ranked
 from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
 from heed.retrieval.lucene import jvm
-from heed.retrieval.lucene.search import search_with_feedback
 
 SAMPLE = ROOT / "documents" / "neuclir-sample"
 QUERIES = {
@@ -44,9 +43,7 @@ def test_scores_and_rankings_are_anserinis(indexed: tuple[str, DocumentStore, Pa
     searcher = Searcher(folder, language(lang), Bm25Settings())
     queries = {"q": QUERIES[lang]}
     ours = (
-        search_with_feedback(searcher.lucene, queries, 1000, feedback)["q"]
-        if feedback
-        else searcher.search(queries, 1000)["q"]
+        searcher.lucene.with_feedback(queries, 1000, feedback)["q"] if feedback else searcher.search(queries, 1000)["q"]
     )
     theirs = anserini_hits(folder, language(lang).short, QUERIES[lang], 1000, feedback)
     assert len(ours) > 5
@@ -115,7 +112,7 @@ def test_documents_without_text_are_counted(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_java_error_names_what_was_being_done() -> None:
     with pytest.raises(HeedError, match="opening the index: Java says"):
-        Searcher(Path("/nonexistent"), language("eng"), Bm25Settings())
+        _ = Searcher(Path("/nonexistent"), language("eng"), Bm25Settings()).lucene
 
 
 def test_only_one_module_talks_to_java() -> None:

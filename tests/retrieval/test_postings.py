@@ -4,10 +4,11 @@ import gzip
 import itertools
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from anserini import ByLucene
 from conftest import ROOT, SAMPLED
 from documents_at_hand import Given, drawn_documents
 from hypothesis import given, settings
@@ -25,7 +26,6 @@ from heed.retrieval.lucene.jvm import java
 from heed.tables.documents import Tables
 from heed.types import Document, under
 
-LUCENE = 0  # postings of a matrix: none, so that Lucene searches
 SETTINGS = [(0.9, 0.4), (1.2, 0.75), (0.0, 0.5), (2.5, 1.0), (0.7, 0.0)]
 # the letters, marks and signs where analysers differ, with the words between which Heed puts its own mark
 LETTERS = "abcİßé中国東カ한สاكیی\u200c\u200d\u0301\ufe0f\u20e3\u202f\xa0א״ςΣıґकिক্త్\"'’_.,:;-–/#*@1٣४😀👍🏽\n\t \x00\x1c"
@@ -37,9 +37,8 @@ class Pair(NamedTuple):
     folder: Path
     lang: str
 
-    def searchers(self, weights: Bm25Settings) -> tuple[Searcher, Searcher]:
-        made = tuple(Searcher(self.folder, language(self.lang), weights, most) for most in (10**9, LUCENE))
-        return made[0], made[1]
+    def searchers(self, weights: Bm25Settings) -> tuple[Searcher, ByLucene]:
+        return Searcher(self.folder, language(self.lang), weights), ByLucene(self.folder, self.lang, weights)
 
 
 def indexed(folder: Path, source: Source, lang: str = "eng", threads: int = 2) -> Pair:
@@ -47,9 +46,12 @@ def indexed(folder: Path, source: Source, lang: str = "eng", threads: int = 2) -
     return Pair(build_index(folder / "bm25", store, language(lang), threads), lang)
 
 
-def same(pair: Pair, queries: dict[str, str], weights: Bm25Settings, depth: int, **more: Any) -> int:
+def same(
+    pair: Pair, queries: dict[str, str], weights: Bm25Settings, depth: int, fields: dict[str, float] | None = None
+) -> int:
     """Compare both ways, order and scores; return how many documents were found."""
-    matrix, lucene = (one.search(queries, depth, 2, **more) for one in pair.searchers(weights))
+    searcher, by_lucene = pair.searchers(weights)
+    matrix, lucene = searcher.search(queries, depth, 2, fields), by_lucene.search(queries, depth, fields)
     for qid, text in queries.items():
         assert list(matrix[qid].items()) == list(lucene[qid].items()), text
     return sum(map(len, lucene.values()))
@@ -112,20 +114,7 @@ def test_runs_and_scores_are_lucenes_on_real_tables(tmp_path: Path, shared: Path
     matrix, lucene = pair.searchers(Bm25Settings())
     docids = list(matrix.search(some, 1000)[next(iter(some))])
     terms = {(field, term): 1.5 for text in some.values() for term in matrix.terms(text) for field in (FIELD, "header")}
-    assert matrix.score(terms, Subset(docids)) == lucene.score(terms, Subset(docids))
-
-
-def test_threads_over_fields_are_no_danger_by_lucene_either(drawn: Pair) -> None:
-    queries = {str(number): f"w{number % 9} w{number % 7} w0" for number in range(300)}
-    fields = {"caption": 2.0, "header": 1.0, "cells": 0.3}
-    matrix, lucene = drawn.searchers(Bm25Settings())
-    assert lucene.search(queries, 10, 8, fields) == matrix.search(queries, 10, 1, fields)
-
-
-def test_a_large_index_stays_with_lucene(drawn: Pair, capsys: pytest.CaptureFixture[str]) -> None:
-    few = Searcher(drawn.folder, language("eng"), Bm25Settings(), max_postings=10)
-    assert len(few.search({"q": "w0"}, 5)["q"]) == 5
-    assert "postings, more than 10; Lucene itself searches, with the same results" in capsys.readouterr().err
+    assert matrix.score(terms, Subset(docids)) == lucene.score(terms, docids)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
-"""An index in shards beside the one index of the same documents, by the matrix and by Lucene: the same runs."""
+"""An index in shards beside the one index of the same documents, as Lucene itself searches it: the same runs."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from anserini import ByLucene
 from conftest import Heed, write_jsonl
 from documents_at_hand import Given, drawn_documents
 from hypothesis import given, settings
@@ -18,12 +19,11 @@ from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searche
 from heed.retrieval.bm25.matrix import PostingsMatrix
 from heed.retrieval.bm25.postings import ShardPostings
 from heed.retrieval.lucene.index_files import shard_folders, shard_ranges
-from heed.retrieval.lucene.search import FEEDBACK, search_with_feedback
+from heed.retrieval.lucene.search import FEEDBACK
 from heed.types import Document
 
 ENGLISH = language("eng")
 SHARDS = (1, 2, 3, 7)
-BY_MATRIX, BY_LUCENE = 10**9, 0  # postings up to which the matrix is used
 
 
 def store_of(folder: Path, *documents: Document) -> DocumentStore:
@@ -49,26 +49,24 @@ def test_runs_are_those_of_one_index_and_of_lucene(drawn: Path, data: st.DataObj
     weights = Bm25Settings(data.draw(st.floats(0, 5, width=16)), data.draw(st.floats(0, 1, width=16)))
     fields = data.draw(st.none() | st.dictionaries(st.sampled_from(TABLE_FIELDS), weight, min_size=1))
     depth, shards = data.draw(st.integers(1, 250)), data.draw(st.sampled_from(SHARDS))
-    expected = Searcher(drawn, ENGLISH, weights, BY_LUCENE).search(queries, depth, 2, fields)
-    for most in (BY_MATRIX, BY_LUCENE):
-        found = Searcher(drawn, ENGLISH, weights, most, shards).search(queries, depth, 2, fields)
-        assert {qid: list(hits.items()) for qid, hits in found.items()} == {
-            qid: list(hits.items()) for qid, hits in expected.items()
-        }
+    expected = ByLucene(drawn, "eng", weights).search(queries, depth, fields)
+    found = Searcher(drawn, ENGLISH, weights, shards).search(queries, depth, 2, fields)
+    assert {qid: list(hits.items()) for qid, hits in found.items()} == {
+        qid: list(hits.items()) for qid, hits in expected.items()
+    }
 
 
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_scores_of_chosen_documents_are_those_of_one_index(drawn: Path, data: st.DataObject) -> None:
-    one = Searcher(drawn, ENGLISH, Bm25Settings(), BY_LUCENE)
+    one = ByLucene(drawn, "eng", Bm25Settings())
     known = list(one.search({"q": "w0"}, 1000)["q"])
     docids = data.draw(st.lists(st.sampled_from([*known, "none", "unheard of"]), unique=True, max_size=40))
     term = st.tuples(st.sampled_from([FIELD, *TABLE_FIELDS, "nofield"]), st.sampled_from(["w0", "w1", "w5", "never"]))
     weighted = data.draw(st.dictionaries(term, st.floats(0.125, 8, width=32), max_size=8))
-    expected = one.score(weighted, Subset(docids))
+    expected = one.score(weighted, docids)
     shards = data.draw(st.sampled_from(SHARDS))
-    for most in (BY_MATRIX, BY_LUCENE):
-        assert Searcher(drawn, ENGLISH, Bm25Settings(), most, shards).score(weighted, Subset(docids)) == expected
+    assert Searcher(drawn, ENGLISH, Bm25Settings(), shards).score(weighted, Subset(docids)) == expected
 
 
 @pytest.mark.parametrize("method", FEEDBACK)
@@ -80,22 +78,18 @@ def test_feedback_reads_all_shards(tmp_path: Path, method: str) -> None:
         build_index(folder, store, ENGLISH, 2, vectors=True, shards=shards)
         searcher = Searcher(folder, ENGLISH, Bm25Settings(), shards=shards)
         runs.append(
-            {
-                qid: list(hits.items())
-                for qid, hits in search_with_feedback(searcher.lucene, queries, 50, method).items()
-            }
+            {qid: list(hits.items()) for qid, hits in searcher.lucene.with_feedback(queries, 50, method).items()}
         )
     assert runs[0] == runs[1] and len(runs[0]["q"]) > 20
 
 
-@pytest.mark.parametrize("most", [BY_MATRIX, BY_LUCENE])
 @pytest.mark.parametrize("count", [1, 2])
-def test_shards_of_one_document_and_of_none(tmp_path: Path, count: int, most: int) -> None:
+def test_shards_of_one_document_and_of_none(tmp_path: Path, count: int) -> None:
     texts = ("apple pear pear", "pear", "plum")
     store = store_of(tmp_path, *(Document(f"d{at}", "", text) for at, text in enumerate(texts[:count])))
     for shards in (1, 5):
         build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
-    one, several = (Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), most, shards) for shards in (1, 5))
+    one, several = (Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), shards) for shards in (1, 5))
     assert several.search({"q": "pear", "r": "kiwi"}, 9) == one.search({"q": "pear", "r": "kiwi"}, 9)
     assert len(several.search({"q": "pear"}, 9)["q"]) == count
 
@@ -104,10 +98,7 @@ def test_shards_of_one_document_and_of_none(tmp_path: Path, count: int, most: in
 def test_no_document_has_words_in_any_shard(tmp_path: Path, shards: int) -> None:
     store = store_of(tmp_path, Document("a", "", "the"), Document("b", "", " "))
     build_index(tmp_path / "bm25", store, ENGLISH, 1, shards=shards)
-    for most in (BY_MATRIX, BY_LUCENE):
-        assert Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), most, shards).search({"q": "the words"}, 9) == {
-            "q": {}
-        }
+    assert Searcher(tmp_path / "bm25", ENGLISH, Bm25Settings(), shards).search({"q": "the words"}, 9) == {"q": {}}
 
 
 class Stopped(DocumentStore):
@@ -173,14 +164,14 @@ def test_what_a_large_matrix_does_for_its_memory_changes_nothing(
     drawn: Path, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
     queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(12)}
-    first = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
+    first = Searcher(drawn, ENGLISH, Bm25Settings(), shards)
     expected, pool = first.search(queries, 60), list(first.search({"q": "w2"}, 1000)["q"])[::3]
     scores = first.score({(FIELD, "w1"): 1.0}, Subset(pool))
     monkeypatch.setattr(matrix, "DOCIDS_IN_MEMORY", 0)
     monkeypatch.setattr(matrix, "MAX_MAPPED", 0)
     monkeypatch.setattr(matrix, "MAX_SATURATIONS", 0)
     monkeypatch.setattr(matrix, "BLOCK", 3)
-    bounded = Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, shards)
+    bounded = Searcher(drawn, ENGLISH, Bm25Settings(), shards)
     assert bounded.search(queries, 60, threads=2) == expected
     assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
 
@@ -196,7 +187,7 @@ def test_documents_are_numbered_through_all_shards(drawn: Path, monkeypatch: pyt
 
 
 def _with_matrix(drawn: Path) -> list[Path]:
-    Searcher(drawn, ENGLISH, Bm25Settings(), BY_MATRIX, 3).load()
+    Searcher(drawn, ENGLISH, Bm25Settings(), 3).load()
     return shard_folders(drawn, 3)
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heed.formats.pools import read_pool
-from heed.formats.trec_files import write_run
+from heed.formats.trec_files import read_pool, write_run
 from pipelines.pool import main
 
 RUNS = {

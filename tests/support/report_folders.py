@@ -1,6 +1,10 @@
 """Results folders written without any run: rows of a summary, values by topic, and names that are attacks."""
 
+import base64
+import gzip
+import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +40,16 @@ def hostile_results(folder: Path) -> Path:
 def three_topics(system: str, measure: str) -> tuple[dict[str, Any], dict[str, Any]]:
     one = row(system, "query>original", measure, 0.1, 3)
     return one, one | {"per_topic": {"1": 0.4, "2": -0.1, "10": 0.0}}
+
+
+def charts_of(text: str) -> dict[str, Any]:
+    """The charts' specifications that a page carries, by name."""
+    [packed] = re.findall(r'id="charts">"([^"]+)"</script>', text)
+    specs: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))["specs"]
+    assert set(specs) == {html.unescape(name) for name in re.findall(r'data-plot="([^"]+)"', text)}
+    return specs
+
+
+def marks_of(spec: Any) -> list[dict[str, Any]]:
+    """What the marks of a chart say, with the places that they lead to."""
+    return [value for layer in spec["layer"] for value in layer["data"]["values"] if "says" in value]

@@ -5,10 +5,8 @@ from pathlib import Path
 
 from heed.data import Data
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection
-from heed.datasets.described import LocalCopy
-from heed.datasets.loading import Layout
-from heed.datasets.own_files import plain_collection
+from heed.datasets.collection import Collection, Layout
+from heed.datasets.own_files import LocalCopy, plain_collection
 from heed.formats.documents import Documents
 from heed.types import Document, Topic
 

@@ -1,6 +1,6 @@
 """Models alone: the scores and vectors are those of an experiment over the same texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +169,49 @@ def test_a_class_that_inherits_is_checked_as_others() -> None:
     assert alone.config and alone.config.keys() == {"version", "module's code"}
     with pytest.raises(heed.ModelError, match="heir: topic 1: 1 scores for 3 documents; return one score for each"):
         alone.score("river", TEXTS)
+
+
+def test_what_a_class_that_inherits_overrides_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls: list[str] = []
+
+    class Heir(heed.Reranker):
+        name, reads_cues, at_once = "heir", True, 2
+
+        def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+            calls.append(f"begin {[len(documents(query)) for query in queries]}")
+
+        def score_all(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[list[float]]:
+            queries = list(pairs)
+            calls.append(f"all {len(queries)}")
+            yield from ([float(len(queries))] * len(documents) for _, documents in queries)
+
+        def finish(self) -> None:
+            calls.append("finish")
+
+    class Batches(LetterCounts):
+        cosine = True
+
+        def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[np.ndarray]:
+            for batch in batches:
+                calls.append(f"batch {len(batch)}")
+                yield self.encode_documents(batch)
+
+    alone = heed.reranker(Heir())
+    assert alone.reads_cues and alone.at_once == 2 and heed.encoder(Batches()).cosine
+    with heed.Experiment(heed.load("neuclir-sample", lang="eng"), device="cpu", conditions=["query"]) as experiment:
+        docids = list(experiment.documents.docids())[:4]
+        run = experiment.rerank(Heir(), {"01": docids[:2], "02": docids})["query"]
+        assert run["01"] == dict.fromkeys(docids[:2], 12)  # topics, two with a pool
+        experiment.retrieve(heed.encoder(Batches()))
+        pool, polarity = {"01": list(experiment.documents.docids())}, heed.reranker(experiment.reranker("polarity"))
+        of_passages = experiment.rerank(polarity, pool, maxp=heed.Cut(50, 20))["query"]["01"]
+        assert any(of_passages.values())  # the passages have an index of their own
+    assert calls == [f"begin {[2, 4] + 10 * [0]}", "all 12", "finish", f"batch {experiment.documents.count}"]
+
+    class Short(Heir):
+        def score_all(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[list[float]]:
+            yield from ([1.0] for _ in pairs)
+
+    with pytest.raises(heed.ModelError, match="heir: topic 1: 1 scores for 3 documents; return one score for each"):
+        list(heed.reranker(Short()).score_all([(Query("1", "q"), [Document(text, "", text) for text in TEXTS])]))

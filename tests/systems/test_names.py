@@ -11,7 +11,6 @@ from heed import Experiment, UsageError, load
 from heed.compute import Compute
 from heed.models.registry.entries import Model, Registry
 from heed.reranking.maxp import Cut
-from heed.retrieval.bm25.retriever import NAMES
 from heed.systems.make import MAKERS, Place, forms, make, refuse_twins, split_name
 from heed.types import Encoder, Reranker, Retriever, System
 
@@ -183,6 +182,5 @@ def test_a_name_without_the_role_says_which_it_has(small: Experiment, tiny_cross
 
 
 def test_help_names_every_maker() -> None:
-    assert set(NAMES) < MAKERS.keys()
     assert len({**forms(Retriever), **forms(Reranker)}) == len(MAKERS) + 1  # NAME=SYSTEM too
     assert "command:PROGRAM" in forms(Reranker) and "command:PROGRAM" not in forms(Retriever)

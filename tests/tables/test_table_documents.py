@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from conftest import Heed, write_jsonl
 
+from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.languages import language
 from heed.retrieval.bm25.index import Bm25Settings, build_index
-from heed.retrieval.bm25.retriever import FIELDS, Bm25, Lucene
+from heed.retrieval.bm25.retriever import FIELDS, Bm25
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm
 from heed.tables.documents import Tables
@@ -218,7 +219,7 @@ def fielded(tmp_path_factory: pytest.TempPathFactory) -> tuple[DocumentStore, Pa
 def by_fields(fielded: tuple[DocumentStore, Path], query: str, *weights: float) -> dict[str, float]:
     made, folder = fielded
     settings = Bm25Settings(0.9, 0.4, *weights)
-    return Bm25(FIELDS, Corpus(folder, made, language("eng")), settings, Lucene()).search(
+    return Bm25(FIELDS, Corpus(folder, made, language("eng")), settings, Compute()).search(
         [Query("1", query, query)], 10
     )["1"]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import ROOT
 
-from heed.tables.recognition import as_table
+from heed.tables.markup import as_table
 
 NEWS = "The ferry sank on Monday.\nNobody was hurt | said the port.\nMore follows."
 

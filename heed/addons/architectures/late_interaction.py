@@ -1,4 +1,4 @@
-"""Late interaction (ColBERT, ColBERT-X, PLAID-X): a vector for every token of a text, and MaxSim over a pool.
+"""Late interaction (ColBERT, ColBERT-X, PLAID-X): a vector for every token, and MaxSim over a pool or a collection.
 
 Models are sentence-transformers' own, and ColBERT's checkpoints, which are read as ColBERT's code reads them.
 """
@@ -7,6 +7,7 @@ import logging
 import math
 import string
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,12 @@ from heed.models.registry.entries import Model
 from heed.models.registry.families import FAMILIES, LATE
 from heed.models.sentence_models import check_network, device_of, lengths, options
 from heed.models.weights import POOLER, positions_of, weights_in
-from heed.progress import logging_only
+from heed.progress import bar, logging_only
+from heed.ranking import top
+from heed.retrieval.corpus import Corpus
+from heed.retrieval.dense.vectors import Vectors, embed, folder_of
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Matrix, Query, Reranker
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run
 
 METADATA = "artifact.metadata"
 COLBERT = "HF_ColBERT"  # the class that ColBERT's and PLAID-X's code save
@@ -291,3 +295,49 @@ class LateReranker(Reranker):
                 self._room -= matrix.nbytes
                 self._documents[key] = matrix.copy()  # a copy, so that the matrix it is a part of is freed
         return rows
+
+
+class LateRetriever(Retriever):
+    """MaxSim over every document of a collection as a :class:`heed.types.Retriever`.
+
+    Exact: no token is pruned, clustered or quantised, as PLAID's index does, so results differ
+    from PLAID's only by what PLAID misses. It costs disk and time: a token of 128 numbers takes 516
+    bytes, where PLAID's one bit a number takes 20, and each search reads every one of them. A million
+    documents of 180 tokens are 93 GB; above some hundred thousand, rerank a pool instead.
+    """
+
+    def __init__(self, encoder: Encoder, corpus: Corpus) -> None:
+        """Search with ``encoder``, of packed matrices; vectors of documents go to a folder of its name."""
+        self.name = encoder.name
+        self._encoder, self._corpus = encoder, corpus
+        self._vectors: Vectors | None = None
+        self.config: Config = {"maxsim": recipe_version("maxsim"), "system": encoder.config}
+
+    def load(self) -> None:
+        """Embed the documents unless their vectors are there."""
+        self._embedded()
+
+    def _embedded(self) -> Vectors:
+        if self._vectors is None:
+            folder = folder_of(self._corpus.folder, self._encoder, self.name)
+            self._vectors = embed(folder / "vectors", self._corpus.documents, self._encoder)
+        return self._vectors
+
+    def search(self, queries: Sequence[Query], depth: int) -> Run:
+        """Return the ``depth`` best documents of each query, searched shard by shard."""
+        best: Run = {query.qid: {} for query in queries}
+        if not queries:
+            return best
+        query_vectors, vectors = self._encoder.encode_queries(queries), self._embedded()
+        docids, shards = iter(vectors.docids), len(vectors.shards)
+        for part in bar(vectors.parts(), shards, f"{self.name}.{queries[0].condition}", "shards"):
+            scores = maxsim(query_vectors, part)
+            here = list(islice(docids, scores.shape[1]))
+            for qid, row in zip(best, scores.tolist(), strict=True):
+                best[qid] = top({**best[qid], **dict(zip(here, row, strict=True))}, depth)
+        return best
+
+    def close(self) -> None:
+        """Forget the vectors, and close the model."""
+        self._vectors = None
+        self._encoder.close()

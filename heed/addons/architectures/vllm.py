@@ -10,8 +10,8 @@ from typing import Any
 
 from heed.compute import VLLM, Compute
 from heed.errors import ModelError, UsageError, first_line
-from heed.models.files import local_copy, runs_remote_code, unusable
-from heed.models.language_models import ADAPTER, adapter_folder, base_of, load_config, tokenizer_folder
+from heed.models.files import ADAPTER, local_copy, runs_remote_code, unusable
+from heed.models.language_models import adapter_folder, base_of, load_config, tokenizer_folder
 from heed.models.local import precision
 from heed.models.registry.entries import Model
 

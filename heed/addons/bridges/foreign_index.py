@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -109,13 +109,14 @@ def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> IndexCo
             f"{path}: {len(twice)} docids come twice or more: {escaped(brief(twice))}; index each document once "
             "(-uniqueDocid)"
         )
-    unknown, missing = _differences(docids, store)
-    if unknown:
+    if unknown := store.missing(list(docids)):
         raise DataError(
             f"{path}: {len(unknown)} of the {reader.numDocs()} documents of the index are not in the collection: "
             f"{escaped(brief(unknown))}; they would change scores and stand in runs; give the documents of which the "
             "index was made, or another index"
         )
+    stored = bar(store.docids(), store.count, "comparing docids", "documents")
+    missing = [docid for docid in stored if docid not in docids]
     terms = DocumentTerms(reader, FIELD)
     sample = list(_sample(store, set(missing)))
     analysis = Analysis(corpus.language)
@@ -130,25 +131,6 @@ def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> IndexCo
     unfound = _with_text(store, missing)
     equal, has_vectors = sum(each.equal for each in compared), terms.has_vectors(sample[0].docid)
     return IndexComparison(reader.numDocs(), len(unfound), unfound[:SHOWN], len(compared), equal, share, has_vectors)
-
-
-def _differences(docids: Iterable[str], store: DocumentStore) -> tuple[list[str], list[str]]:
-    """Return the docids of an index that the collection lacks, and the collection's that the index lacks.
-
-    Both orders are those of UTF-8's bytes.
-    """
-    unknown, missing = [], []
-    stored = bar(store.docids(), store.count, "comparing docids", "documents")
-    ours = next(stored, None)
-    for docid in docids:
-        while ours is not None and ours.encode() < docid.encode():
-            missing.append(ours)
-            ours = next(stored, None)
-        if ours == docid:
-            ours = next(stored, None)
-        else:
-            unknown.append(docid)
-    return unknown, missing + ([ours, *stored] if ours is not None else [])
 
 
 def _with_text(store: DocumentStore, docids: list[str]) -> list[str]:
@@ -232,7 +214,8 @@ class DocumentTerms:
         ours = Counter(terms)
         theirs = {term: self._frequency(leaf, number, term) for term in ours}
         share = sum(1 for frequency in theirs.values() if frequency) / len(ours) if ours else 1.0
-        return TermsCompared(share, theirs == ours and self._length(leaf, number) == _as_byte(len(terms)))
+        length = int(java(f"{LUCENE}.util.SmallFloat").intToByte4(len(terms)))  # Lucene's one byte for it
+        return TermsCompared(share, theirs == ours and self._length(leaf, number) == length)
 
     def has_vectors(self, docid: str) -> bool:
         """Whether the index keeps the terms of this document, as feedback needs them."""
@@ -257,8 +240,3 @@ class DocumentTerms:
     def _length(self, leaf: Any, number: int) -> int:
         norms = leaf.getNormValues(self._field)
         return int(norms.longValue()) if norms is not None and norms.advanceExact(number) else 0
-
-
-def _as_byte(length: int) -> int:
-    """Return Lucene's one byte for a document's length."""
-    return int(java(f"{LUCENE}.util.SmallFloat").intToByte4(length))

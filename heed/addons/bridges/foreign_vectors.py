@@ -1,10 +1,8 @@
 """Vectors of documents that another tool computed: compared with the collection and with the model, then taken."""
 
-import re
 import shutil
-from collections.abc import Iterable
 from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import compress, pairwise
 from math import isqrt
 from pathlib import Path
 from typing import NamedTuple
@@ -92,34 +90,22 @@ class ForeignVectors(VectorsMadeElsewhere):
         scratch = folder / "scratch"
         scratch.mkdir()
         with timed("vectors", encoder.name) as work:
-            comparison = self._compared(store, encoder, folder, scratch)
+            vectors = _Numbered(self.path, read_parts(self.path, scratch))
+            order, unknown = vectors.ordered(store)
+            chosen = sample(store, order, vectors.starts)
+            ours = encoder.encode_documents([document for _, document in chosen])
+            theirs = vectors.pick(order[[number for number, _ in chosen]])
+            cosine = _check_model(self.path, ours, theirs)
+            unit = bool(np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-3))
+            _write(folder, vectors, order, store, unit)
             work.did(store.count, "documents")
+        count = int(vectors.starts[-1])
         shutil.rmtree(scratch)
-        return comparison._asdict()
-
-    def _compared(self, store: DocumentStore, encoder: Encoder, folder: Path, scratch: Path) -> VectorComparison:
-        rows = _Rows(self.path, read_parts(self.path, scratch))
-        order, unknown = rows.ordered(store)
-        chosen = sample(store, order, rows.starts)
-        ours, numbers = encoder.encode_documents([document for _, document in chosen]), [number for number, _ in chosen]
-        try:
-            cosine = _check_model(self.path, ours, rows.pick(order[numbers]))
-        except DataError as error:
-            try:
-                _check_model(self.path, ours, rows.renumbered(store, numbers))
-            except DataError:
-                raise error from None
-            raise DataError(
-                f"{self.path}: docids.txt has the order of the numbers in the files' names, but the files are read in "
-                "the order of their names, emb_10 before emb_2; rename them, such as emb_02"
-            ) from None
-        unit = bool(np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-3))
-        _write(folder, rows, order, store, unit)
-        count = sum(len(part.docids) for part in rows.parts)
-        return VectorComparison(count, ours.shape[1], len(unknown), unknown[:SHOWN], len(chosen), cosine)
+        examples = unknown[:SHOWN]
+        return VectorComparison(count, ours.shape[1], len(unknown), examples, len(chosen), cosine)._asdict()
 
 
-class _Rows:
+class _Numbered:
     """The vectors of all parts, numbered through."""
 
     def __init__(self, path: Path, parts: list[VectorPart]) -> None:
@@ -149,13 +135,6 @@ class _Rows:
                 f"{others if numbers else ''}; encode the documents that are searched"
             )
         return order, sorted(numbers)
-
-    def renumbered(self, store: DocumentStore, numbers: list[int]) -> Matrix:
-        """Return the vectors of documents if the files come in the order of the numbers in their names."""
-        docids = chain.from_iterable(part.docids for part in self.parts)
-        parts = sorted(self.parts, key=lambda part: re.sub(r"\d+", lambda number: number[0].zfill(9), part.path.name))
-        rows = _Rows(self.path, [part._replace(docids=list(islice(docids, len(part.rows)))) for part in parts])
-        return rows.pick(rows.ordered(store)[0][numbers])
 
     def pick(self, numbers: NDArray[np.int64]) -> Matrix:
         """Return the vectors of some numbers, in that order, as float32."""
@@ -197,7 +176,7 @@ def _check_model(path: Path, ours: Matrix, theirs: Matrix) -> float:
         raise DataError(
             f"{path}: not this model's vectors: of {len(ours)} documents that it encoded again {sum(cosines < LEAST)} "
             f"differ, the cosine is down to {cosine:.4f}, expected {LEAST} at least; another model, prefix, pooling or "
-            "length limit made them, or docids are in another order"
+            "length limit made them, or docids are in another order than the files: emb_10 is read before emb_2"
         )
     if not np.allclose(their_lengths, lengths, rtol=UNEVEN):
         raise DataError(
@@ -208,30 +187,22 @@ def _check_model(path: Path, ours: Matrix, theirs: Matrix) -> float:
     return cosine
 
 
-def _write(folder: Path, rows: _Rows, order: NDArray[np.int64], store: DocumentStore, unit: bool) -> None:
+def _write(folder: Path, vectors: _Numbered, order: NDArray[np.int64], store: DocumentStore, unit: bool) -> None:
     docids = list(store.docids())
-    infinite: list[str] = []
-    uneven: list[str] = []
+    lengths = np.empty(len(order))
     starts = range(0, len(order), SHARD)
     for number, start in enumerate(bar(starts, len(starts), "vectors", "shards")):
-        vectors = rows.pick(order[start : start + SHARD])
-        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
-        infinite += _picked(docids, start, ~np.isfinite(lengths))
-        uneven += _picked(docids, start, np.abs(lengths - 1) > UNEVEN) if unit else []
-        write_matrix(folder / f"shard-{number:05}.npy", vectors)
-    fail(_misfits(rows.path, infinite, uneven))
+        picked = vectors.pick(order[start : start + SHARD])
+        lengths[start : start + SHARD] = np.linalg.norm(picked.astype(np.float64), axis=1)
+        write_matrix(folder / f"shard-{number:05}.npy", picked)
+    uneven = unit & (np.abs(lengths - 1) > UNEVEN)
+    problems = (
+        ("are not finite (NaN or infinite): {}", ~np.isfinite(lengths)),
+        ("are not of length 1, as the model's are: {}; normalise them as the model does", uneven),
+    )
+    fail(
+        f"{vectors.path}: {misfits.sum()} vectors {problem.format(escaped(brief(list(compress(docids, misfits)))))}"
+        for problem, misfits in problems
+        if misfits.any()
+    )
     write_bytes(folder / "docids.txt", "\n".join(docids).encode())
-
-
-def _picked(docids: list[str], start: int, chosen: NDArray[np.bool_]) -> list[str]:
-    return [docids[start + offset] for offset in np.flatnonzero(chosen).tolist()]
-
-
-def _misfits(path: Path, infinite: list[str], uneven: list[str]) -> Iterable[str]:
-    if infinite:
-        yield f"{path}: {len(infinite)} vectors are not finite (NaN or infinite): {escaped(brief(infinite))}"
-    if uneven:
-        yield (
-            f"{path}: {len(uneven)} vectors are not of length 1, as the model's are: {escaped(brief(uneven))}; "
-            "normalise them as the model does"
-        )

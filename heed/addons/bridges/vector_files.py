@@ -12,7 +12,7 @@ pickle      a pair of vectors and docids: Tevatron's ``encode``, one file or sev
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ FLAT_KINDS = (b"IxFI", b"IxF2", b"IxFl")  # of FAISS: flat by inner product, by 
 # faiss/impl/index_write.cpp: kind, dimensions, vectors, two unused numbers, is_trained, metric, count of numbers
 FLAT = struct.Struct("<4siqqq?iQ")
 
-Rows = NDArray[np.floating[Any]]
+Numbers = NDArray[np.floating[Any]]
 
 
 class VectorPart(NamedTuple):
@@ -34,7 +34,7 @@ class VectorPart(NamedTuple):
 
     path: Path
     docids: list[str]
-    rows: Rows
+    rows: Numbers
 
 
 class VectorForm(NamedTuple):
@@ -114,22 +114,22 @@ def _docids(path: Path) -> list[str]:
 
 
 def _read_parquet(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
+    for path in files:
+        yield _copied(path, _parquet_batches(path), scratch)
+
+
+def _parquet_batches(path: Path) -> Iterator[VectorPart]:
     import pyarrow
     import pyarrow.parquet
 
-    for path in files:
-        try:
-            with pyarrow.parquet.ParquetFile(path) as content:
-                columns = [_named(path, names, content.schema_arrow.names) for names in (IDS, VECTORS)]
-                docids: list[str] = []
-                with (scratch / path.name).open("wb") as out:
-                    width = 0
-                    for batch in content.iter_batches(columns=columns):
-                        docids += map(str, batch.column(columns[0]).to_pylist())
-                        width = _write(out, _matrix(path, batch.column(columns[1])), width, path)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise DataError(f"{path}: cannot be read as Parquet ({error})") from error
-        yield VectorPart(path, docids, _mapped(scratch / path.name, width))
+    try:
+        with pyarrow.parquet.ParquetFile(path) as content:
+            columns = [_named(path, names, content.schema_arrow.names) for names in (IDS, VECTORS)]
+            for batch in content.iter_batches(columns=columns):
+                docids = [str(docid) for docid in batch.column(columns[0]).to_pylist()]
+                yield VectorPart(path, docids, _matrix(path, batch.column(columns[1])))
+    except (OSError, pyarrow.ArrowException) as error:
+        raise DataError(f"{path}: cannot be read as Parquet ({error})") from error
 
 
 def _named(path: Path, names: Iterable[str], columns: list[str]) -> str:
@@ -139,7 +139,7 @@ def _named(path: Path, names: Iterable[str], columns: list[str]) -> str:
     return column
 
 
-def _matrix(path: Path, column: Any) -> Rows:
+def _matrix(path: Path, column: Any) -> Numbers:
     """Return a column of lists as a matrix; lists of several lengths, and missing ones, are an error."""
     values = column.flatten()
     width = len(values) // max(len(column), 1)
@@ -151,17 +151,11 @@ def _matrix(path: Path, column: Any) -> Rows:
 
 def _read_json(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
     for path in files:
-        docids: list[str] = []
-        width = 0
-        with (scratch / path.name).open("wb") as out:
-            for line_no, line in read_lines(path):
-                docid, vector = _record(path, line_no, line)
-                docids.append(docid)
-                width = _write(out, vector, width, Path(f"{path}, line {line_no}"))
-        yield VectorPart(path, docids, _mapped(scratch / path.name, width))
+        yield _copied(path, (_record(path, line_no, line) for line_no, line in read_lines(path)), scratch)
 
 
-def _record(path: Path, line_no: int, line: str) -> tuple[str, Rows]:
+def _record(path: Path, line_no: int, line: str) -> VectorPart:
+    source = Path(f"{path}, line {line_no}")
     try:
         record = parse_json(line)
         docid = next(record[name] for name in IDS if name in record)
@@ -169,21 +163,26 @@ def _record(path: Path, line_no: int, line: str) -> tuple[str, Rows]:
         if vector.ndim != 2 or not isinstance(docid, str | int):
             raise ValueError
     except (ValueError, TypeError, StopIteration) as error:
-        raise DataError(
-            f"{path}, line {line_no}: expected a JSON object with id and vector, a list of numbers"
-        ) from error
-    return str(docid), vector
+        raise DataError(f"{source}: expected a JSON object with id and vector, a list of numbers") from error
+    return VectorPart(source, [str(docid)], vector)
 
 
-def _write(out: IO[bytes], rows: Rows, width: int, source: Path) -> int:
-    """Write vectors of float32, and return how long each is: ``width``, or its first value where that is 0."""
-    if width and len(rows) and rows.shape[1] != width:
-        raise DataError(f"{source}: a vector of {rows.shape[1]} numbers, expected {width} as before it")
-    rows.tofile(out)
-    return width or rows.shape[1]
+def _copied(path: Path, batches: Iterable[VectorPart], scratch: Path) -> VectorPart:
+    """Return the vectors of a file that cannot be mapped, whose ``batches`` are written to ``scratch``."""
+    docids: list[str] = []
+    width = 0
+    with (scratch / path.name).open("wb") as out:
+        for batch in batches:
+            here = batch.rows.shape[1]
+            if width and len(batch.rows) and here != width:
+                raise DataError(f"{batch.path}: a vector of {here} numbers, expected {width} as before it")
+            batch.rows.tofile(out)
+            docids += batch.docids
+            width = width or here
+    return VectorPart(path, docids, _mapped(scratch / path.name, width))
 
 
-def _mapped(path: Path, width: int, start: int = 0) -> Rows:
+def _mapped(path: Path, width: int, start: int = 0) -> Numbers:
     if path.stat().st_size == start:
         return np.empty((0, width), dtype=np.float32)
     return np.memmap(path, dtype="<f4", mode="r", offset=start).view(np.ndarray).reshape(-1, width)

@@ -23,26 +23,31 @@ from heed.compute import Compute
 from heed.files import digest_json
 from heed.models.files import with_family
 from heed.models.registry.entries import Model
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, FAMILIES
+from heed.models.registry.families import API_RERANK, BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE
 from heed.progress import Replies, log, replies, replying
-from heed.systems.make import MODEL, Place, installed_model, kind_of, split_name
+from heed.systems.make import MODEL, PROGRAM, Place, installed_model, kind_of, split_name
 from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
-PROGRAM = "command:"
+HERE = {  # families that no worker runs, and why
+    LATE: "it keeps the vectors of documents from topic to topic",
+    **dict.fromkeys(("api-chat", "api-embedding", API_RERANK), "it runs at a service"),
+}
 
 Machines = Processes | Cluster
 
 
 def shared(
-    system: str, place: Place, role: type[System], workers: Workers, version: str | None = None
+    system: str, place: Place, role: type[System], workers: Workers | None, version: str | None = None
 ) -> "SharedEncoder | SharedReranker | None":
     """Return the model or program called ``system``, its work shared by ``workers``; None where this process does it.
 
-    A bi-encoder is an encoder, whatever the ``role``. ``version`` names a program's version. That this process does the
-    work is logged, with the reason, where the user asked for workers. Raises :class:`UsageError` and
+    Where none are asked for, each of several GPUs has one. A bi-encoder is an encoder, whatever the ``role``.
+    ``version`` names a program's version. That this process does the work is logged, with the reason, where the user
+    asked for workers. Raises :class:`UsageError` and
     :class:`ModelError` as making the system alone does, and :class:`WorkerError` where Ray is not installed or no
     cluster answers.
     """
+    workers = workers or Workers()
     requested = workers.engine != ENGINES[0] or bool(workers.number)
     name, source = split_name(system)
     kind = kind_of(source)
@@ -50,8 +55,8 @@ def shared(
         return shared_program(brought("program")(source.removeprefix(PROGRAM), name=name, config=version), workers)
     reason = "" if kind in (MODEL, PROGRAM) else "workers run models and programs alone"
     if kind == MODEL and (requested or Processes(None, place.compute.device).count):
-        model = with_family(installed_model(source, place.registry), CROSS_ENCODER if role is Reranker else BI_ENCODER)
-        reason = FAMILIES[model.family].local
+        model = with_family(installed_model(source, place), CROSS_ENCODER if role is Reranker else BI_ENCODER)
+        reason = HERE.get(model.family, "")
         if not reason:
             by_workers = shared_model(model, place.compute, workers)
             by_workers.name = name or by_workers.name

@@ -16,7 +16,6 @@ reads itself since that takes long for many, or ``["", table]``; one without a t
 Where not all texts fit, long ones are cut to an equal share; these have a fourth item, 1.
 """
 
-import json
 import re
 import sys
 from collections import defaultdict
@@ -31,12 +30,12 @@ from msgspec import Raw
 from msgspec.json import encode
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.run_lists import RankedList, lists_of, read_lists
+from heed.addons.explorer.run_lists import RankedList, read_lists
 from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
 from heed.formats.document_store import title_of
 from heed.process import batches
 from heed.progress import number_of
-from heed.report.html import Part, pack, page_file, script
+from heed.report.html import Part, json_text, pack, page_file, script
 from heed.report.results import ResultsFolder
 from heed.tables.markup import HTML_TABLE
 from heed.types import Document, Topic
@@ -101,9 +100,13 @@ def embedded(results: Sequence[ResultsFolder], others: int = 0, limit: int = 0) 
         folders.append(packed(folder, room // left))
         room -= folders[-1].size
     data = {"folders": [folder.data for folder in folders], "notes": list(_left_out(folders, limit))}
-    text = json.dumps(data, separators=(",", ":")).replace("<", r"\u003c")  # no end of the element inside it
-    html = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-data">{}</script>')
-    return Part(html.format(Markup(text)), style(), script(MAIN))  # noqa: S704 (JSON without a tag in it)
+    return explorer("data", data)
+
+
+def explorer(name: str, data: object) -> Part:
+    """Return the explorer as a part of a page, with ``data`` in its element ``explorer-NAME``."""
+    html = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-{}">{}</script>')
+    return Part(html.format(name, json_text(data)), style(), script(MAIN))
 
 
 def _left_out(folders: Sequence[Packed], limit: int) -> Iterator[str]:
@@ -133,7 +136,7 @@ def packed(explored: Explored, limit: int) -> Packed:
     shown = {qid: shown_docids(explored, explored.topics[qid], of_topic) for qid, of_topic in lists.items()}
     docids = _by_importance(explored, lists, shown)
     number = {docid: index for index, docid in enumerate(docids)}
-    about = {**folder_view(explored)}
+    about = folder_view(explored)
     room = limit - len(pack(encode([about, docids])))
     topic_blocks = pack_blocks(
         (_topic(explored, topic, lists[topic.qid], shown[topic.qid], number) for topic in topics), room
@@ -172,10 +175,10 @@ def _lists(explored: Explored) -> dict[str, Lists]:
             qid = explored.qid_under(topic, condition)
             topics_of[qid].append(topic)
             judged[qid] |= explored.judged(topic)
-        for system, path in ((system, path) for (system, of_run), path in explored.runs.items() if of_run == condition):
-            scores = explored.results.runs.get((system, condition))
-            lists = read_lists(path, DEPTH, judged) if scores is None else lists_of(scores, DEPTH, judged)
-            for qid, listed in lists.items():
+        for system in explored.systems:
+            if not (path := explored.runs.get((system, condition))):
+                continue
+            for qid, listed in read_lists(path, DEPTH, judged).items():
                 for topic in topics_of.get(qid, ()):
                     by_topic[topic.qid][system, condition] = listed.only(DEPTH, explored.judged(topic))
     return {**by_topic}
@@ -224,19 +227,20 @@ def _document_blocks(explored: Explored, docids: list[str], room: int) -> tuple[
 
     Where not all fit, long texts are cut to a share that is the same for all; returned is also how many.
     """
-    titles, cut = list[str](), list[bool]()
-    blocks = pack_blocks(_documents(explored, docids, titles, cut, sys.maxsize), room)
-    length = len(pack(encode(titles)))
+    shown = list[tuple[str, bool]]()
+    blocks = pack_blocks(_documents(explored, docids, shown, sys.maxsize), room)
+    length = len(pack(encode([title for title, _ in shown])))
     if blocks.size + length > room or (explored.store and blocks.items < len(docids)):
-        room -= length * len(docids) // (len(titles) or 1)
+        room -= length * len(docids) // (len(shown) or 1)
         share = SAFE * room * blocks.unpacked / (blocks.size or 1) / len(docids)
-        titles, cut = [], []
-        blocks = pack_blocks(_documents(explored, docids, titles, cut, max(SHORTEST, int(share))), room)
-    return blocks, titles[: blocks.items], sum(cut[: blocks.items])
+        shown = []
+        blocks = pack_blocks(_documents(explored, docids, shown, max(SHORTEST, int(share))), room)
+    shown = shown[: blocks.items]
+    return blocks, [title for title, _ in shown], sum(is_cut for _, is_cut in shown)
 
 
-def _documents(explored: Explored, docids: list[str], titles: list[str], cut: list[bool], most: int) -> Iterator[bytes]:
-    """Yield the documents in order, each text to ``most`` bytes; add ``titles``, and whether they were ``cut``."""
+def _documents(explored: Explored, docids: list[str], shown: list[tuple[str, bool]], most: int) -> Iterator[bytes]:
+    """Yield the documents in order, each text to ``most`` bytes; add titles and whether texts were cut to ``shown``."""
     if explored.store is None:
         return
     for start in range(0, len(docids), BATCH):
@@ -244,14 +248,12 @@ def _documents(explored: Explored, docids: list[str], titles: list[str], cut: li
         stored = explored.store.find(batch)
         for docid in batch:
             if docid not in stored:  # judged, but not in the collection
-                titles.append("")
-                cut.append(False)
+                shown.append(("", False))
                 yield b"0"
                 continue
             document = stored[docid]
             form, is_cut = _packed_document(document, most)
-            titles.append(title_of(document))
-            cut.append(is_cut)
+            shown.append((title_of(document), is_cut))
             titled = int(bool(document.title or document.caption))
             yield encode([*form, titled, 1] if is_cut else form if titled else [*form, 0])
 

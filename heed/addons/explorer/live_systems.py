@@ -5,28 +5,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.run_settings import read_run_settings
 from heed.compute import Compute
-from heed.errors import DataError, HeedError, UsageError, fail
+from heed.errors import DataError, HeedError, UsageError
 from heed.files import locked
 from heed.formats.document_store import StoredDocuments
 from heed.languages import language
 from heed.models.registry.entries import Registry
 from heed.progress import log
-from heed.ranking import pooled as fused_pool
-from heed.ranking import ranked
-from heed.report.results import AGAIN
+from heed.ranking import pooled, ranked
+from heed.report.results import AGAIN, read_manifest
 from heed.reranking.polarity import Explanation, Polarity, explain
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
-from heed.retrieval.bm25.index import Searcher
-from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.bm25.index import K1, TABLE_FIELDS, B, Bm25Settings, Searcher
+from heed.retrieval.bm25.retriever import FIELDS, Bm25
 from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, Search, built_in, make, refuse_twins
-from heed.types import Query, Reranker, Retriever, Run, Topic
+from heed.types import JOIN, Query, Reranker, Retriever, Run, Topic
 
 INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
 REMEMBERED = 64  # lists of earlier questions
@@ -52,6 +52,22 @@ class Question(NamedTuple):
     condition: str
     query: str
     instruction: str
+
+
+class RunSettings(NamedTuple):
+    """``join`` is how query and instruction became one text; ``depth`` documents a topic in a run and in a pool.
+
+    ``systems`` are the names of those that ran; ``foreign`` says that BM25 searched an index made elsewhere,
+    ``published`` that rerankers got the candidates of a paper.
+    """
+
+    join: str = JOIN
+    depth: int = 1000
+    pool_depth: int = 1000
+    bm25: Bm25Settings = Bm25Settings()
+    systems: tuple[str, ...] = ()
+    foreign: bool = False
+    published: bool = False
 
 
 class LiveSystems:
@@ -119,9 +135,8 @@ class LiveSystems:
 
     def check(self, name: str) -> None:
         """Raise :class:`DataError` for a system that is not here."""
-        fail(
-            [] if name in self.names else [f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}"]
-        )
+        if name not in self.names:
+            raise DataError(f"system {name!r}: not loaded here; expected one of {', '.join(self.names)}")
 
     def _system(self, name: str) -> Retriever | Reranker:
         self.check(name)
@@ -140,19 +155,15 @@ class LiveSystems:
                 self._loaded.add(system.name)
 
     def _open_index(self, system: Retriever | Reranker) -> None:
-        if not self._has_index(system):
+        needed = getattr(system, "index_name", "")
+        indexes = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
+        if not any(match and needed in ("", match[1]) for match in indexes):  # none is built while somebody waits
             raise DataError(f"{self._corpus.folder}: no index for {system.name} here; {AGAIN}")
         try:
             with locked(self._corpus.folder):
                 system.load()
         except OSError as error:
             raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
-
-    def _has_index(self, system: Retriever | Reranker) -> bool:
-        """Return whether the index of BM25 that ``system`` reads is here: none is built while somebody waits."""
-        needed = getattr(system, "index_name", "")
-        indexes = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
-        return any(match and needed in ("", match[1]) for match in indexes)
 
     @property
     def searcher(self) -> Searcher:
@@ -229,7 +240,7 @@ class LiveSystems:
             if (each.base or each.qid) == base and each.has(condition)
         ]
         lists: Iterator[Run] = ({base: self._listed(name, query)} for name in self._retrievers for query in queries)
-        return fused_pool(lists, self._size, self._size).get(base, [])
+        return pooled(lists, self._size, self._size).get(base, [])
 
     def _search(self, name: str, query: Query) -> dict[str, float]:
         with self._answering[name]:
@@ -240,3 +251,35 @@ def shards_in(folder: Path) -> int:
     """Return into how many shards the index of BM25 in ``folder`` is split."""
     names = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
     return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in names if match), default=1)
+
+
+def read_run_settings(folder: Path) -> RunSettings:
+    """Return the settings in the manifest of ``folder``, else the defaults; :class:`DataError` if it is broken."""
+    try:
+        return _settings_of(read_manifest(folder))
+    except (AttributeError, KeyError, msgspec.ValidationError) as error:
+        raise DataError(f"{folder / 'manifest.yml'}: {error}; run the collection again") from error
+
+
+def _settings_of(manifest: dict[str, Any]) -> RunSettings:
+    settings = manifest.get("settings", {})
+    pool, depth = settings.get("pool", {}), settings.get("depth", RunSettings().depth)
+    systems: dict[str, dict[str, Any]] = {}
+    for system in manifest.get("method", {}).get("retrieval", []):
+        parameters = system.get("parameters", {})
+        kind = parameters.get("system")  # of BM25 as Heed calls it
+        systems.setdefault(kind if isinstance(kind, str) else system["name"], parameters)
+    bm25 = [parameters for name, parameters in systems.items() if name.startswith("bm25")]
+    bm25 += [parameters["bm25"] for parameters in systems.values() if isinstance(parameters.get("bm25"), dict)]
+    first = bm25[0] if bm25 else {}  # a retriever, or below a reranker such as polarity
+    fields = systems.get(FIELDS, {}).get("fields") or {}
+    weights = [fields.get(name, 0.0) for name in TABLE_FIELDS] if fields else []
+    return RunSettings(
+        join=manifest.get("data", {}).get("test collection", {}).get("query and instruction", JOIN),
+        depth=depth,
+        pool_depth=pool.get("depth") or depth,
+        bm25=msgspec.convert([first.get("k1", K1), first.get("b", B), *weights], Bm25Settings),
+        systems=tuple(systems),
+        foreign="index" in first,
+        published=pool.get("from") == "published candidates",
+    )

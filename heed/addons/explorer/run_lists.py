@@ -12,10 +12,8 @@ from typing import NamedTuple
 
 from heed.errors import DataError
 from heed.files import read_pieces
-from heed.ranking import ranked
 
 COLUMNS = 6
-NO_DOCIDS: frozenset[str] = frozenset()
 
 
 class RankedList(NamedTuple):
@@ -39,19 +37,7 @@ def read_lists(path: Path, depth: int, judged: Mapping[str, Set[str]]) -> dict[s
     The run lists each topic in one go and by rank, as :func:`heed.formats.trec_files.write_run` writes it. Raises
     :class:`DataError` for lines of another form.
     """
-    return {qid: _parsed(path, lines, depth, judged.get(qid, NO_DOCIDS)) for qid, lines in _topics(path)}
-
-
-def lists_of(
-    run: Mapping[str, Mapping[str, float]], depth: int, judged: Mapping[str, Set[str]]
-) -> dict[str, RankedList]:
-    """Return the same of a run that is in memory."""
-    lists = {}
-    for qid, scores in run.items():
-        of_topic = judged.get(qid, NO_DOCIDS)
-        shown = {docid: rank for rank, docid in enumerate(ranked(scores), 1) if rank <= depth or docid in of_topic}
-        lists[qid] = RankedList(len(scores), [*shown], [*shown.values()], [scores[docid] for docid in shown])
-    return lists
+    return {qid: _parsed(path, lines, depth, judged.get(qid, set())) for qid, lines in _topics(path)}
 
 
 def read_list(path: Path, qid: str, depth: int, judged: Set[str]) -> RankedList | None:

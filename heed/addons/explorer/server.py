@@ -1,16 +1,14 @@
 """The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
 
-import json
 from asyncio import Lock
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock as ThreadLock
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -19,28 +17,25 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from heed.addons.explorer.answers import answer, reason, search
-from heed.addons.explorer.embedded import MAIN, style
+from heed.addons.explorer.embedded import explorer
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.flags import Flag, Flags
 from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
 from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
 from heed.errors import DataError, HeedError
 from heed.formats.document_store import title_of
-from heed.report.html import Part, compose, policy, script
+from heed.report.html import compose, policy
 from heed.report.page import look, overview, page_title, vega_file
 from heed.report.results import ResultsFolder
-from heed.web.server import json_route, read_json
+from heed.web import json_route, read_body
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
 LONGEST = 20_000  # characters of a query or an instruction
 LONGEST_SEARCH = 400
-LONGEST_NUMBER = 6  # digits
-HTML = Markup('<div id="explorer" hidden></div>\n<script type="application/json" id="explorer-served">{}</script>')
 OWN_SERVER = "'self'"
 CLOSED = 499  # nginx's status of a request that nobody waits for any more
 
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
-Body = TypeVar("Body")
 
 
 class Ask(msgspec.Struct):
@@ -65,29 +60,26 @@ def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annot
     ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
     """
     served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
-    data = Markup(json.dumps(served).replace("<", r"\u003c"))  # noqa: S704 (JSON without a tag in it)
     title = page_title(runs)
-    return compose(title, [_explorer()._replace(html=HTML.format(data)), overview(results, title)], OWN_SERVER)
+    return compose(title, [explorer("served", served), overview(results, title)], OWN_SERVER)
 
 
 def served_policy() -> str:
     """Return the Content-Security-Policy of the page."""
-    return f"{policy([_explorer(), look()._replace(library=vega_file())], OWN_SERVER)}; frame-ancestors 'none'"
+    parts = [explorer("served", {}), look()._replace(library=vega_file())]
+    return f"{policy(parts, OWN_SERVER)}; frame-ancestors 'none'"
 
 
-def _explorer() -> Part:
-    return Part(Markup(), style(), script(MAIN))
+class PlaygroundServer:
+    """The routes over a tree of results folders, their systems, and a file of flags."""
 
-
-class Folders:
-    """The results folders of a tree, and their systems."""
-
-    def __init__(self, results: Iterable[ResultsFolder], choice: Choice) -> None:
-        """Open nothing yet."""
+    def __init__(self, page: Callable[[], str], results: Iterable[ResultsFolder], choice: Choice, flags: Flags) -> None:
+        """``page`` makes the page when it is first asked for; nothing is opened before that."""
+        self._page, self._choice, self._flags = cache(page), choice, flags
         self._results = {each.folder: each for each in results}
-        self._choice = choice
         self._open = cache(lambda folder: Explored(self._results[folder]))
-        self._lock, self._live = ThreadLock(), dict[str, LiveSystems]()
+        self._opening, self._live = ThreadLock(), dict[str, LiveSystems]()
+        self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
 
     def check(self) -> None:
         """Raise :class:`HeedError` where the chosen systems can answer in no folder whose documents are here."""
@@ -112,7 +104,7 @@ class Folders:
     def live(self, folder: str) -> LiveSystems:
         """Return the systems of a folder; :class:`DataError` where its documents are not here."""
         explored = self.explored(folder)
-        with self._lock:
+        with self._opening:
             if folder not in self._live:
                 self._live[folder] = LiveSystems(explored, self._choice)
             return self._live[folder]
@@ -121,15 +113,6 @@ class Folders:
         """Close all systems."""
         for live in self._live.values():
             live.close()
-
-
-class PlaygroundServer:
-    """The routes over a tree of results folders and a file of flags."""
-
-    def __init__(self, page: Callable[[], str], folders: Folders, flags: Flags) -> None:
-        """``page`` makes the page when it is first asked for; nothing is read before that."""
-        self._page, self._folders, self._flags = cache(page), folders, flags
-        self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
 
     def application(self) -> Starlette:
         """Return the routes with the handlers of errors."""
@@ -155,7 +138,7 @@ class PlaygroundServer:
         explored = self._explored(request)
         names, problem = list[str](), ""
         try:
-            live = self._folders.live(explored.results.folder)
+            live = self.live(explored.results.folder)
             live.begin_loading()
             names = sorted(live.names, key=live.explains, reverse=True)  # the one that says why stands first
         except HeedError as error:
@@ -163,14 +146,14 @@ class PlaygroundServer:
         return {**folder_view(explored), "playground": names, "problem": problem}
 
     def _explored(self, request: Request) -> Explored:
-        return self._folders.explored(request.query_params.get("folder", ""))
+        return self.explored(request.query_params.get("folder", ""))
 
     def _topic(self, request: Request) -> object:
         explored, qid = self._explored(request), request.query_params.get("id", "")
         if qid not in explored.topics:
             raise HTTPException(404)
-        number = request.query_params.get("depth", "")
-        depth = min(int(number), DEEPEST) if number.isdecimal() and len(number) < LONGEST_NUMBER else DEPTH
+        number = request.query_params.get("depth", "")[: len(str(DEEPEST))]
+        depth = min(int(number), DEEPEST) if number.isdecimal() else DEPTH
         return topic_view(explored, qid, depth)
 
     def _document(self, request: Request) -> object:
@@ -179,11 +162,7 @@ class PlaygroundServer:
     def _search(self, request: Request) -> object:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
-
-        def by_bm25(text: str, depth: int) -> list[str]:
-            return self._folders.live(explored.results.folder).search(text, depth)
-
-        return search(explored, by_bm25, text)
+        return search(explored, lambda *asked: self.live(explored.results.folder).search(*asked), text)
 
     async def _ask(self, request: Request) -> Response:
         return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))
@@ -193,8 +172,8 @@ class PlaygroundServer:
 
     async def _in_turn(self, request: Request, compute: Callable[[LiveSystems, Ask], object]) -> Response:
         """Answer one question after the other; one whose page has asked another meanwhile, or is gone, is left out."""
-        ask = await _body(request, Ask)
-        live = await run_in_threadpool(self._folders.live, ask.folder)
+        ask = await read_body(request, Ask)
+        live = await run_in_threadpool(self.live, ask.folder)
         live.check(ask.system)
         async with self._turns[ask.folder, ask.system]:
             if await request.is_disconnected():
@@ -213,22 +192,14 @@ class PlaygroundServer:
         return [{**msgspec.to_builtins(flag), "title": titles.get(flag.docid, "")} for flag in flags]
 
     async def _flag(self, request: Request) -> Response:
-        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await _body(request, Flag))))
+        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await read_body(request, Flag))))
 
     def _flagged(self, flag: Flag) -> Flag:
-        explored = self._folders.explored(flag.folder)
+        explored = self.explored(flag.folder)
         if flag.topic not in explored.topics or flag.condition not in explored.conditions:
             raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
         grades = explored.grades(explored.topics[flag.topic], flag.condition) or {}
         return self._flags.add(msgspec.structs.replace(flag, grade=grades.get(flag.docid)))
-
-
-async def _body(request: Request, kind: type[Body]) -> Body:
-    """Return a request's body as ``kind``; :class:`DataError` if it is not of that form."""
-    try:
-        return msgspec.convert(await read_json(request), kind)
-    except msgspec.ValidationError as error:
-        raise DataError(f"request: {error}") from error
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

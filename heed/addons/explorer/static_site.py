@@ -18,10 +18,10 @@ from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
 from heed.measures.summary import ABSENT, AgainstQuery, format_value, layout
 from heed.progress import bar, brief, log
-from heed.report.answer import SCALES, Answer, answer
+from heed.report.first_screen import SCALES, Answer, answer
 from heed.report.html import compose, page_link, template
 from heed.report.page import PAGE, VEGA, look, page, vega_file
-from heed.report.results import Column, ResultsFolder, read_manifest
+from heed.report.results import Column, PrintedFigure, ResultsFolder, read_manifest
 from heed.reuse import Note, read_note, write_note
 from heed.types import PAPERS
 
@@ -33,21 +33,12 @@ LONGEST = 80  # characters of a page's name, without its number and suffix
 FIRST = "index.html"
 
 
-class Cell(NamedTuple):
-    """A figure on the printed scale and as text; why a published one is doubtful, or the interval of one's own."""
-
-    value: float
-    text: str
-    why: str = ""
-    interval: str = ""
-
-
 class RankedSystem(NamedTuple):
     """A system of a table; ``link`` leads to its topics, and is empty of a published system."""
 
     system: str
     link: str
-    cells: list[Cell | None]
+    cells: list[PrintedFigure | None]
 
 
 class Leaderboard(NamedTuple):
@@ -166,7 +157,7 @@ def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
     columns, deciding = _columns(results, answered)
     decides = columns.index(deciding)
     published = _published(results, columns)
-    lines = [*_ours(results, columns, links), *published]
+    lines = _ours(results, columns, links) + published
 
     def merit(line: RankedSystem) -> list[float]:
         values = [cell.value if cell else -math.inf for cell in line.cells]
@@ -210,10 +201,10 @@ def _columns(results: ResultsFolder, answered: Answer) -> tuple[list[Column], Co
 
 
 def _ours(results: ResultsFolder, columns: Sequence[Column], links: dict[str, str]) -> list[RankedSystem]:
-    cells: dict[str, dict[Column, Cell]] = {system: {} for system in links}
+    cells: dict[str, dict[Column, PrintedFigure]] = {system: {} for system in links}
     for row in results.rows:
         text = format_value(row["measure"], row["value"])
-        cells[row["system"]][row["condition"], row["measure"]] = Cell(float(text), text)
+        cells[row["system"]][row["condition"], row["measure"]] = PrintedFigure(float(text), text)
     for detail in results.details:
         column, values = (detail["condition"], detail["measure"]), [*detail["per_topic"].values()]
         if ">" in column[0] and column in columns and len(values) >= FEWEST:
@@ -225,5 +216,4 @@ def _ours(results: ResultsFolder, columns: Sequence[Column], links: dict[str, st
 def _published(results: ResultsFolder, columns: Sequence[Column]) -> list[RankedSystem]:
     figures = [results.published(column) for column in columns]
     systems = dict.fromkeys(name for of_column in figures for name in of_column)
-    cells = {system: [Cell(*of[system]) if system in of else None for of in figures] for system in systems}
-    return [RankedSystem(system, "", of_system) for system, of_system in cells.items()]
+    return [RankedSystem(system, "", [of_column.get(system) for of_column in figures]) for system in systems]

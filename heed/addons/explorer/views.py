@@ -18,7 +18,7 @@ from heed.languages import language_data
 from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor
 from heed.progress import counted
-from heed.tables.recognition import as_table
+from heed.tables.markup import as_table
 from heed.types import Document, Topic
 
 DEPTH = 20  # documents of a list that are shown; judged ones are further down too

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from heed.errors import DataError
 from heed.measures.per_topic import mean
@@ -13,6 +15,7 @@ from heed.types import Qrels, Run
 
 # NeuCLIR's main measure, and that of Zobel's and Voorhees's studies of pools
 ORDER_MEASURES = ("nDCG@20", "AP")
+Value = TypeVar("Value")
 SEVERAL = 3  # documents in common, with more than one grade, from which equal grades throughout are remarkable
 
 
@@ -59,6 +62,18 @@ def agreement(grades: Sequence[tuple[int, int]], scale: Sequence[int]) -> Agreem
     )
 
 
+def pairs(documents: Iterable[Mapping[str, Value]]) -> dict[tuple[str, str], list[tuple[Value, Value]]]:
+    """Return the grades, or values, of each two assessors for the documents that both judged, by their names, sorted.
+
+    ``documents`` have them by assessor.
+    """
+    by_names: dict[tuple[str, str], list[tuple[Value, Value]]] = {}
+    for by_assessor in documents:
+        for names in combinations(sorted(by_assessor), 2):
+            by_names.setdefault(names, []).append((by_assessor[names[0]], by_assessor[names[1]]))
+    return dict(sorted(by_names.items()))
+
+
 def same_grades(agreements: Iterable[tuple[tuple[str, str], Agreement]]) -> list[tuple[str, str]]:
     """Return each two assessors who agree in everything, perhaps one person twice, after a warning of them."""
     by_pair: dict[tuple[str, str], list[Agreement]] = {}
@@ -74,12 +89,11 @@ def same_grades(agreements: Iterable[tuple[tuple[str, str], Agreement]]) -> list
 
 
 def _kappa(matrix: list[list[int]], weighted: bool) -> float | None:
-    rows = [sum(row) for row in matrix]
-    columns = [sum(column) for column in zip(*matrix, strict=True)]
-    cells = [(i, j) for i in range(len(rows)) for j in range(len(rows)) if i != j]
-    observed = sum((abs(i - j) if weighted else 1) * matrix[i][j] for i, j in cells)
-    expected = sum((abs(i - j) if weighted else 1) * rows[i] * columns[j] for i, j in cells)
-    return 1 - observed * sum(rows) / expected if expected else None
+    counts, positions = np.array(matrix), np.arange(len(matrix))
+    distances = np.abs(positions[:, None] - positions)
+    weights = distances if weighted else np.sign(distances)
+    expected = int((weights * np.outer(counts.sum(1), counts.sum(0))).sum())
+    return 1 - int((weights * counts).sum()) * int(counts.sum()) / expected if expected else None
 
 
 def kendall(first: Sequence[float], second: Sequence[float]) -> float:
@@ -88,12 +102,8 @@ def kendall(first: Sequence[float], second: Sequence[float]) -> float:
     It is corrected for ties: 1 where both have nothing but ties, 0 where only one has. scipy's ``kendalltau`` divides
     twice, so that two equal orders with ties may get 0.9999999999999999.
     """
-    score = untied_first = untied_second = 0
-    for (a, b), (c, d) in combinations(zip(first, second, strict=True), 2):
-        sign_first, sign_second = (a > c) - (a < c), (b > d) - (b < d)
-        score += sign_first * sign_second
-        untied_first += sign_first * sign_first
-        untied_second += sign_second * sign_second
+    signs = [np.sign(np.subtract.outer(values, values)).ravel() for values in (first, second)]
+    score, untied_first, untied_second = (int(a @ b) for a, b in (signs, signs[:1] * 2, signs[1:] * 2))
     if not untied_first or not untied_second:
         return 1.0 if untied_first == untied_second else 0.0
     return score / math.sqrt(untied_first * untied_second)
@@ -119,6 +129,17 @@ class Comparison(NamedTuple):
     grades: Agreement
     relevance: Agreement
     orders: dict[str, SystemOrder]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the agreement as JSON data."""
+        return {
+            "topics": self.topics,
+            "documents": self.grades.n,
+            "scale": self.scale,
+            "grades": self.grades._asdict(),
+            "relevance": self.relevance._asdict(),
+            "systems": {name: order._asdict() for name, order in self.orders.items()},
+        }
 
 
 def compare_judgements(human: Qrels, model: Qrels, runs: Mapping[str, Run], scale: Sequence[int]) -> Comparison:

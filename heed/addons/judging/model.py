@@ -31,7 +31,7 @@ from heed.models.rerankers.listwise_local import LocalChat
 from heed.progress import bar
 from heed.reuse import recipe_version
 from heed.templates import placed
-from heed.types import Config, Document, Qrels, Query
+from heed.types import Document, Qrels, Query
 
 GRADES = (0, 1, 2, 3)
 SYSTEM = "You are a helpful assistant."  # umbrela 0.0.7, gpt_judge.py
@@ -101,32 +101,27 @@ MOST = 100  # tokens of a local model's answer: umbrela 0.0.7, max_new_tokens
 LOCAL = ("causal", "listwise", "reasoning")  # families of language models that answer conversations
 
 
-class LocalJudge:
-    """A causal language model, decoded greedily, with the methods of :class:`ApiChat` that a judge calls."""
+class LocalJudge(LocalChat):
+    """A causal language model, decoded greedily, whose answers are kept: what :class:`ApiChat` is of an API's model."""
 
     def __init__(self, model: Model, compute: Compute, answers: Path) -> None:
         """Find the model's files; they are loaded for the first answer."""
-        self._chat, self._answers = LocalChat(model, compute), Answers(answers)
-        self.config: Config = {**self._chat.config, "answer": [recipe_version("answer"), MOST]}
-
-    def close(self) -> None:
-        """Unload the model."""
-        self._chat.close()
+        super().__init__(model, compute)
+        self._answers = Answers(answers)
+        self.config |= {"answer": [recipe_version("answer"), MOST]}
 
     def fits(self, conversation: list[Message], _: str) -> bool:
         """Whether there is room for the conversation and an answer."""
-        return self._chat.has_room(conversation, MOST)
+        return self.has_room(conversation, MOST)
 
     def stored(self, conversation: list[Message], _: str) -> str | None:
         """Return the answer if it is stored."""
-        return self._answers.stored(self._key(conversation))
+        return self._answers.stored(digest_json([self.config, conversation]))
 
     def answer(self, conversation: list[Message], _: str) -> str:
         """Return the model's answer; a stored one is not asked for again."""
-        return self._answers.answer(self._key(conversation), lambda: self._chat.write(conversation, MOST))
-
-    def _key(self, conversation: list[Message]) -> str:
-        return digest_json([self.config, conversation])
+        key = digest_json([self.config, conversation])
+        return self._answers.answer(key, lambda: self.write(conversation, MOST))
 
 
 JudgeChat = ApiChat | LocalJudge
@@ -337,20 +332,6 @@ def judged_as_data(judged: Judged) -> dict[str, Any]:
             "dollars": bill.dollars,
             "counted_by": ESTIMATE,
         },
-    }
-
-
-def agreement_as_data(comparison: Comparison | None) -> dict[str, Any] | None:
-    """Return the agreement as JSON data, None without one."""
-    if comparison is None:
-        return None
-    return {
-        "topics": comparison.topics,
-        "documents": comparison.grades.n,
-        "scale": comparison.scale,
-        "grades": comparison.grades._asdict(),
-        "relevance": comparison.relevance._asdict(),
-        "systems": {name: order._asdict() for name, order in comparison.orders.items()},
     }
 
 

@@ -20,7 +20,7 @@ from heed.errors import UsageError
 from heed.measures.summary import ABSENT, aligned
 from heed.models.registry.entries import Model
 from heed.notebook import html_table
-from heed.report.results import PublishedFigure
+from heed.report.results import PrintedFigure
 from heed.types import PAPERS
 
 DOUBTFUL, NOTED = "*", "†"
@@ -55,10 +55,10 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str | None = None
 
     @property
-    def printed(self) -> PublishedFigure:
+    def printed(self) -> PrintedFigure:
         """The figure as Heed prints it: ×100, as text with its mark, and why it is doubtful."""
         value = self.value if self.unit == "x100" else round(100 * self.value, 9)
-        return PublishedFigure(value, f"{value}{DOUBTFUL * self.doubtful}", self.why or "")
+        return PrintedFigure(value, f"{value}{DOUBTFUL * self.doubtful}", self.why or "")
 
 
 class PaperTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -219,15 +219,6 @@ def called(models: Mapping[str, Model], word: str) -> list[str]:
     }
     exact = [name for name, known in names.items() if word in known]
     return exact or [name for name, known in names.items() if any(word in called for called in known)]
-
-
-def spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the names of all papers, one of those that differ in capitals only."""
-    spellings: dict[str, str] = {}
-    for printed in names.values():
-        for name in printed:
-            spellings.setdefault(name.casefold(), name)
-    return list(spellings.values())
 
 
 def _labels(rows: Sequence[Figure]) -> list[str]:

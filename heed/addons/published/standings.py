@@ -9,7 +9,7 @@ import msgspec
 
 from heed.addons.published.figures import Figure, find_table, read_paper
 from heed.measures.summary import ABSENT, Row, aligned, format_value
-from heed.report.results import Column, PublishedFigure
+from heed.report.results import Column, PrintedFigure
 from heed.types import PAPERS
 
 SETTINGS = ("task", "candidates", "depth")  # of a table's setup: what makes figures differ most
@@ -73,11 +73,11 @@ def _column_of(row: Row) -> Column:
 
 
 @cache
-def by_column(collection: str, subset: str) -> Mapping[Column, Mapping[str, PublishedFigure]]:
+def by_column(collection: str, subset: str) -> Mapping[Column, Mapping[str, PrintedFigure]]:
     """Return the published figures by condition and measure, this in small letters, and by the system's name."""
     figures = [figure for table in comparable(collection, subset).values() for figure in table]
     labels = system_labels(figures)
-    columns: dict[Column, dict[str, PublishedFigure]] = {}
+    columns: dict[Column, dict[str, PrintedFigure]] = {}
     for figure in figures:
         columns.setdefault(_column(figure), {})[labels[figure.group, figure.system]] = figure.printed
     return columns
@@ -88,7 +88,9 @@ def published_text(collection: str, subset: str, rows: Sequence[Row], every: boo
 
     The text is empty where no paper has such figures.
     """
-    text = (all_text if every else near_text)(collection, subset, rows)
+    listed = grids(collection, subset, rows).items() if every else ()
+    texts = [f"{title}\n{aligned(lines, left=1)}" for title, lines in listed]
+    text = "\n\n".join(texts) if every else near_text(collection, subset, rows)
     return text, explanations(collection, subset, {row["system"] for row in rows})
 
 
@@ -115,12 +117,6 @@ def _line(row: Row, published: Sequence[Figure]) -> list[str]:
     rank = f"{len(better) + 1} of {len(published) + 1}"
     near = ("".join(f"{each.system} {each.printed.text}" for each in side) for side in (better[:1], others[-1:]))
     return [row["system"], row["condition"], row["measure"], format_value(row["measure"], row["value"]), rank, *near]
-
-
-def all_text(collection: str, subset: str, rows: Sequence[Row]) -> str:
-    """Return the :func:`grids` as text."""
-    listed = grids(collection, subset, rows).items()
-    return "\n\n".join(f"{title}\n{aligned(lines, left=1)}" for title, lines in listed)
 
 
 def grids(collection: str, subset: str, rows: Sequence[Row]) -> dict[str, list[list[str]]]:

@@ -12,9 +12,9 @@ from heed.errors import DataError, UsageError
 from heed.files import read_lines, unpacked_name
 from heed.formats.data_sets import parsed, read_rows
 from heed.formats.document_store import ANY, read_docids
-from heed.formats.pools import read_pool
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_topics, recognised
+from heed.formats.trec_files import read_pool
 from heed.languages import known_language
 from heed.progress import bar
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from heed.compute import Compute
 from heed.errors import DataError, ModelError, fail
 from heed.files import digest, digest_json, finished, finished_folder, locked, read_objects, write_bytes, write_json
-from heed.models.files import fingerprint, local_copy
-from heed.models.language_models import ADAPTER, entry_ids, load_config, load_network, load_tokenizer
+from heed.models.files import ADAPTER, fingerprint, local_copy
+from heed.models.language_models import entry_ids, load_config, load_network, load_tokenizer
 from heed.models.local import NEXT_WORD_TOKENS, batches, precision
 from heed.models.registry.entries import Model
 from heed.models.text import Prompts, query_text

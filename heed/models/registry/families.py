@@ -9,7 +9,6 @@ from heed.compute import Compute
 
 ENCODER, RERANKER = "encoder", "reranker"
 SENTENCE_TRANSFORMERS, TRANSFORMERS, SERVICE = "sentence-transformers", "transformers", "service"
-AT_SERVICE = "it runs at a service"
 ANSWERS = Path("indexes", "api")  # where answers of services that are paid are kept, unless somebody says otherwise
 
 
@@ -19,10 +18,9 @@ class Family(NamedTuple):
     Its system is an ``ENCODER`` or a ``RERANKER``, made by ``made_by``, ``module:name`` in :mod:`heed.models`, or where
     that is empty by what an add-on brings for the family, of an entry and a :class:`heed.compute.Compute`, at a service
     of an entry and the folder of its answers. ``class_name`` computes its scores, and ``library`` loads it. ``vllm``:
-    vLLM can run it instead. ``needs`` are fields that an entry must have. ``local``, if there is one, is the reason why
-    no worker runs it. ``prompt`` is the conversation of one that orders documents where its entry names none. A folder
-    is of the family where the class in its config.json ends in one of ``architectures``, or where sentence-transformers
-    or pylate saved it with one of ``saved_as`` as model_type.
+    vLLM can run it instead. ``needs`` are fields that an entry must have. ``prompt`` is the conversation of one that
+    orders documents where its entry names none. A folder is of the family where the class in its config.json ends in
+    one of ``architectures``, or where sentence-transformers or pylate saved it with one of ``saved_as`` as model_type.
     """
 
     name: str
@@ -32,7 +30,6 @@ class Family(NamedTuple):
     made_by: str = ""
     vllm: bool = False
     needs: tuple[str, ...] = ()
-    local: str = ""
     prompt: str = ""
     architectures: tuple[str, ...] = ()
     saved_as: tuple[str, ...] = ()
@@ -40,12 +37,11 @@ class Family(NamedTuple):
     def make(self, model: Any, compute: Compute, answers: Path = ANSWERS) -> Any:
         """Return the system of ``model``, a :class:`heed.models.registry.entries.Model`, not loaded yet.
 
-        Its inputs have at most the user's ``max_length``. A service's answers are kept in the folder ``answers``.
-        Raises as the system's class does.
+        A service's answers are kept in the folder ``answers``. Raises as the system's class does.
         """
         module, _, name = self.made_by.partition(":")
         maker = getattr(import_module(f"heed.models.{module}"), name) if name else brought(f"family {self.name}")
-        return maker(model.limited(compute.max_length), answers if self.library == SERVICE else compute)
+        return maker(model, answers if self.library == SERVICE else compute)
 
 
 BI_ENCODER, CROSS_ENCODER, LATE = "bi-encoder", "cross-encoder", "late-interaction"
@@ -126,13 +122,12 @@ ROWS = (
         RERANKER,
         SENTENCE_TRANSFORMERS,
         LATE_CLASS,
-        local="it keeps the vectors of documents from topic to topic",
         architectures=("ColBERT",),
         saved_as=("MultiVectorEncoder", "ColBERT"),
     ),
-    Family("api-chat", RERANKER, SERVICE, "a service", local=AT_SERVICE, prompt="rank_gpt"),
-    Family("api-embedding", ENCODER, SERVICE, "a service", local=AT_SERVICE),
-    Family(API_RERANK, RERANKER, SERVICE, "a service", local="it runs at a server"),
+    Family("api-chat", RERANKER, SERVICE, "a service", prompt="rank_gpt"),
+    Family("api-embedding", ENCODER, SERVICE, "a service"),
+    Family(API_RERANK, RERANKER, SERVICE, "a service"),
     Family(LEXICAL, "", "", ""),  # BM25, which is no model
     Family(TABLE, ENCODER, TRANSFORMERS, TABLE_CLASS),
 )

@@ -15,8 +15,7 @@ from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import ModelError, first_line
 from heed.files import read_bytes
-from heed.models.files import architecture_of, loading, local_copy, source_folder
-from heed.models.language_models import ADAPTER
+from heed.models.files import ADAPTER, architecture_of, loading, local_copy, source_folder
 from heed.models.local import Batches, LocalModel
 from heed.models.registry.entries import Model
 from heed.models.registry.families import CROSS_ENCODER
@@ -34,7 +33,10 @@ from heed.models.text import Cutter, document_text, query_text, room_for_documen
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 
-WHOLE = {"text": {"padding": False, "truncation": False, "verbose": False}, "common": {"return_tensors": None}}
+WHOLE: dict[str, dict[str, Any]] = {
+    "text": {"padding": False, "truncation": False, "verbose": False},
+    "common": {"return_tensors": None},
+}
 MOST = 10**9  # tokens of a model without a limit
 PROBE = ("alpha", "beta", "gamma")  # query, document and instruction of a pair that shows what the template reads
 
@@ -116,7 +118,11 @@ class CrossEncoderReranker(LocalModel, Reranker):
     def __init__(self, model: Model, compute: Compute) -> None:
         """As of :class:`LocalModel`; :class:`ModelError` for an adapter too."""
         super().__init__(model, compute)
-        _refuse_adapter(model)
+        if (source_folder(model) / ADAPTER).is_file():
+            raise ModelError(
+                f"{model.source}: is a LoRA adapter of a classifier; merge it first with peft's merge_and_unload(), "
+                "save that network with its tokenizer, and give its folder"
+            )
 
     def _recipe(self) -> Config:
         return {"cross-encoder": recipe_version("cross-encoder")}
@@ -167,8 +173,7 @@ class CrossEncoderReranker(LocalModel, Reranker):
         """Return the tokens of ``pairs`` after the prompt of the model's files, as ``CrossEncoder.predict`` does."""
         encoder = self._encoder
         prompt = encoder.prompts.get(encoder.default_prompt_name)
-        text = {"padding": False, "truncation": truncation, "verbose": False}
-        unpadded = {"text": text, "common": {"return_tensors": None}}
+        unpadded = {**WHOLE, "text": {**WHOLE["text"], "truncation": truncation}}
         return preprocessed(self.name, encoder, pairs, {"prompt": prompt, "processing_kwargs": unpadded})
 
     def _read(self, features: dict[str, Any], batch: list[int]) -> list[list[float]]:
@@ -210,15 +215,6 @@ def load_cross_encoder(model: Model, compute: Compute) -> Any:
     check_network(folder, encoder)
     set_longest(model, encoder[0])
     return encoder
-
-
-def _refuse_adapter(model: Model) -> None:
-    folder = source_folder(model)
-    if (folder / ADAPTER).is_file():
-        raise ModelError(
-            f"{model.source}: is a LoRA adapter of a classifier; merge it first with peft's merge_and_unload(), save "
-            "that network with its tokenizer, and give its folder"
-        )
 
 
 def _check_label(model: Model, labels: int) -> None:

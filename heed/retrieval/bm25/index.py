@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from heed.errors import UsageError, fail
 from heed.formats.document_store import DocumentStore
@@ -12,9 +12,9 @@ from heed.progress import bar, log, timed
 from heed.retrieval.bm25.matrix import MatrixSearch, PostingsMatrix
 from heed.retrieval.bm25.postings import Numbers, open_postings
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.index_files import postings_folder, shard_folders, shard_ranges, write_index
+from heed.retrieval.lucene.index_files import shard_folders, shard_ranges, write_index
 from heed.retrieval.lucene.jvm import anserini_version, java_errors
-from heed.retrieval.lucene.search import LuceneSearch, docid_filter
+from heed.retrieval.lucene.search import LuceneSearch
 from heed.reuse import Recipe, ensure_folder, recipe_version
 from heed.types import Document, Run
 
@@ -22,7 +22,6 @@ K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC
 MAX_K1 = 1000
 FIELD = "contents"
 TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
-MAX_POSTINGS = 2_000_000_000  # of a matrix, 5 to 8 bytes each on disk; a larger index is searched by Lucene
 
 Term = tuple[str, str]  # field, term as the index holds it
 
@@ -51,31 +50,22 @@ class Searcher:
     single precision cannot express 1e-6, follow :mod:`heed.ranking` as in trec_eval.
 
     Scores are computed by numpy from a matrix of the index's postings (:mod:`heed.retrieval.bm25.postings`), made
-    when first needed; Lucene itself searches an index of more than ``max_postings``, with the same results.
-    An index in ``shards`` is searched with the statistics of all of them, and finds what one index finds.
+    when first needed. An index in ``shards`` is searched with the statistics of all of them, and finds what one index
+    finds.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        language: Language,
-        settings: Bm25Settings,
-        max_postings: int = MAX_POSTINGS,
-        shards: int = 1,
-    ) -> None:
-        """Open the index that :func:`heed.retrieval.bm25.index.build_index` left in ``folder``.
+    def __init__(self, folder: Path, language: Language, settings: Bm25Settings, shards: int = 1) -> None:
+        """Read nothing yet of the index that :func:`build_index` left in ``folder``.
 
-        Raises :class:`UsageError` for a k1 or b that BM25 cannot have, and :class:`JavaError` without an index.
+        Raises :class:`UsageError` for a k1 or b that BM25 cannot have.
         """
         fail(_impossible(settings), UsageError)
-        self._settings, self._folders, self._max_postings = settings, shard_folders(folder, shards), max_postings
+        self._settings, self._folders = settings, shard_folders(folder, shards)
         self._analysis = Analysis(language)
-        if not all(postings_folder(shard).exists() for shard in self._folders):
-            _ = self.lucene  # only Lucene can say what is wrong with an index
 
     @cached_property
     def lucene(self) -> LuceneSearch:
-        """The index as Lucene itself searches it."""
+        """The index as Lucene itself searches it, with feedback."""
         return LuceneSearch(self._folders, FIELD, self._settings.k1, self._settings.b, self._analysis)
 
     def load(self) -> None:
@@ -83,11 +73,11 @@ class Searcher:
         _ = self._matrix
 
     @cached_property
-    def _matrix(self) -> MatrixSearch | None:
-        """The index as numpy searches it; None where Lucene has to search."""
+    def _matrix(self) -> MatrixSearch:
+        """The index as numpy searches it."""
         with java_errors(f"{self._folders[0]}: reading the postings"):
-            shards = open_postings(self._folders, (FIELD, *TABLE_FIELDS), self._max_postings)
-        return MatrixSearch(PostingsMatrix(shards), self._settings.k1, self._settings.b) if shards else None
+            matrix = PostingsMatrix([open_postings(shard, (FIELD, *TABLE_FIELDS)) for shard in self._folders])
+        return MatrixSearch(matrix, self._settings.k1, self._settings.b)
 
     def search(
         self, queries: Mapping[str, str], depth: int, threads: int = 1, fields: Mapping[str, float] | None = None
@@ -96,11 +86,7 @@ class Searcher:
 
         With ``fields``, the weighted sum of BM25 in each of them instead of BM25 in the whole text.
         """
-        texts = queries.values()
-        if self._matrix is None:
-            results = self.lucene.search(texts, depth, threads, fields)
-        else:
-            results = self._matrix.search(texts, fields or {FIELD: 1.0}, depth, self._analysis, threads)
+        results = self._matrix.search(queries.values(), fields or {FIELD: 1.0}, depth, self._analysis, threads)
         return dict(zip(queries, bar(results, len(queries), "bm25", "topics"), strict=True))
 
     def terms(self, text: str) -> list[str]:
@@ -113,7 +99,7 @@ class Searcher:
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of terms in the whole text, ``ln(1 + (N − n + 0.5) / (n + 0.5))``."""
-        return (self._matrix or self.lucene).idf(FIELD, terms)
+        return self._matrix.idf(FIELD, terms)
 
     def score(self, weighted: Mapping[Term, float], subset: "Subset") -> dict[str, float]:
         """Return BM25 of weighted terms for each document of ``subset``: :meth:`scores` by docid."""
@@ -124,33 +110,18 @@ class Searcher:
 
         Documents without any of the terms get 0.
         """
-        if self._matrix is not None:
-            return self._matrix.score(weighted, subset.numbers(self._matrix.matrix))
-        if not weighted or not subset.docids:
-            return [0.0] * len(subset.docids)
-        scores = self.lucene.score(weighted, subset.filter, len(subset.docids))
-        return [scores.get(docid, 0.0) for docid in subset.docids]
+        if subset.numbers is None:
+            subset.numbers = self._matrix.matrix.numbers_of(subset.docids)
+        return self._matrix.score(weighted, subset.numbers)
 
 
 class Subset:
-    """Some documents of an index, looked up once and used for many queries."""
+    """Some documents of an index; ``numbers`` are theirs in it, looked up once for many queries."""
 
     def __init__(self, docids: Sequence[str]) -> None:
         """Nothing is looked up before the first query."""
         self.docids = docids
-        self._numbers: tuple[PostingsMatrix, Numbers] | None = None
-
-    @cached_property
-    def filter(self) -> Any:
-        """The documents as a Lucene filter."""
-        with java_errors("scoring"):
-            return docid_filter(self.docids)
-
-    def numbers(self, matrix: PostingsMatrix) -> Numbers:
-        """Return the documents' numbers in a matrix, -1 for one that is not there, having no text."""
-        if self._numbers is None or self._numbers[0] is not matrix:
-            self._numbers = matrix, matrix.numbers_of(self.docids)
-        return self._numbers[1]
+        self.numbers: Numbers | None = None
 
 
 def _impossible(settings: Bm25Settings) -> Iterator[str]:

@@ -9,6 +9,7 @@ which rounding to 24 bits shows in one document of 2**27; Lucene's own order dep
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import accumulate, chain, islice
 from math import log
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from heed.retrieval.bm25.postings import FieldPostings, Integers, Numbers, ShardPostings
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.search import PLACES, map_in_threads
+from heed.retrieval.lucene.search import PLACES
 
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -217,8 +218,12 @@ class MatrixSearch:
         rest, group_size = iter(texts), 1 + len(texts) // (4 * threads)
         # the calling thread has Java analyse a group of texts while the others search for the one before
         bags = (analysis.terms_of_each(group) for group in iter(lambda: list(islice(rest, group_size)), []))
-        runs = map_in_threads(lambda group: [self._best(bag, fields, depth) for bag in group], bags, threads)
-        return chain.from_iterable(runs)
+
+        def searched(group: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+            return [self._best(bag, fields, depth) for bag in group]
+
+        with ThreadPoolExecutor(threads) as pool:
+            yield from chain.from_iterable(map(searched, bags) if threads == 1 else pool.map(searched, bags))
 
     def _best(self, terms: Sequence[str], fields: Mapping[str, float], depth: int) -> dict[str, float]:
         """Return the best documents for a bag of terms, those of each shard merged."""

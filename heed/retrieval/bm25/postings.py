@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.progress import log, timed
-from heed.retrieval.lucene.index_files import ID, count_postings, postings_folder, reading, write_norms, write_postings
-from heed.reuse import Recipe, ensure_folder, folder_note, folder_reason, recipe_version
+from heed.progress import timed
+from heed.retrieval.lucene.index_files import ID, postings_folder, reading, write_norms, write_postings
+from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version
 
 BLOCK = 1 << 20  # postings converted at once
 
@@ -83,11 +83,6 @@ class ShardPostings:
         self.fields = {name: self._field(folder, name) for name in names}
 
     @property
-    def postings(self) -> int:
-        """Number of postings in all fields."""
-        return sum(len(field.documents) for field in self.fields.values())
-
-    @property
     def size(self) -> int:
         """Number of documents."""
         return len(self.docids)
@@ -118,33 +113,13 @@ class ShardPostings:
         return np.asarray(mapped)  # slices of a memmap cost ten times as much as those of a plain array over it
 
 
-def open_postings(shards: Sequence[Path], fields: Sequence[str], most: int) -> list[ShardPostings] | None:
-    """Return the postings of each shard of an index, exported from Lucene unless they are there.
+def open_postings(index: Path, fields: Sequence[str]) -> ShardPostings:
+    """Return the postings of an index, or of one of its shards, exported from Lucene unless they are there.
 
-    ``shards`` are folders of :func:`heed.retrieval.bm25.index.build_index`. Java is not needed where the postings
-    are there. Returns None where all shards together have more than ``most`` postings in ``fields``.
+    ``index`` is a folder of :func:`heed.retrieval.bm25.index.build_index`. Java is not needed where they are there.
     """
-    folders = [postings_folder(shard) for shard in shards]
-    recipes = [postings_recipe(shard) for shard in shards]
-    count = 0
-    for shard, folder, recipe in zip(shards, folders, recipes, strict=True):
-        if folder_reason(folder, recipe) is None:
-            count += ShardPostings(folder).postings
-        else:
-            with reading(shard) as reader:
-                count += count_postings(reader, fields)
-    if count > most:
-        log.info(f"{shards[0]}: {count} postings, more than {most}; Lucene itself searches, with the same results")
-        return None
-    return [
-        ShardPostings(ensure_folder(folder, recipe, partial(_build, shard, fields)))
-        for shard, folder, recipe in zip(shards, folders, recipes, strict=True)
-    ]
-
-
-def postings_recipe(index: Path) -> Recipe:
-    """Return the recipe of an index's postings."""
-    return {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
+    recipe: Recipe = {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
+    return ShardPostings(ensure_folder(postings_folder(index), recipe, partial(_build, index, fields)))
 
 
 def _build(index: Path, fields: Sequence[str], folder: Path) -> None:

@@ -1,28 +1,22 @@
 """The retriever ``bm25``, with feedback or over a table's fields where its name says so."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from heed.compute import Compute
 from heed.errors import UsageError
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, build_index
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.lucene.jvm import HEAP, anserini_version, start
-from heed.retrieval.lucene.search import FEEDBACK, search_with_feedback
+from heed.retrieval.lucene.jvm import anserini_version, start
+from heed.retrieval.lucene.search import FEEDBACK
 from heed.types import Config, Query, Retriever, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two
 FIELDS_IN = {"bm25": (FIELD, "caption", "header"), "bm25-vectors": (FIELD,), "bm25-fields": TABLE_FIELDS}
 NAMES = ("bm25", FIELDS, *(f"bm25+{method}" for method in FEEDBACK))
-
-
-class Lucene(NamedTuple):
-    """How Lucene is run: threads, the shards of an index, Java's largest heap."""
-
-    threads: int = 1
-    shards: int = 1
-    heap: str = HEAP
 
 
 class ForeignIndex(NamedTuple):
@@ -40,7 +34,13 @@ class Bm25(Retriever):
     """BM25 as a :class:`heed.types.Retriever`, made by one of ``NAMES``."""
 
     def __init__(
-        self, name: str, corpus: Corpus, settings: Bm25Settings, lucene: Lucene, index: ForeignIndex | None = None
+        self,
+        name: str,
+        corpus: Corpus,
+        settings: Bm25Settings,
+        compute: Compute,
+        shards: int = 1,
+        index: ForeignIndex | None = None,
     ) -> None:
         """Build and start nothing before the first search; with ``index``, one made elsewhere, search that.
 
@@ -48,7 +48,8 @@ class Bm25(Retriever):
         an index made elsewhere that lacks what ``name`` needs.
         """
         self.name, self.corpus = name, corpus
-        self._settings, self._lucene, self._index = settings, lucene, index
+        self._settings, self._compute, self._shards, self._index = settings, compute, shards, index
+        self._threads = compute.threads or os.cpu_count() or 1
         self._searcher: Searcher | None = None
         self._feedback = name.partition("+")[2].removeprefix("fields")
         self._fields = settings.fields() if name == FIELDS else None
@@ -78,7 +79,7 @@ class Bm25(Retriever):
 
     def over(self, corpus: Corpus) -> "Bm25":
         """Return the same system over other documents, with an index of Heed's own."""
-        return Bm25(self.config["system"], corpus, self._settings, self._lucene)
+        return Bm25(self.config["system"], corpus, self._settings, self._compute, self._shards)
 
     def load(self) -> None:
         """Build the index, and the matrix of its postings, unless they are there, and open them."""
@@ -95,13 +96,12 @@ class Bm25(Retriever):
 
     def _open(self) -> Searcher:
         folder, store, language = self.corpus
-        threads, shards, heap = self._lucene
-        start(heap)
+        start(self._compute.heap)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
         index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
-        build_index(index, store, language, threads, vectors, shards, fields)
-        return Searcher(index, language, self._settings, shards=shards)
+        build_index(index, store, language, self._threads, vectors, self._shards, fields)
+        return Searcher(index, language, self._settings, self._shards)
 
     @property
     def index_name(self) -> str:
@@ -114,8 +114,8 @@ class Bm25(Retriever):
         """Return the ``depth`` best documents of each query, by its ``text``."""
         texts = {query.qid: query.text for query in queries}
         if self._feedback:
-            return search_with_feedback(self.searcher.lucene, texts, depth, self._feedback)
-        return self.searcher.search(texts, depth, self._lucene.threads, self._fields)
+            return self.searcher.lucene.with_feedback(texts, depth, self._feedback)
+        return self.searcher.search(texts, depth, self._threads, self._fields)
 
     def close(self) -> None:
         """Forget the open index."""

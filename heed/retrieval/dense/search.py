@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,6 @@ TRAIN = 200_000  # vectors that IVF-PQ is trained on, at most
 MAX_ON_GPU = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
 
 Hits = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # queries, numbers of vectors, products
-
-
-class DenseSearch(NamedTuple):
-    """How vectors are searched: the kind of index, and the device.
-
-    ``foreign`` is a folder with an encoder's vectors of the documents, made elsewhere.
-    """
-
-    kind: str = KINDS[0]
-    device: str = "auto"
-    foreign: Path | None = None
 
 
 class DenseIndex:
@@ -136,22 +125,24 @@ def _build(vectors: Vectors, kind: str) -> Any:
 class Dense(Retriever):
     """An encoder's vectors behind an index, as a :class:`heed.types.Retriever`."""
 
-    def __init__(self, encoder: Encoder | None, corpus: Corpus, search: DenseSearch) -> None:
-        """Search with ``encoder``, or with LSA if it is None.
+    def __init__(self, encoder: Encoder | None, corpus: Corpus, kind: str, device: str, foreign: Path | None) -> None:
+        """Search with ``encoder``, or with LSA if it is None, by an index of ``kind`` on ``device``.
 
-        Raises :class:`DataError` where vectors made elsewhere cannot be read.
+        ``foreign`` is a folder with the encoder's vectors of the documents, made elsewhere; raises :class:`DataError`
+        where they cannot be read.
         """
-        self._model, self._corpus, self._search = encoder, corpus, search
+        self._model, self._corpus, self._kind, self._device = encoder, corpus, kind, device
         self.name = encoder.name if encoder else "lsa"
         self._opened: tuple[Encoder, DenseIndex] | None = None
-        foreign = encoder and search.foreign
-        self._foreign: VectorsMadeElsewhere | None = brought("foreign vectors")(foreign) if foreign else None
+        self._foreign: VectorsMadeElsewhere | None = (
+            brought("foreign vectors")(foreign) if encoder and foreign else None
+        )
         if self._foreign:
             self._foreign.log_comparison(self._vectors)  # also where runs are reused
         system = encoder.config if encoder else LSA_SETTINGS
         if system is not None:
             vectors = {"vectors": {"sha256": self._foreign.sha256}} if self._foreign else {}
-            self.config = {"system": system, "faiss": search.kind, **vectors}
+            self.config = {"system": system, "faiss": kind, **vectors}
 
     @property
     def takes_vectors(self) -> bool:
@@ -178,7 +169,7 @@ class Dense(Retriever):
     def _open(self) -> tuple[Encoder, DenseIndex]:
         """Return the encoder and the index of its vectors, made and opened at the first call."""
         if self._opened is None:
-            store, kind, foreign = self._corpus.documents, self._search.kind, self._foreign
+            store, kind, foreign = self._corpus.documents, self._kind, self._foreign
             encoder = self._model or build_lsa(self._corpus.folder / "lsa" / "model", store)
             of_vectors = self._vectors
             vectors = (foreign.vectors if foreign else embed)(of_vectors, store, encoder)
@@ -188,7 +179,7 @@ class Dense(Retriever):
                 **({"vectors": foreign.sha256} if foreign else {}),
             }
             folder = of_vectors.with_name(f"{kind}-{foreign.label}" if foreign else kind)
-            self._opened = encoder, open_index(folder, vectors, recipe, kind, self._search.device)
+            self._opened = encoder, open_index(folder, vectors, recipe, kind, self._device)
         return self._opened
 
     def close(self) -> None:

@@ -127,13 +127,6 @@ def write_postings(folder: Path, name: str, reader: Any, field: str) -> bool:
     return bool(java(BULK).writePostings(reader, field, str(folder.absolute()), name))
 
 
-def count_postings(reader: Any, fields: Sequence[str]) -> int:
-    """Return the number of postings in ``fields`` together."""
-    terms = java(f"{LUCENE}.index.MultiTerms")
-    field_terms = (terms.getTerms(reader, field) for field in fields)
-    return sum(indexed.getSumDocFreq() for indexed in field_terms if indexed is not None)
-
-
 def write_norms(path: Path, reader: Any, field: str, count: int) -> None:
     """Write Lucene's one byte for the length of ``field`` in each of ``count`` documents; 0 where there is none."""
     java(BULK).writeNorms(reader, field, str(path.parent.absolute()), path.name, count)

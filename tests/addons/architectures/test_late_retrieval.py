@@ -8,8 +8,7 @@ from conftest import Heed, write_jsonl
 from model_inputs import CPU
 from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 
-from heed.addons.architectures.late_interaction import LateEncoder, LateReranker
-from heed.addons.architectures.late_retriever import LateRetriever
+from heed.addons.architectures.late_interaction import LateEncoder, LateReranker, LateRetriever
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language

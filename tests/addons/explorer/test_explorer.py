@@ -18,9 +18,8 @@ from heed.addons.explorer.views import document_view, folder_view, topic_view
 from heed.errors import DataError
 from heed.formats.document_store import title_of
 from heed.measures.summary import cells
-from heed.report.figures import figures
 from heed.report.html import Part, script
-from heed.report.page import page
+from heed.report.page import figures, page
 from heed.report.results import ManifestSettings, read_tree
 
 FERRIES = "Find ships. Leave out ferries."

@@ -372,8 +372,8 @@ def test_documents_and_indexes_that_are_gone_are_named_and_nothing_is_built(runs
     ("options", "said"),
     [
         (("--annotate", "javascript:alert(1)"), "--annotate 'javascript:alert(1)': expected the link that a running"),
-        (("--port", "80"), "--port 80: expected 1024 to 65535"),
-        (("--allow-host", "evil"), "--allow-host 'evil': expected HOST:PORT"),
+        (("--port", "80"), "--port: found 80, expected 1024 to 65535"),
+        (("--allow-host", "evil"), "--allow-host: found 'evil', expected HOST:PORT"),
         (("--reranker", "bge-rerank"), "bge-rerank: no system, no folder and no hub id"),
         (("--retriever", "polarity"), "polarity: a reranker, no retriever; use it as a reranker"),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from heed import files
-from heed.addons.explorer.run_lists import lists_of, read_list, read_lists
+from heed.addons.explorer.run_lists import read_list, read_lists
 from heed.errors import DataError
 from heed.formats.trec_files import write_run
 
@@ -15,7 +15,6 @@ def test_the_first_and_the_judged_documents_of_a_list(tmp_path: Path) -> None:
     run = {"1": {"d": 0.5, "b": 2.0, "c": 1.0, "a": 3.0}, "10": {"b": 1.0}}
     write_run(path, run, "a")
     lists = read_lists(path, 2, {"1": {"d", "zzz"}})
-    assert lists_of(run, 2, {"1": {"d", "zzz"}}) == lists
     assert lists["1"] == (4, ["a", "b", "d"], [1, 2, 4], [3.0, 2.0, 0.5])
     assert lists["10"] == (1, ["b"], [1], [1.0])
     assert read_list(path, "10", 2, set()) == lists["10"] and read_list(path, "0", 2, set()) is None

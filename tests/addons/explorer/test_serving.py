@@ -8,7 +8,7 @@ import pytest
 from annotating import sample_pool
 from serving import Running, raw, serving
 
-from heed.web.guard import LARGEST
+from heed.web import LARGEST
 
 
 class Site(NamedTuple):

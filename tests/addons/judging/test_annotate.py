@@ -11,11 +11,11 @@ from annotating import SAMPLE, annotation_files, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
-from heed.addons.judging.annotate.export import export
+from heed.addons.judging.annotate.grades import export
 from heed.addons.judging.annotate.opening import path_beside, read_pooled
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import Task, parse_scale
-from heed.datasets.pool_texts import documents_of
+from heed.datasets.own_files import documents_of
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
 from pipelines.annotate import main, open_given, parser
@@ -62,7 +62,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         (("pool.jsonl", "--docs", "docs.jsonl"), "--docs without --topics: name the topics"),
         (
             ("other.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),
-            "topic x9 of the pool: not among the topics; give the topics that were pooled",
+            "topics: topic x9 of the pool is not there; give the topics that were pooled",
         ),
         (
             ("lost.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),

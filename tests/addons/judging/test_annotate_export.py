@@ -9,9 +9,9 @@ import pytest
 from annotating import SAMPLE, Judging, sample_pool
 from conftest import ROOT
 
-from heed.addons.judging.annotate.export import export
 from heed.addons.judging.annotate.grades import (
     disagreements,
+    export,
     final_grades,
     grade_before_edit,
     majority_grade,

@@ -12,8 +12,8 @@ import pytest
 from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
-from heed.addons.judging.annotate.adding import add_annotations
-from heed.addons.judging.annotate.export import export
+from heed.addons.judging.annotate.grades import export
+from heed.addons.judging.annotate.opening import add_annotations
 from heed.addons.judging.annotate.store import Change, Store, create, wording_of
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
@@ -224,31 +224,6 @@ def test_a_round_that_began_with_exported_topics_is_added(new: New) -> None:
     here.add(there)
     [judgement] = here.store.judgements()
     assert judgement.is_stale(wording_of("edited again")) and not judgement.is_stale(wording_of("edited"))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE log SET qid = 'x9'",
-        "UPDATE log SET docid = 'absent'",
-        "UPDATE log SET condition = 'query'",
-        "UPDATE log SET kind = 'drop'",
-        'UPDATE log SET after = \'{"grade": 7, "wording": ""}\'',
-        "UPDATE log SET after = '{}'",
-        "UPDATE log SET after = 'text'",
-        "DELETE FROM kept WHERE name = 'scale'",
-    ],
-)
-def test_what_no_page_can_have_written_is_refused(new: New, damage: str) -> None:
-    here, there = new("here"), new("there")
-    there.grade("bela", "1", "a", 1)
-    with closing(sqlite3.connect(there.path)) as db:
-        db.execute("DROP TRIGGER log_stays")
-        db.execute(damage)
-        db.commit()
-    with pytest.raises(HeedError, match=r"there\.db: damaged"):
-        here.add(there)
-    assert here.log() == 0
 
 
 def test_requests_with_the_same_id_are_both_kept(new: New) -> None:

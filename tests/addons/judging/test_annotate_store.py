@@ -181,11 +181,11 @@ class Model:
     def undo(self, who: str) -> None:
         batch = None
         while True:
-            undoable = [change for change in self.stacks[who] if self._can_undo(change)]
-            if not undoable or undoable[-1][3] != (batch or undoable[-1][3]):
+            # by position: an earlier change of a batch may be equal to the last one
+            undoable = [at for at, change in enumerate(self.stacks[who]) if self._can_undo(change)]
+            if not undoable or batch not in (None, self.stacks[who][undoable[-1]][3]):
                 return
-            kind, where, before, batch = undoable[-1]
-            self.stacks[who].remove(undoable[-1])
+            kind, where, before, batch = self.stacks[who].pop(undoable[-1])
             if kind == "narrative":
                 self.texts[where].pop()
             else:

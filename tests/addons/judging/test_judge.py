@@ -374,7 +374,7 @@ def test_a_local_model_judges_and_its_answers_are_kept(
     again = heed("pipelines.judge", *options)
     assert "all 16 answers are in the cache" in again.stderr and path.read_bytes() == written
     refused = heed("pipelines.judge", *options, "--parallel", "2", "--quiet").stderr
-    assert refused == "error: parallel: found 2, expected 1; lm runs here, one document at a time\n"
+    assert refused == "error: --parallel: found 2, expected 1; lm runs here, one document at a time\n"
     assert server.calls == 0
 
 

@@ -19,8 +19,7 @@ from heed.addons.judging.exchange.exports import ExportedPool, export
 from heed.addons.judging.exchange.judgements import count_votes, parse_grades, read_labels, resolve
 from heed.addons.judging.pools.build import read_judged
 from heed.errors import HeedError
-from heed.formats.pools import write_pool
-from heed.formats.trec_files import read_qrels
+from heed.formats.trec_files import read_qrels, write_pool
 from heed.measures.registry import standard
 from heed.progress import gathering
 from heed.types import Qrels, Topic
@@ -451,7 +450,7 @@ def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> No
 
 def test_a_csv_file_that_is_not_utf8_is_read_in_the_encoding_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_bytes("qid,docid,grade,text\n1,a,1,café\n".encode("cp1252"))
-    with pytest.raises(HeedError, match=r"p.csv, line 2: not UTF-8 .* convert the file to UTF-8.* --encoding NAME"):
+    with pytest.raises(HeedError, match=r"p.csv, line 2: not UTF-8 .* convert the file to UTF-8.* give its encoding"):
         read_labels([tmp_path / "p.csv"])
     [judgement] = read_labels([tmp_path / "p.csv"], encoding="cp1252")
     assert (judgement.docid, judgement.text) == ("a", "1")

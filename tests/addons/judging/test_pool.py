@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mteb_predictions import mteb_file
 from pool_inputs import RUNS, pooled, refused, write_lists
 
-from heed.formats.pools import read_pool
+from heed.formats.trec_files import read_pool
 from pipelines.pool import main
 
 

@@ -15,7 +15,7 @@ from pool_inputs import write_lists
 from heed.addons.judging.pools.build import document_languages
 from heed.addons.judging.pools.selection import count_strata, draw_sample, parse_strata, spend
 from heed.errors import HeedError
-from heed.formats.pools import read_pool
+from heed.formats.trec_files import read_pool
 from heed.ranking import fuse
 from pipelines.pool import main
 

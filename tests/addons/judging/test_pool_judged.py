@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pool_inputs import RUNS, pooled, refused, write_lists
 
-from heed.formats.pools import read_pool
+from heed.formats.trec_files import read_pool
 from pipelines.pool import main
 
 

@@ -7,8 +7,7 @@ from followtable_copies import beir
 from mfollowir_copy import FILES as MFOLLOWIR
 
 from heed.addons.published.figures import Figure, read_paper, select
-from heed.addons.published.reproduction import PlannedRow, Setting, tasks
-from heed.addons.published.verdicts import cells
+from heed.addons.published.reproduction import PlannedRow, Setting, cells, tasks
 from heed.measures.summary import Detail
 from heed.models.registry.entries import Registry
 from heed.types import PAPERS

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from report_folders import write_results
 
-from heed.addons.published.standings import all_text, comparable, explanations, near_text
+from heed.addons.published.standings import comparable, explanations, near_text, published_text
 from heed.measures.summary import Row
 from heed.report.plots import plots
 from heed.report.results import read_tree
@@ -60,7 +60,7 @@ def test_a_measure_or_condition_that_a_paper_lacks_is_left_out() -> None:
 
 def test_the_whole_column_is_in_order_with_ones_own_marked() -> None:
     ours = [row("mine", "query>original", "NFR", 0.5), row("mine", "query", "nDCG@10", 0.8)]
-    lines = all_text("followtable", "IndusTR", ours).splitlines()
+    lines = published_text("followtable", "IndusTR", ours, every=True)[0].splitlines()
     assert lines[1].split() == ["system", "nDCG@10", "query"]
     values = [float(line.split()[-1].rstrip("*")) for line in lines[2:]]
     assert values == sorted(values, reverse=True) and len(values) == 15 + 1
@@ -68,7 +68,7 @@ def test_the_whole_column_is_in_order_with_ones_own_marked() -> None:
 
 
 def test_a_systems_name_in_two_groups_is_told_apart() -> None:
-    text = all_text("infosearch", "average", [row("mine", "query>original", "SICR", 0.5)])
+    text, _ = published_text("infosearch", "average", [row("mine", "query>original", "SICR", 0.5)], every=True)
     assert [line.split("  ")[0] for line in text.splitlines() if line.startswith("Mistral")] == [
         "Mistral-ins-v0.2 (List-wise Reranking)",
         "Mistral-ins-v0.2 (Point-wise Reranking)",
@@ -85,4 +85,4 @@ def test_a_chart_has_the_systems_of_papers_in_grey(tmp_path: Path) -> None:
     rows = [row("a", "original", "nDCG@10", 0.164), row("a", "query>original", "IRS", 0.032)]
     [plane] = plots(read_tree(write_results(tmp_path, rows, "followtable", "WTR")))
     assert "Grey: systems of papers" in plane.note
-    assert any("published system: Promptriever" in str(layer["data"]) for layer in plane.spec()["layer"])
+    assert any("published system: Promptriever" in str(layer["data"]) for layer in plane.spec["layer"])

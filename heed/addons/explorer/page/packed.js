@@ -1,4 +1,4 @@
-// The source of topics and documents that the file itself carries: heed/addons/explorer/packing.py has the form.
+// The source of topics and documents that the file itself carries: heed/addons/explorer/embedded.py has the form.
 
 import { unpacked } from "../../../report/page/shared/packed.js";
 import { markdownTable } from "./grid.js";

@@ -1,32 +1,68 @@
-"""Open an annotation: its database is made from a collection at the first start, and later compared with one."""
+"""Open an annotation, and add other assessors' annotations, exports and tools' results to it.
+
+Its database is made from a collection at the first start, and later compared with one. Of what is added the current
+values are, each as a change here, with assessor and time. One that both have, since one database is a copy of the other
+or was added before, is one: so adding can be interrupted, repeated, and done again when the other assessor has gone on.
+"""
 
 import re
+import sqlite3
+from collections import defaultdict
 from collections.abc import Collection as Docids
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
-from heed.addons.judging.annotate.store import Store, create, is_annotation
+import msgspec
+
+from heed.addons.judging.annotate.store import (
+    ADDED,
+    NARRATIVE,
+    Event,
+    State,
+    Store,
+    connect,
+    create,
+    current_entries,
+    extend,
+    is_annotation,
+    open_read_only,
+    pooled_documents,
+    read_log,
+    read_state,
+    stored_properties,
+    transaction,
+    wording_of,
+    write_entry,
+)
 from heed.addons.judging.annotate.task import (
+    CONDITIONS,
     PooledDocument,
     Task,
+    check_name,
     dump_task,
     join_pools,
     load_task,
+    names_here,
     new_in,
     parse_scale,
     task_differences,
 )
+from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
 from heed.datasets.collection import Collection
-from heed.errors import DataError, UsageError, fail
-from heed.files import unpacked_name
+from heed.errors import SHOWN, DataError, UsageError, fail
+from heed.files import read_objects, unpacked_name
 from heed.formats.documents import DocumentLine, Source
-from heed.formats.pools import Pool
 from heed.formats.topic_ids import number_hint
-from heed.progress import bar, brief, log
-from heed.tables.recognition import as_table
+from heed.formats.topics import read_topics
+from heed.formats.trec_files import Pool, parse_score
+from heed.progress import bar, brief, log, warn
+from heed.tables.markup import as_table
 from heed.types import Qrels, Topic
 
 USUAL_SCALE = "0,1,2,3"
@@ -89,8 +125,8 @@ def open_annotation(
 def _topics(collection: Collection, pool: Iterable[str]) -> dict[str, Topic]:
     """Return the pool's topics, and the bare queries that FollowTable's topics belong to."""
     topics = {topic.qid: topic for topic in collection.topics}
-    lacking = "of the pool: not among the topics; give the topics that were pooled"
-    fail(f"topic {qid} {lacking}{number_hint([qid], topics)}" for qid in pool if qid not in topics)
+    lacking = "of the pool is not there; give the topics that were pooled"
+    fail(f"topics: topic {qid} {lacking}{number_hint([qid], topics)}" for qid in pool if qid not in topics)
     qids = {*pool, *(topics[qid].base for qid in pool)}
     return {qid: topic for qid, topic in topics.items() if qid in qids}
 
@@ -195,3 +231,296 @@ def _date(line: DocumentLine) -> str:
     date = next(filter(None, dates), "")
     day = DAY.match(date)
     return day[0] if day else date[:LONGEST_DATE]
+
+
+EARLIER = "earlier"  # no digest of a narrative: what it was when the grade was given is not in an export
+
+
+class ExportedJudgement(msgspec.Struct):
+    """A line of an export's ``judgements.jsonl``."""
+
+    qid: str
+    docid: str
+    condition: str
+    assessor: str
+    grade: int | None
+    note: str
+    time: str = msgspec.field(name="at")
+    reworded: bool
+    decided_by: str = ""
+
+
+class Addition(NamedTuple):
+    """The task of ``path``, its log, the current entries of what was judged, and the pooled documents.
+
+    An export has no documents, of its log only the last change of each grade and note, and its narratives (by topic)
+    apart, since nothing says who edited them.
+    """
+
+    path: Path
+    task: Task
+    entries: list[Event]
+    current: list[Event]
+    documents: Iterator[PooledDocument] = iter(())
+    narratives: Mapping[str, str] = MappingProxyType({})
+
+
+@contextmanager
+def open_addition(path: Path, task: Task, encoding: str | None = None) -> Iterator[Addition]:
+    """Yield what ``path`` adds to the annotation of ``task``: a database, the folder of an export, or a result file.
+
+    It is only read. Raises :class:`DataError` for a damaged database, and naming every bad line of other files.
+    """
+    if path.is_dir():
+        yield _read_export(path, task)
+    elif suffix(path) in READERS:
+        yield _read_results(path, task, encoding or task.lang)
+    else:
+        with closing(open_read_only(path)) as db:
+            yield _read_database(path, db)
+
+
+def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
+    try:
+        documents = pooled_documents(db.execute("SELECT docid, title, date, text, tabular FROM documents"))
+        logs, task = (read_log(db), current_entries(db).values()), load_task(stored_properties(db))
+        entries, current = ([entry._replace(assessor=check_name(entry.assessor)) for entry in log] for log in logs)
+        return Addition(path, task, entries, current, documents)
+    except sqlite3.DatabaseError as error:
+        raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
+
+
+def _read_export(folder: Path, task: Task) -> Addition:
+    """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
+    lang = next(topic.lang for topic in task.topics.values())
+    topics = {topic.qid: topic for topic in read_topics(folder / "topics.jsonl", lang, "title", "heed")}
+    narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
+    path, problems = folder / "judgements.jsonl", []
+    entries: list[Event] = []
+    for line_no, record in read_objects(path):
+        try:
+            judgement = msgspec.convert(record, ExportedJudgement)
+        except msgspec.ValidationError as error:
+            problems.append(f"{path}, line {line_no}: not a judgement as an export of annotate has it ({error})")
+            continue
+        if judgement.qid not in narratives:
+            problems.append(
+                f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in {lang}"
+            )
+        elif judgement.condition not in CONDITIONS or judgement.grade not in (None, *task.grades()):
+            problems.append(
+                f"{path}, line {line_no}: condition {judgement.condition}, grade {judgement.grade}, expected "
+                f"{' or '.join(CONDITIONS)} and a grade of {', '.join(map(str, task.grades()))}"
+            )
+        else:
+            entries += _entries(judgement, narratives[judgement.qid])
+    fail(problems)
+    topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
+    return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)
+
+
+def _read_results(path: Path, task: Task, encoding: str) -> Addition:
+    """Read the grades and notes in a result file of an annotation tool; all else is that of ``task``.
+
+    Labels are grades of the scale or its words. They are of the file's time, where the tool tells none; those that
+    name no condition of the page are under the original narrative, others under that of their record, if it has one.
+    """
+    time = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
+    words = {grade.label.casefold(): grade.grade for grade in task.scale}
+    entries: list[Event] = []
+    problems: list[str] = []
+    for label in read_labels([path], together=CONDITIONS, encoding=encoding):
+        number = words.get(label.text.casefold(), parse_score(label.text))
+        if not label.text or (number is not None and number < 0):
+            number = None  # not judged, at most noted
+        elif number not in task.grades():
+            scale = ", ".join(f"{grade.grade} {grade.label}" for grade in task.scale)
+            problems.append(f"{label.source}: label {label.text!r}, expected one of {scale}")
+            continue
+        condition = label.condition if label.condition in CONDITIONS else "original"
+        assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
+        grade, moment = None if number is None else int(number), label.time or time
+        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, grade, label.note, moment, False)
+        narrative = _narrative(task.topics[label.qid]) if label.qid in task.topics else ""
+        for entry in _entries(judgement, label.instruction or narrative):
+            state = f"{ADDED}{label.annotation}@{moment}{entry.kind}"  # of one annotation in files of all names
+            entries.append(entry._replace(request=state) if label.annotation else entry)
+    fail(problems)
+    return _added_entries(path, task, entries)
+
+
+def _narrative(topic: Topic) -> str:
+    return topic.instructions.get("changed") or topic.instructions.get("original", "")
+
+
+def _added_entries(path: Path, task: Task, entries: list[Event]) -> Addition:
+    """Return ``entries`` as an addition without documents."""
+    pool: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        if entry.docid:
+            pool.setdefault(entry.qid, {})[entry.docid] = None
+    judged = replace(task, pool={qid: [*docids] for qid, docids in pool.items()}, qrels={})
+    return Addition(path, judged, entries, entries)
+
+
+def _with_changed(topic: Topic, here: Topic) -> Topic:
+    """Return ``topic`` with the changed narrative of ``here``: an export's is compared as an edit, not as a source."""
+    changed = here.instructions.get("changed")
+    instructions = {name: text for name, text in topic.instructions.items() if name != "changed"}
+    return topic._replace(instructions=instructions | ({"changed": changed} if changed is not None else {}))
+
+
+def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:
+    """Yield entries for a line's grade and note; the same line gives the same ones whenever it is read."""
+    judged = (judgement.qid, judgement.condition, judgement.docid)
+    line = "\t".join([judgement.assessor, *judged, judgement.time, str(judgement.grade), judgement.note])
+
+    def entry(kind: str, after: State) -> Event:
+        return Event(line, 0, judgement.time, check_name(judgement.assessor), line, kind, *judged, {}, after)
+
+    if judgement.grade is not None:
+        wording = EARLIER if judgement.reworded else wording_of(narrative)
+        after = {"grade": judgement.grade, "wording": wording if judgement.condition == "changed" else ""}
+        if judgement.decided_by:
+            after["by"] = check_name(judgement.decided_by)
+        yield entry("grade", after)
+    if judgement.note:
+        yield entry("note", {"note": judgement.note})
+
+
+def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str], encoding: str | None = None) -> None:
+    """Add the annotations ``others``, databases or folders of exports, to that in ``path``, all or none.
+
+    ``names`` says what assessors of the others are called here; a name that both sides have must be in it, as itself if
+    it is one person's, unless they have judgements in common. Where an assessor has changed a grade or a note on both
+    sides the later one is kept, where a narrative was edited on both sides the one here. ``encoding`` is that of result
+    files that are not UTF-8.
+
+    Raises :class:`DataError` for other topics, documents, grades or given judgements, and :class:`UsageError` for names
+    that need a decision.
+    """
+    assessors: set[str] = set()
+    reports: list[tuple[str, list[str]]] = []
+    with closing(connect(path)) as db, transaction(db):
+        for other_path in others:
+            task = load_task(stored_properties(db))
+            with open_addition(other_path, task, encoding) as addition:
+                if path.samefile(other_path):
+                    raise UsageError(f"{other_path}: is the database itself; name another one to add")
+                assessors |= {entry.assessor for entry in addition.entries}
+                reports.append(_add(db, path, task, addition, names))
+        unknown = [name for name in names if name not in assessors]
+        judges = brief(sorted(assessors))
+        fail([f"names: {name} has judged nothing there; who has: {judges}" for name in unknown], UsageError)
+    for summary, warnings in reports:
+        log.info(summary)
+        for warning in warnings:
+            warn(warning)
+
+
+def _add(
+    db: sqlite3.Connection, path: Path, task: Task, addition: Addition, names: Mapping[str, str]
+) -> tuple[str, list[str]]:
+    """Add one annotation in the caller's transaction; return a summary and warnings, to be logged after it."""
+    log_here = read_log(db)
+    edits: dict[str, list[str]] = defaultdict(list)
+    for entry in log_here:
+        if entry.kind == NARRATIVE:
+            edits[entry.qid].append(entry.after["text"])
+    differences = task_differences(task, addition.task, edits)
+    fail(f"{addition.path}: {difference}" for difference in differences)
+    here = {entry.origin(): entry.assessor for entry in log_here}
+    before: dict[str, str | None] = {entry.assessor: None for entry in addition.entries}  # their names here
+    before |= {entry.assessor: here[entry.origin()] for entry in addition.entries if entry.origin() in here}
+    new_names = names_here(addition.path, before, {entry.assessor for entry in log_here}, names)
+    new_documents = new_in(addition.task.pool, task.pool)
+    _add_documents(db, path, addition, new_documents)
+    if addition.task.qrels and not task.qrels:
+        db.execute("UPDATE kept SET value = ? WHERE name = 'given'", (dump_task(addition.task)["given"],))
+    warnings = _other_narratives(db, addition)
+    count, of_conflicts = _add_values(db, addition, new_names)
+    judged = sum(entry.kind == "grade" and entry.after["grade"] is not None for entry in addition.current)
+    summary = (
+        f"{addition.path}: {judged} judgements of {brief(sorted({*new_names.values()}))}, {count} of them new here; "
+        f"{sum(map(len, new_documents.values()))} documents new in the pool"
+    )
+    return summary, [*warnings, *of_conflicts]
+
+
+def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool: Pool) -> None:
+    """Add the documents of ``pool``; those that are here must have the same text, those of an export must be here."""
+    pooled, problems = {*addition.task.docids()}, list[str]()
+
+    def new_documents() -> Iterator[PooledDocument]:
+        for document in addition.documents:
+            stored = db.execute("SELECT title, text FROM documents WHERE docid = ?", (document.docid,)).fetchone()
+            if stored is None and document.docid in pooled:
+                yield document
+            elif stored not in (None, (document.title, document.text)):
+                problems.append(f"{addition.path}: document {document.docid} has another text than in {path}")
+
+    extend(db, pool, new_documents())
+    known = {docid for (docid,) in db.execute("SELECT docid FROM documents")}
+    absent = [docid for docid in dict.fromkeys(chain.from_iterable(pool.values())) if docid not in known]
+    if absent:
+        problems.append(
+            f"{addition.path}: documents {brief(absent)} are not in {path}; add the pool they are from first"
+        )
+    fail(problems)
+
+
+def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
+    """Return a warning of the topics whose changed narrative is another one in an export."""
+    topics = [
+        qid
+        for qid, text in addition.narratives.items()
+        if qid in addition.task.pool
+        and wording_of(text) != wording_of(read_state(db, NARRATIVE, "", qid, "", "")["text"])
+    ]
+    warning = (
+        f"{addition.path}: topics {brief(topics)} have another changed narrative there; the text here is kept, "
+        "grades under the other one count as given before an edit"
+    )
+    return [warning] if topics else []
+
+
+def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Write the current grades, notes and narratives that are new here; return the number of grades, and warnings.
+
+    Of grades and notes that were changed on both sides the later one is kept, of narratives the one here.
+    """
+    known_here, known_there = ({entry.identity() for entry in log} for log in (read_log(db), addition.entries))
+    current_here = current_entries(db)
+    new_grades, edited, judged = 0, list[str](), list[str]()
+    for entry in sorted(addition.current, key=lambda entry: entry.time):
+        identity, kind = entry.identity(), entry.kind
+        added = entry._replace(request=identity, part=0, batch=identity, assessor=names[entry.assessor], undoes=None)
+        before = read_state(db, *added.key())
+        is_same = all(added.after[name] == value for name, value in before.items() if name != "version")
+        if identity in known_here or is_same:
+            continue
+        here = current_here.get(added.key())
+        is_later = True
+        if here and here.identity() not in known_there:
+            is_later = kind != NARRATIVE and added.time > here.time
+            if kind == NARRATIVE and here.origin() != added.origin():
+                edited.append(entry.qid)
+            elif here.origin() != added.origin() and before[kind] != added.after[kind]:
+                state, other = (added.after, before) if is_later else (before, added.after)
+                where = f"{added.assessor}, topic {entry.qid}, {entry.docid}, {entry.condition}"
+                judged.append(f"{where}: {state[kind]!r}, not {other[kind]!r}")
+        if is_later:
+            write_entry(db, added._replace(before=before))
+            new_grades += kind == "grade" and added.after["grade"] is not None
+    warnings = []
+    if edited:
+        warnings.append(
+            f"{addition.path}: topics {brief(sorted(edited))}: the changed narrative was edited on both sides; the "
+            "text here is kept, grades under the other one count as given before an edit"
+        )
+    if judged:
+        warnings.append(
+            f"{addition.path}: {len(judged)} grades or notes that one assessor has changed on both sides, the later is "
+            f"kept: {'; '.join(sorted(judged)[:SHOWN])}{'; …' if len(judged) > SHOWN else ''}"
+        )
+    return new_grades, warnings

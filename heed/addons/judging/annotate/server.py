@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from starlette.applications import Starlette
@@ -36,12 +36,12 @@ from heed.addons.judging.annotate.grades import (
     progress_lines,
 )
 from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
-from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, check_name
-from heed.errors import DataError, HeedError, JavaError, fail
+from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
+from heed.errors import HeedError, JavaError, fail
 from heed.languages import language_data
 from heed.progress import warn
-from heed.tables.recognition import as_table
-from heed.web.server import TYPES, json_route, read_json
+from heed.tables.markup import as_table
+from heed.web import TYPES, converted, json_route, read_body
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents
@@ -53,7 +53,6 @@ NarrativeText = Annotated[str, msgspec.Meta(max_length=LONGEST_NARRATIVE)]
 MOST_SHOWN = 500  # disagreements on the page; the export has them all
 
 Payload = dict[str, Any]
-Body = TypeVar("Body")
 
 
 class _Sent(msgspec.Struct):
@@ -100,22 +99,16 @@ class _Body(msgspec.Struct):
     changes: Annotated[list[_Sent], msgspec.Meta(max_length=MOST_CHANGES)] = []
 
 
-class _Texts(msgspec.Struct):
+class _Marked(msgspec.Struct):
     texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
 
 
-class ChangeRequest(NamedTuple):
-    """A valid request: ``request_id`` is the same when it is sent twice; one undo takes back a ``batch``."""
+def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change]]:
+    """Return id, assessor, batch and changes of a request, as :meth:`.Store.record` takes them, from parsed JSON.
 
-    request_id: str
-    assessor: str
-    batch: str
-    changes: list[Change]
-
-
-def read_request(body: object, task: Task) -> ChangeRequest:
-    """Return the request in ``body``, parsed JSON; :class:`DataError` naming every part that does not fit the task."""
-    request = _converted(body, _Body)
+    Raises :class:`DataError` naming every part that does not fit the task.
+    """
+    request = converted(body, _Body)
     assessor, by = check_name(request.assessor), check_name(request.by) if request.by else ""
     problems: list[str] = []
     for change in request.changes:
@@ -124,8 +117,12 @@ def read_request(body: object, task: Task) -> ChangeRequest:
         else:
             problems.append(f"topic is {change.qid!r}, expected one of the pool")
     fail(problems)
-    changes = [change.change(request.wording, by) for change in request.changes]
-    return ChangeRequest(request.id, assessor, request.batch or request.id, changes)
+    return (
+        request.id,
+        assessor,
+        request.batch or request.id,
+        [each.change(request.wording, by) for each in request.changes],
+    )
 
 
 def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
@@ -134,18 +131,6 @@ def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
         yield f"topic {qid} is assigned to {', '.join(task.assigned.get(qid, ())) or 'nobody'}, not to {assessor}"
     if by in task.assigned.get(qid, ()):
         yield f"topic {qid} is judged by {by}; another one decides it"
-
-
-def read_texts(body: object) -> list[str]:
-    """Return the texts in ``body``, parsed JSON, whose terms are requested; :class:`DataError` for anything else."""
-    return _converted(body, _Texts).texts
-
-
-def _converted(body: object, form: type[Body]) -> Body:
-    try:
-        return msgspec.convert(body, form)
-    except msgspec.ValidationError as error:
-        raise DataError(f"request: {error}") from error
 
 
 def task_data(task: Task, store: Store, assessor: str) -> Payload:
@@ -217,13 +202,6 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
             {"docid": docid, "given": earlier.get(docid), **judgements.get(docid, {})} for docid in task.to_judge(qid)
         ],
     }
-
-
-def document_data(document: PooledDocument) -> Payload:
-    """Return a document; ``table`` is None unless it is displayed as one."""
-    table = as_table(document.text, known=True) if document.tabular else None
-    shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
-    return {**document._asdict(), "table": shown}
 
 
 def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
@@ -334,21 +312,21 @@ class AnnotationServer:
         document = self._store.document(request.query_params.get("docid", ""))
         if document is None:
             raise HTTPException(404)
-        return document_data(document)
+        table = as_table(document.text, known=True) if document.tabular else None
+        shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
+        return {**document._asdict(), "table": shown}  # None unless it is displayed as one
 
     async def _changes(self, request: Request) -> Response:
-        sent = await self._read(request)
-        done = await run_in_threadpool(self._store.record, sent.request_id, sent.assessor, sent.batch, sent.changes)
-        return JSONResponse({"done": done})
+        sent = read_request(await read_body(request, object), self._task)
+        return JSONResponse({"done": await run_in_threadpool(self._store.record, *sent)})
 
     async def _undo(self, request: Request) -> Response:
-        sent = await self._read(request)
-        done = await run_in_threadpool(self._store.undo, sent.request_id, sent.assessor)
-        return JSONResponse({"done": done})
+        request_id, assessor, *_ = read_request(await read_body(request, object), self._task)
+        return JSONResponse({"done": await run_in_threadpool(self._store.undo, request_id, assessor)})
 
     async def _terms_of_texts(self, request: Request) -> Response:
-        texts = read_texts(await read_json(request))
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, texts))
+        sent = await read_body(request, _Marked)
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, sent.texts))
 
     def _terms(self, texts: Sequence[str]) -> dict[str, object]:
         """Return the terms of each of ``texts``; None, after one warning, without Java."""
@@ -358,9 +336,6 @@ class AnnotationServer:
             self._analyse = None
             warn(f"words are marked by their endings, not as BM25 matches them: {error}")
             return {"terms": None}
-
-    async def _read(self, request: Request) -> ChangeRequest:
-        return read_request(await read_json(request), self._task)
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

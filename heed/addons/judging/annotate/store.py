@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, dump_task, join_pools
 from heed.errors import DataError
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.reuse import recipe_version
 
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
@@ -86,6 +86,11 @@ def extend(db: sqlite3.Connection, pool: Pool, documents: Iterable[PooledDocumen
     joined = json.dumps(join_pools(json.loads(stored_properties(db)["pool"]), pool), ensure_ascii=False)
     db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (joined,))
     db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?)", documents)
+
+
+def pooled_documents(rows: Iterable[Sequence[Any]]) -> Iterator[PooledDocument]:
+    """Yield the documents of rows of the table of documents."""
+    return (PooledDocument(docid, title, date, text, bool(tabular)) for docid, title, date, text, tabular in rows)
 
 
 def stored_properties(db: sqlite3.Connection) -> dict[str, str]:
@@ -389,7 +394,7 @@ class Store:
     def document(self, docid: str) -> PooledDocument | None:
         """Return a document of the pool; None for any other."""
         rows = self._rows("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
-        return PooledDocument(*rows[0])._replace(tabular=bool(rows[0][4])) if rows else None
+        return next(pooled_documents(rows), None)
 
     def titles(self, docids: Sequence[str]) -> dict[str, str]:
         """Return titles by docid."""

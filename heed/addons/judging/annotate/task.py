@@ -10,7 +10,7 @@ from typing import NamedTuple
 from heed.addons.judging.exchange.judgements import assessor_name
 from heed.errors import UsageError, fail
 from heed.files import read_lines
-from heed.formats.pools import Pool
+from heed.formats.trec_files import Pool
 from heed.progress import brief, log
 from heed.types import Qrels, Topic
 

@@ -1,7 +1,7 @@
 """A pool written for other programs: annotation tools, spreadsheets, rerankers, MTEB; checked before."""
 
+import codecs
 import csv
-import io
 import json
 import re
 import zipfile
@@ -25,8 +25,7 @@ from heed.files import (
     write_packed,
 )
 from heed.formats.document_store import DocumentStore
-from heed.formats.pools import Pool
-from heed.formats.trec_files import write_qrels
+from heed.formats.trec_files import Pool, write_qrels
 from heed.progress import brief, counted, log, number_of, warn
 from heed.reuse import NOTE, Note, digests, read_note, write_note
 from heed.types import UNJUDGED, Document, Topic
@@ -265,13 +264,9 @@ def write_csv(path: Path, exported: ExportedPool) -> None:
     single quote in front, which :func:`unguarded` removes.
     """
     with finished(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-        try:
-            rows = csv.writer(text)
-            rows.writerow(COLUMNS)
-            rows.writerows([guarded(cell) for cell in _cells(document)] for document in shown_documents(exported))
-        finally:
-            text.detach()  # flushes, and leaves the stream open
+        rows = csv.writer(codecs.getwriter("utf-8-sig")(stream))
+        rows.writerow(COLUMNS)
+        rows.writerows([guarded(cell) for cell in _cells(document)] for document in shown_documents(exported))
 
 
 def guarded(cell: str) -> str:

@@ -8,11 +8,10 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.addons.judging.agreement import Agreement, agreement
+from heed.addons.judging.agreement import Agreement, agreement, pairs
 from heed.addons.judging.exchange.exports import CHOICE, GUARDED
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import (
@@ -24,8 +23,7 @@ from heed.files import (
     read_text,
     unpacked_name,
 )
-from heed.formats.pools import Pool
-from heed.formats.trec_files import parse_score, read_qrels
+from heed.formats.trec_files import Pool, parse_score, read_qrels
 from heed.progress import counted, log
 from heed.types import Qrels, SubtopicGrades
 
@@ -122,7 +120,7 @@ def _label_text(record: Record, value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def parse_fields(record: Record) -> list[Label]:
+def _flat_label(record: Record) -> Label:
     """Return the label of a flat record: a line of Heed, doccano or Prodigy, a table's row, Label Studio's JSON_MIN."""
     fields, answer = record.fields, record.fields.get("answer")
     # Label Studio omits the field where a task was skipped; Prodigy has choices in accept beside an empty grade
@@ -131,7 +129,7 @@ def parse_fields(record: Record) -> list[Label]:
     left_out = "ignored" if answer == "ignore" else "rejected" if answer == "reject" else ""
     if left_out == "rejected" and value is not None and "accept" not in fields:  # the question was about one label
         value, left_out = f"not {_label_text(record, value)}", ""
-    return [label_of(record, value, {**fields, "project": None}, left_out)]
+    return label_of(record, value, {**fields, "project": None}, left_out)
 
 
 def qrels_labels(path: Path, encoding: str) -> list[Label]:
@@ -162,10 +160,10 @@ def json_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
         yield Record(path, f"item {number}", fields)
 
 
-def parse_item(record: Record) -> list[Label]:
-    """Return a label for each annotation, draft and prediction of a Label Studio task; other items are flat."""
+def parse_record(record: Record) -> list[Label]:
+    """Return a label for each annotation, draft and prediction of a Label Studio task; other records are flat."""
     if not isinstance(record.fields.get("data"), dict):
-        return parse_fields(record)
+        return [_flat_label(record)]
     task = record._replace(fields=record.fields["data"])
     labels = []
     for annotation in _objects(record, record.fields.get("annotations")):
@@ -286,15 +284,14 @@ def _row(path: Path, where: str, names: list[str], cells: Iterable[Any]) -> Reco
 
 
 Reader = Callable[[Path, str | None], Iterator[Record]]  # of a file, and the encoding of one that is not UTF-8
-Parser = Callable[[Record], list[Label]]
 
-# by suffix; files with another one are qrels, and the JSON forms are told by their fields
-READERS: dict[str, tuple[Reader, Parser]] = {
-    ".json": (json_records, parse_item),
-    ".jsonl": (json_records, parse_item),
-    ".csv": (csv_records, parse_fields),
-    ".tsv": (csv_records, parse_fields),
-    ".xlsx": (xlsx_records, parse_fields),
+# by suffix; files with another one are qrels, and the forms of records are told by their fields
+READERS: dict[str, Reader] = {
+    ".json": json_records,
+    ".jsonl": json_records,
+    ".csv": csv_records,
+    ".tsv": csv_records,
+    ".xlsx": xlsx_records,
 }
 
 NUMBER = re.compile(r"(\d+)(\.0)?")  # of an assessor; pandas writes 1.0 for 1 beside empty cells
@@ -319,10 +316,9 @@ def read_labels(
         if suffix(path) not in READERS:
             judgements += qrels_labels(path, encoding)
             continue
-        read, parse = READERS[suffix(path)]
-        for record in read(path, encoding):
+        for record in READERS[suffix(path)](path, encoding):
             try:
-                judgements += parse(record)
+                judgements += parse_record(record)
             except DataError as error:
                 problems.append(str(error))
     fail(problems)
@@ -430,14 +426,11 @@ def agreements(votes: dict[Key, Votes], scale: Iterable[int] = ()) -> dict[tuple
     The grades are those of ``scale``, and all that were given.
     """
     grades = sorted({*scale, *(grade for by_grade in votes.values() for grade in by_grade)})
-    pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    documents = []
     for by_grade in votes.values():
         several = [(assessor, grade) for grade, assessors in by_grade.items() for assessor in assessors]
-        by_assessor = dict(several)
-        if len(by_assessor) == len(several):
-            for first, second in combinations(sorted(by_assessor), 2):
-                pairs.setdefault((first, second), []).append((by_assessor[first], by_assessor[second]))
-    return {names: agreement(of_both, grades) for names, of_both in sorted(pairs.items())}
+        documents += [dict(several)] if len(dict(several)) == len(several) else []
+    return {names: agreement(of_both, grades) for names, of_both in pairs(documents).items()}
 
 
 def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:

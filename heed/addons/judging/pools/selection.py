@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,19 +64,18 @@ def spend_by_language(candidates: Candidates, budgets: Mapping[str, int], langua
     ``languages`` are those of the documents; a language without a budget is not cut.
     """
     budgeted = sorted(set(budgets) - {ALL})
-    if not budgeted:
-        return _spend_and_log(candidates, budgets[ALL], "") if ALL in budgets else candidates
-    parts: dict[str, Candidates] = {language: {} for language in budgeted}
-    for topic, documents in candidates.items():
-        for docid, fused in documents.items():
-            parts.setdefault(languages[docid], {}).setdefault(topic, {})[docid] = fused
-    for language in budgeted:
-        parts[language] = _spend_and_log(parts[language], budgets[language], f" in {language}")
-    whole = {
-        topic: {docid: fused for part in parts.values() for docid, fused in part.get(topic, {}).items()}
-        for topic in candidates
-    }
-    return _spend_and_log(whole, budgets[ALL], "") if ALL in budgets else whole
+    if budgeted:
+        parts: dict[str, Candidates] = {language: {} for language in budgeted}
+        for topic, documents in candidates.items():
+            for docid, fused in documents.items():
+                parts.setdefault(languages[docid], {}).setdefault(topic, {})[docid] = fused
+        for language in budgeted:
+            parts[language] = _spend_and_log(parts[language], budgets[language], f" in {language}")
+        candidates = {
+            topic: {docid: fused for part in parts.values() for docid, fused in part.get(topic, {}).items()}
+            for topic in candidates
+        }
+    return _spend_and_log(candidates, budgets[ALL], "") if ALL in budgets else candidates
 
 
 def _spend_and_log(candidates: Candidates, budget: int, where: str) -> Candidates:
@@ -295,7 +294,7 @@ def hedge(pool: TopicPool) -> list[str]:
     were not relevant; documents whose losses are equal are sorted by docid, descending.
     """
     weights = hedge_weights(pool)
-    total = _union(pool.lists)
+    total = len({*chain.from_iterable(pool.lists)})
     terms: dict[str, list[float]] = {}
     for docids, weight in zip(pool.lists, weights, strict=True):
         absent = _absent(len(docids), total)
@@ -308,7 +307,7 @@ def hedge(pool: TopicPool) -> list[str]:
 
 def hedge_weights(pool: TopicPool) -> list[float]:
     """Return the weight of each list after the known judgements; they sum to 1."""
-    total = _union(pool.lists)
+    total = len({*chain.from_iterable(pool.lists)})
     logs = []
     for docids in pool.lists:
         ranks = {docid: rank for rank, docid in enumerate(docids, 1)}
@@ -321,10 +320,6 @@ def hedge_weights(pool: TopicPool) -> list[float]:
         logs.append(math.log(BETA) * math.fsum(losses))
     powers = [math.exp(value - max(logs)) for value in logs]  # relative: after many judgements β^loss underflows
     return [power / math.fsum(powers) for power in powers]
-
-
-def _union(lists: Sequence[Sequence[str]]) -> int:
-    return len({docid for docids in lists for docid in docids})
 
 
 def _absent(length: int, total: int) -> float:

@@ -1,11 +1,15 @@
-"""Statistics of a pool: sizes, shares and overlap of runs, the depth it reaches, and what it lacks without a system."""
+"""Statistics of a pool: sizes, shares and overlap of runs, the depth it reaches, and what it lacks without a system.
+
+As tables for people, and as JSON.
+"""
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +21,21 @@ from heed.addons.judging.pools.build import (
     PoolInputs,
     PoolSettings,
     RunList,
+    check_topics,
     choose,
     first_documents,
+    qrels_by_topic,
+    relevant_documents,
     system_of,
 )
-from heed.addons.judging.pools.selection import ALL
-from heed.formats.pools import Pool
+from heed.addons.judging.pools.selection import ALL, StratumCounts, count_strata
+from heed.errors import DataError
+from heed.formats.trec_files import Pool
+from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.per_topic import PerTopic, mean
 from heed.measures.registry import standard
-from heed.progress import bar, log, logging_only
+from heed.measures.summary import aligned
+from heed.progress import bar, brief, counted, log, logging_only, warn
 from heed.ranking import fuse
 from heed.types import Qrels, Run
 
@@ -99,13 +109,6 @@ def overlaps(retrieved: Retrieved) -> dict[str, dict[str, float]]:
     }
 
 
-class Reach(NamedTuple):
-    """The best rank of the deepest document ``taken`` from a topic's lists, and the depth to which all are in it."""
-
-    taken: int
-    whole: int
-
-
 def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: Lists) -> dict[str, list[RunList]]:
     """Return the lists of each topic of ``pooled`` to the depth that the pool reached; statistics count no further.
 
@@ -124,9 +127,9 @@ def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: L
         for (topic, language), lists in groups.items()
     }
     deepest: dict[str, int] = {}
-    for (_, language), reach in reaches.items():
-        deepest[language] = max(reach.taken, deepest.get(language, 0))
-    depths = {key: max(reach.taken, min(reach.whole, deepest[key[1]])) for key, reach in reaches.items()}
+    for (_, language), (taken, _) in reaches.items():
+        deepest[language] = max(taken, deepest.get(language, 0))
+    depths = {key: max(taken, min(whole, deepest[key[1]])) for key, (taken, whole) in reaches.items()}
     return {
         topic: [
             ranking._replace(docids=ranking.docids[: depths[topic, ranking.language]])
@@ -136,7 +139,8 @@ def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: L
     }
 
 
-def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Collection[str]) -> Reach:
+def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Collection[str]) -> tuple[int, int]:
+    """Return the best rank of the deepest document taken from a topic's lists, and the depth to which all are taken."""
     ranks: dict[str, int] = {}
     whole = max(map(len, lists))
     for docids in lists:
@@ -147,7 +151,7 @@ def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Coll
             elif unpooled is None and docid not in judged:
                 unpooled = rank
         whole = min(whole, unpooled - 1) if unpooled else whole
-    return Reach(max(ranks.values(), default=0), whole)
+    return max(ranks.values(), default=0), whole
 
 
 def depths(reached: Lists) -> dict[str, int]:
@@ -313,15 +317,214 @@ def _measured(run: Run, relevant: Qrels) -> dict[str, PerTopic]:
 
 
 def _effect(measure: str, before: Values, after: Values, names: Sequence[str]) -> Effect:
-    old, new = _means(measure, before), _means(measure, after)
+    old, new = ({name: mean(of_run[measure]) for name, of_run in values.items()} for values in (before, after))
     drops = [_rank(name, new) - _rank(name, old) for name in names]
     losses = [1 - new[name] / old[name] for name in names if old[name]]
     return Effect(measure, kendall(list(old.values()), list(new.values())), max(drops), max(losses, default=0.0))
 
 
-def _means(measure: str, values: Values) -> dict[str, float]:
-    return {name: mean(of_run[measure]) for name, of_run in values.items()}
-
-
 def _rank(name: str, means: Mapping[str, float]) -> int:
     return 1 + sum(value > means[name] for value in means.values())
+
+
+class PoolReport(NamedTuple):
+    """All statistics of a pool; ``strata``, ``left_out`` and so on are empty where nothing was sampled or judged.
+
+    ``depths`` are those that the pool reached by topic, ``run_depths`` the smallest and the greatest over a run's
+    lists (:func:`.statistics.lists_reached`). ``left_out`` has the effects of rebuilding the pool
+    without a system under the same budget, ``left_out_at_depth`` those of reading the others' lists no deeper.
+    ``gaps`` says how far pool and judgements differ, empty where they do not or no system is left out.
+    ``seconds`` is the judging time of a document, None if it is to be assumed.
+    """
+
+    documents: Pool
+    per_language: dict[str, int]
+    depths: dict[str, int]
+    run_depths: dict[str, tuple[int, int]]
+    retrieved: Retrieved
+    strata: list[StratumCounts]
+    left_out: list[LeftOut]
+    left_out_at_depth: list[LeftOut]
+    gaps: str = ""
+    seconds: float | None = None
+
+    @property
+    def hours(self) -> float:
+        """The expected judging time in hours."""
+        return sizes(self.documents).documents * (self.seconds or SECONDS) / 3600
+
+
+def pool_report(
+    built: BuiltPool, inputs: PoolInputs, runs: Mapping[str, Run], qrels: Qrels, seconds: float | None = None
+) -> PoolReport:
+    """Return the statistics of a pool; ``qrels`` (may be empty) show whether judgements can be reused.
+
+    Warns where systems are left out of a pool that lacks relevant documents, or has unjudged ones. Raises
+    :class:`DataError` for judgements of none of the runs' topics.
+    """
+    check_topics("qrels", qrels, inputs.topics, inputs.base_of)
+    pooled = {qid: grades for qid, grades in qrels.items() if inputs.base_of[qid] in inputs.topics}
+    grades = qrels_by_topic(pooled, inputs.base_of)
+    reached = lists_reached(built.documents, inputs.judged, inputs.topics)
+    retrieved = {
+        topic: {docid: 0.0 for ranking in lists for docid in ranking.docids} for topic, lists in inputs.topics.items()
+    }
+    warn_of_foreign_ids({"pooled": retrieved}, [grades])
+    scorable = _scorable(runs, pooled)
+    documents = pooled_or_judged(built, inputs, reached) if scorable else {}
+    gaps = _gaps(built.documents, documents, grades) if documents else ""
+    left_out = partial(leave_out, runs, scorable, inputs.base_of)
+    rankings = [ranking for lists in reached.values() for ranking in lists]
+    run_lengths = {run: [len(each.docids) for each in rankings if each.run == run] or [0] for run in runs}
+    if gaps:
+        warn(f"qrels: {gaps}; the effects of leaving a system out are those of the judgements that there are")
+    return PoolReport(
+        documents=built.documents,
+        per_language=_languages(built, inputs),
+        depths=depths(reached),
+        run_depths={run: (min(lengths), max(lengths)) for run, lengths in run_lengths.items()},
+        retrieved=retrieved_documents(built.documents, reached, list(runs)),
+        strata=count_strata(built.settings.strata, built.sample, grades),
+        left_out=left_out(absent_rebuilt(documents, built, inputs, reached)) if documents else [],
+        left_out_at_depth=left_out(absent_at_depth(documents, reached)) if documents else [],
+        gaps=gaps,
+        seconds=seconds,
+    )
+
+
+def _gaps(pooled: Pool, documents: Documents, grades: Qrels) -> str:
+    """Return how many relevant documents are not among ``documents``, and how many pooled ones have no grade."""
+    relevant = relevant_documents(grades)
+    outside = sum(len(docids - documents.get(topic, set())) for topic, docids in relevant.items())
+    unjudged = sum(grades.get(topic, {}).get(docid, -1) < 0 for topic, docids in pooled.items() for docid in docids)
+    counts = {"not in this pool": (outside, "relevant document"), "not judged": (unjudged, "pooled document")}
+    return "; ".join(f"{counted(number, noun)} {fault}" for fault, (number, noun) in counts.items() if number)
+
+
+def _languages(built: BuiltPool, inputs: PoolInputs) -> dict[str, int]:
+    """Return the number of pooled documents by language, where lists are split by language."""
+    counts: Counter[str] = Counter()
+    for topic, docids in built.documents.items():
+        languages = {docid: lst.language for lst in inputs.topics[topic] for docid in lst.docids if lst.language}
+        counts.update(languages[docid] for docid in docids if docid in languages)
+    return dict(sorted(counts.items()))
+
+
+def _scorable(runs: Mapping[str, Run], qrels: Qrels) -> Qrels:
+    """Return the judgements by which systems can be left out, under the qids of the runs; none for a single system."""
+    known = {qid for run in runs.values() for qid in run}
+    scorable = {qid: grades for qid, grades in qrels.items() if qid in known}
+    if qrels and not scorable:
+        raise DataError(
+            f"qrels: its topics ({brief(sorted(qrels))}) are those of the pool, not those of the runs "
+            f"({brief(sorted(known))}), which cannot be scored by them; give judgements under the runs' ids"
+        )
+    if scorable and len({system_of(name) for name in runs}) < 2:
+        log.info("qrels: all runs are of one system, so none is left out")
+        return {}
+    return scorable
+
+
+def as_data(report: PoolReport) -> dict[str, Any]:
+    """Return the report as JSON data; shares and coefficients are on the scale to 1, times in hours."""
+    counts, per_topic = sizes(report.documents), {topic: len(docids) for topic, docids in report.documents.items()}
+    return {
+        "topics": counts.topics,
+        "documents": counts.documents,
+        "depth_reached": max(report.depths.values()),
+        "per_topic": {**counts._asdict(), "sizes": per_topic, "depths": report.depths},
+        "per_language": report.per_language,
+        "judging": {"seconds_per_document": report.seconds or SECONDS, "hours": report.hours},
+        "runs": [
+            {**share._asdict(), "depth_reached": report.run_depths[share.run][1]} for share in shares(report.retrieved)
+        ],
+        "overlap": overlaps(report.retrieved),
+        "strata": [counts._asdict() for counts in report.strata],
+        "left_out": list(map(_left_out_as_data, report.left_out)),
+        "left_out_at_depth": list(map(_left_out_as_data, report.left_out_at_depth)),
+    }
+
+
+def _left_out_as_data(left_out: LeftOut) -> dict[str, Any]:
+    return {**left_out._asdict(), "effects": {effect.measure: effect._asdict() for effect in left_out.effects}}
+
+
+REBUILT = (
+    "each system left out, and the pool made again with as many documents: the judgements that are then missing, τ "
+    "between the rankings of all runs, the system's drop in rank, and its loss"
+)
+AT_DEPTH = (
+    "each system left out, and the other lists read no deeper: without the judgements of documents that only it brought"
+)
+
+
+def as_text(report: PoolReport, name: str) -> str:
+    """Return the report as tables, separated by empty lines."""
+    parts = ["\n".join(_summary(report, name))]
+    if report.retrieved:
+        parts += [_runs_table(report), _overlap_table(report.retrieved)]
+    if report.strata:
+        parts.append(_strata_table(report.strata))
+    if report.left_out:
+        parts.append(f"{REBUILT}\n{_left_out_table(report.left_out)}")
+        parts.append(f"{AT_DEPTH}\n{_left_out_table(report.left_out_at_depth)}")
+    if report.gaps:
+        parts.append(f"{report.gaps}; both tables are of the judgements that there are")
+    return "\n\n".join(parts)
+
+
+def _summary(report: PoolReport, name: str) -> Iterator[str]:
+    topics, documents, smallest, median, largest = sizes(report.documents)
+    yield f"{name}: {documents} documents of {topics} topics"
+    yield f"a topic: {smallest} to {largest} documents, median {median:g}"
+    if report.retrieved:
+        depths = _range(min(report.depths.values()), max(report.depths.values()))
+        rule = "the rank of the deepest document taken from a topic's lists; overlaps are counted to this rank"
+        yield f"depth reached: {depths}, {rule}"
+    if report.per_language:
+        yield "by language: " + ", ".join(f"{language} {number}" for language, number in report.per_language.items())
+    source = "as given" if report.seconds else "assumed; give your seconds per document"
+    yield f"expected judging: {report.hours:.1f} hours at {report.seconds or SECONDS:g} s a document ({source})"
+
+
+def _runs_table(report: PoolReport) -> str:
+    rows = [["", "run", "depth", "documents", "unique", "unique to system"]]
+    for number, share in enumerate(shares(report.retrieved), 1):
+        counts = (share.documents, share.unique, share.system_unique)
+        rows.append([str(number), share.run, _range(*report.run_depths[share.run]), *map(str, counts)])
+    if all(system_of(run) == run for run in report.retrieved):
+        rows = [row[:-1] for row in rows]  # every run is a system
+    return aligned(rows, left=2)
+
+
+def _range(smallest: int, largest: int) -> str:
+    return str(largest) if smallest == largest else f"{smallest}–{largest}"
+
+
+def _overlap_table(retrieved: Retrieved) -> str:
+    rows = [["", "", *(str(number) for number in range(1, len(retrieved) + 1))]]
+    for number, (run, of_run) in enumerate(overlaps(retrieved).items(), 1):
+        rows.append([str(number), run, *(f"{100 * share:.0f}" for share in of_run.values())])
+    return f"% of the row's pooled documents that the column's run also retrieved\n{aligned(rows, left=2)}"
+
+
+def _strata_table(strata: Sequence[StratumCounts]) -> str:
+    rows = [["stratum", "documents", "drawn", "judged", "relevant", "estimated relevant"]]
+    for stratum, *counts, estimated in strata:
+        rows.append([stratum, *map(str, counts), "-" if estimated is None else f"{estimated:.1f}"])
+    return aligned(rows, left=1)
+
+
+def _left_out_table(systems: Sequence[LeftOut]) -> str:
+    rows = [["left out", "judged", "relevant"]]
+    rows[0] += [f"{measure} {name}" for measure in ORDER_MEASURES for name in ("τ", "drop", "loss")]
+    for system in systems:
+        rows.append([system.system, str(system.judgements), str(system.relevant)])
+        for effect in system.effects:
+            rows[-1] += [f"{effect.tau:.3f}", str(effect.drop), f"{effect.loss:z.1%}"]
+    largest = []
+    for index, measure in enumerate(ORDER_MEASURES):
+        drop = max(system.effects[index].drop for system in systems)
+        loss = max(system.effects[index].loss for system in systems)
+        largest.append(f"{measure} {drop} ranks, {loss:z.1%}")
+    return f"{aligned(rows, left=1)}\nlargest drop and loss of a system left out: {'; '.join(largest)}"

@@ -1,4 +1,4 @@
-"""Checks of who may send a server of pages requests, and the security headers of every answer.
+"""What the servers of pages share: who is let in, a socket on this machine alone, requests and answers in JSON.
 
 Any page that a browser has open can send a server on this machine requests, and so can other users of the machine:
 every request must carry the token, name this host or one that was allowed (else a foreign name could be made to resolve
@@ -7,14 +7,21 @@ to this machine) and, if the browser names the page that it comes from, come fro
 
 import hmac
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, TypeVar
 
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+import msgspec
+import uvicorn
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heed.errors import UsageError
+from heed.errors import DataError, UsageError
+from heed.files import parse_json
+
+Body = TypeVar("Body")
 
 LARGEST = 1 << 20  # bytes of a request's body
 PATH = re.compile(rb"/|/api/[a-z]+|/static/[a-z-]+\.[a-z]+")  # nothing encoded, no dot but a suffix's
@@ -139,3 +146,82 @@ def _body_refusal(request: Request) -> Response | None:
 
 def _refused(status: int, reason: str) -> Response:
     return PlainTextResponse(f"{reason}\n", status)
+
+
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+LOWEST_PORT = 1024  # those below are the system's, and browsers leave 80 out of the names of hosts
+IDLE = 600  # seconds before an idle connection is closed: browsers close theirs sooner, so none is cut under a request
+
+
+def listen(port: int, previous: int) -> socket.socket:
+    """Return a socket on this machine alone: on ``port``, or with 0 on the ``previous`` one if it is free, else any.
+
+    Raises :class:`UsageError` for a port that is taken.
+    """
+    try:
+        return _bind(port or previous)
+    except OSError as error:
+        if port or not previous:
+            raise UsageError(f"port: {port} cannot be used ({error.strerror}); choose another, or 0 for any") from error
+        return _bind(0)
+
+
+def check_port(port: int) -> None:
+    """Raise :class:`UsageError` for a port that is none, and for one of the system's."""
+    if port and not LOWEST_PORT <= port <= 65535:
+        raise UsageError(
+            f"port: found {port}, expected {LOWEST_PORT} to 65535 (lower ones are the system's), or 0 for any"
+        )
+
+
+def _bind(port: int) -> socket.socket:
+    # named as TCP, else asyncio leaves Nagle's delay on: 40 ms an answer
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port is free again at once after its server
+        sock.bind((LOCAL, port))
+        sock.listen(128)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def serve(app: ASGIApp, sock: socket.socket, access: Access) -> None:
+    """Answer the requests that ``access`` allows until the process is interrupted."""
+    config = uvicorn.Config(
+        Guard(app, access, sock.getsockname()[1]),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=2,
+    )
+    uvicorn.Server(config).run(sockets=[sock])
+
+
+def json_route(answer: Callable[[Request], object]) -> Callable[[Request], Awaitable[Response]]:
+    """Return a route that answers with JSON, computed in another thread since it waits for files or a database."""
+
+    async def route(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(answer, request))
+
+    return route
+
+
+async def read_body(request: Request, form: type[Body]) -> Body:
+    """Return the JSON in the body of ``request`` as ``form``; :class:`DataError` for anything else."""
+    try:
+        return converted(parse_json((await request.body()).decode()), form)
+    except (ValueError, ClientDisconnect) as error:  # the last: nobody reads the answer any more
+        raise DataError(f"not JSON ({error})") from error
+
+
+def converted(value: object, form: type[Body]) -> Body:
+    """Return parsed JSON as ``form``; :class:`DataError` if it is not of that form."""
+    try:
+        return msgspec.convert(value, form)
+    except msgspec.ValidationError as error:
+        raise DataError(f"request: {error}") from error
