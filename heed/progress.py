@@ -47,7 +47,6 @@ Replies = dict[str, list[bool | None]]  # of a chat model by topic: True is an a
 _replies: ContextVar[Replies] = ContextVar("replies")
 _timings: ContextVar[list[Timing] | None] = ContextVar("timings", default=None)
 _warnings: ContextVar[list[str] | None] = ContextVar("warnings", default=None)
-_logs: ContextVar[bool] = ContextVar("logs", default=True)
 _progress: ContextVar[bool] = ContextVar("progress", default=True)
 
 
@@ -69,11 +68,6 @@ def recording(timings: list[Timing]) -> AbstractContextManager[list[Timing]]:
 def gathering(warnings: list[str]) -> AbstractContextManager[list[str]]:
     """Append the warnings of this thread inside the block to ``warnings`` too, each once."""
     return setting(_warnings, warnings)
-
-
-def silent() -> AbstractContextManager[bool]:
-    """Log no warnings of this thread inside the block, which results files carry: whoever reads these says them."""
-    return setting(_logs, False)
 
 
 def replying() -> AbstractContextManager[Replies]:
@@ -117,8 +111,7 @@ def warn(message: str) -> None:
         if message in warnings:
             return
         warnings.append(message)
-    if _logs.get():
-        log.warning(message)
+    log.warning(message)
 
 
 def escaped(text: str) -> str:

@@ -1,6 +1,7 @@
 """The systems of a results folder measured: figures by topic, their means, the report of both, and the manifest."""
 
 import json
+import logging
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts
 from heed.measures.per_topic import PerTopic
 from heed.measures.summary import Detail, own_directions
-from heed.progress import brief, gathering, log, silent, timed, warn
+from heed.progress import brief, gathering, log, logging_only, timed, warn
 from heed.report.results import read_manifest
 from heed.report.topics_file import TopicsFile, read_topics_file, write_topics_file
 from heed.retrieval.lucene.jvm import anserini_version
@@ -180,7 +181,7 @@ def _measure_again(folder: Path, inputs: TopicsFile, measured: Recipe) -> None:
     if others:
         warn(f"{brief(missing)}: cannot be imported here, so that {brief(others)} have no values; run their command")
     manifest = of_systems(read_manifest(folder), systems)
-    with silent():
+    with logging_only(log.name, logging.ERROR):  # the results carry its warnings: whoever reads these says them
         results_of(folder, inputs, judging, systems, manifest, [*_earlier_rows(folder, missing, same)])
 
 

@@ -80,7 +80,6 @@ class Track(NamedTuple):
 # A document's id is that of its WARC record, a UUID of 36 characters (neuclir.github.io/neuclir1)
 UUID = Shape(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "NeuCLIR's 36 characters: 8-4-4-4-12 hexadecimal digits")
 CSL = Shape(r"csl-\w+", "CSL's csl- and a number")
-NEWS_OR_CSL = Shape(f"{UUID.pattern}|{CSL.pattern}", f"{UUID.description}, or {CSL.description}")
 MARCO = Shape(r"msmarco_(?:doc|passage)_\d\d_\d+", "msmarco_doc_ or msmarco_passage_, two digits, _, digits")
 MARCO_1_DOC = Shape(r"D\d+", "MS MARCO's D and a number")
 MARCO_1_PASSAGE = Shape(r"\d+", "MS MARCO's number of a passage")
@@ -157,7 +156,7 @@ TRACKS = {
     # the guidelines themselves are in a document that is not public
     "neuclir-2024": OTHER._replace(
         about="NeuCLIR 2024: news, multilingual, technical",
-        docid=NEWS_OR_CSL,
+        docid=Shape(f"{UUID.pattern}|{CSL.pattern}", f"{UUID.description}, or {CSL.description}"),
         deeper="unknown",
         advised=LONGEST_2023,
         advice=f"the longest that NIST took in 2023 has {LONGEST_2023}, and 2024's limit is not known",
