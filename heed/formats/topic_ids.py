@@ -26,7 +26,7 @@ def number(qid: str) -> str:
 
 
 def topic_id(qid: str) -> str:
-    """Return a topic's id as :func:`numbered` wants it."""
+    """Return a topic's id, or only its number (51 of ``051``) inside a block of :func:`numbered`."""
     return number(qid) if _numbered.get() else qid
 
 

@@ -132,7 +132,7 @@ def warn_of_unseen(inputs: Inputs, values: Mapping[str, PerTopic], label: str = 
 
 
 def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]]) -> None:
-    """Warn where scores that are the same in single precision decide measures of ``runs``, by name with their qrels."""
+    """Warn of ``runs``, ``name -> (run, qrels)``, whose measures change when scores are read in single precision."""
     counted = []
     for name, (run, qrels) in runs.items():
         judged = [qid for qid in qrels if qid in run]
@@ -217,7 +217,7 @@ def compare(inputs: Inputs, measures: Sequence[str | Measure] = MEASURES) -> dic
 
 
 def compare_pair(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str, PerTopic]:
-    """Compute those of ``measures`` of two runs, or of three, that ``inputs`` allow; return their values by qid.
+    """Return the values by qid of each pairwise measure that ``inputs`` allow; some compare three runs.
 
     A measure that is asked for by name and has no values is a warning.
     """

@@ -163,7 +163,7 @@ def inputs(model: Model, prompts: Mapping[str, str] = {}) -> Iterator[tuple[str,
 
 
 def reads_chat(model: Model) -> bool:
-    """Whether ``model`` is a folder whose chat template takes query, document and, if it can, the instruction."""
+    """Whether ``model`` is a folder whose chat template takes query and document; an instruction is optional."""
     return model.family == CROSS_ENCODER and model.query is None and reads_messages(Path(model.source))
 
 

@@ -98,7 +98,7 @@ def number(field: str, title: str, **more: Any) -> Spec:
 
 
 def linked() -> Spec:
-    """Return the channels of marks that say what they are, ``says``, and lead to a place, ``to``."""
+    """Return Vega-Lite's channels: the description from a datum's field ``says``, the link from its field ``to``."""
     return {"description": {"field": "says"}, "href": {"field": "to"}}
 
 

@@ -221,14 +221,14 @@ class OwnEncoder(OwnSystem, Encoder):
                 yield self._checked(next(matrices, ()), len(batch), "documents")
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
-        """Return one vector a document; :class:`ModelError` for vectors that cannot be those."""
+        """Return one vector a document; :class:`ModelError` for a wrong shape and for numbers that are not finite."""
         self.load()
         with self._calling("encode_documents"):
             vectors = self._system.encode_documents(documents)
         return self._checked(vectors, len(documents), "documents")
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
-        """Return one vector a query; :class:`ModelError` for vectors that cannot be those."""
+        """Return one vector a query; :class:`ModelError` for a wrong shape and for numbers that are not finite."""
         self.load()
         with self._calling("encode_queries"):
             vectors = self._system.encode_queries(queries)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from heed.addons.cluster import Workers
-from heed.addons.cluster.pool import WorkerPool
 from heed.addons.cluster.shared import shared_model
+from heed.addons.cluster.workers import WorkerPool
 from heed.compute import Compute
 from heed.formats.document_store import DocumentStore
 from heed.models.encoders import SentenceEncoder

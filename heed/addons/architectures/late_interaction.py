@@ -39,7 +39,7 @@ BLOCK = 2**24  # products at a time: 64 MB
 
 
 def load_late_model(model: Model, compute: Compute) -> tuple[Any, dict[str, int]]:
-    """Return the ``MultiVectorEncoder`` of ``model``, and for a checkpoint of ColBERT's own code its markers' ids.
+    """Return the ``MultiVectorEncoder`` of ``model``, and the ids of its marker tokens if it is ColBERT's own checkpoint.
 
     Raises :class:`ModelError` for a folder that holds no late-interaction model, and for missing weights.
     """
@@ -209,7 +209,7 @@ def begins(rows: Matrix) -> NDArray[np.int64]:
 
 
 def split(rows: Matrix) -> list[Matrix]:
-    """Return the packed matrix of each text alone."""
+    """Return a packed matrix of several texts as one packed matrix for each text."""
     return np.split(rows, begins(rows)[1:])
 
 

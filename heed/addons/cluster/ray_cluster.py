@@ -46,7 +46,7 @@ def faults_left_to_java() -> Iterator[None]:
 
 
 class Cluster:
-    """Workers on a Ray cluster, with what :class:`heed.addons.cluster.pool.Processes` has."""
+    """Workers on a Ray cluster, with what :class:`heed.addons.cluster.workers.Processes` has."""
 
     def __init__(self, count: int | None, address: str | None, device: str) -> None:
         """Connect, for ``count`` workers; if that is None for one for each GPU, or on CPUs one for each machine.

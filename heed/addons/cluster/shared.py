@@ -16,9 +16,9 @@ from typing import Any
 
 from heed.addon_table import brought
 from heed.addons.cluster import ENGINES, Workers
-from heed.addons.cluster.pool import Processes, WorkerPool
 from heed.addons.cluster.ray_cluster import Cluster
 from heed.addons.cluster.tasks import Call, SystemMaker
+from heed.addons.cluster.workers import Processes, WorkerPool
 from heed.compute import Compute
 from heed.files import digest_json
 from heed.models.files import with_family

@@ -50,7 +50,7 @@ class Flags:
         self.all()
 
     def all(self) -> list[Flag]:
-        """Return the flags that were not taken back, oldest first; warn of lines that are none."""
+        """Return the flags that were not taken back, oldest first; warn of lines that cannot be read as flags."""
         flags, bad = dict[tuple[str, ...], Flag](), list[str]()
         lines = read_bytes(self.path).split(b"\n") if self.path.exists() else []
         for line_no, line in enumerate(lines, 1):

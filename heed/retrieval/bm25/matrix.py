@@ -284,7 +284,7 @@ class MatrixSearch:
 
 
 def best(scores: Singles, depth: int) -> tuple[Numbers, Singles]:
-    """Return the numbers of the ``depth`` highest scores above 0, highest first and equal ones by number, and those."""
+    """Return the ``depth`` best documents' numbers and scores above 0: by score descending, then by number."""
     numbers = np.flatnonzero(scores >= _threshold(scores, depth))
     return _highest(numbers, scores[numbers], depth)
 

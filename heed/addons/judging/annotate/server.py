@@ -134,7 +134,7 @@ def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
 
 
 def task_data(task: Task, store: Store, assessor: str) -> Payload:
-    """Return the task for the whole page; ``assessor`` is the name given to the command, or empty."""
+    """Return what the page needs of the task: scale, topics, assessors; ``assessor`` is the name in the command, or empty."""
     judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
     return {
         "name": store.properties()["name"],

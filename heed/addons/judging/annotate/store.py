@@ -302,7 +302,7 @@ class Change(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """One assessor's grade and note of a document; ``wording`` is :func:`wording_of` the narrative they are for."""
+    """One assessor's grade and note of a document; ``wording`` is a digest of the narrative that was judged by."""
 
     assessor: str
     qid: str
