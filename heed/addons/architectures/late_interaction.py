@@ -39,7 +39,7 @@ BLOCK = 2**24  # products at a time: 64 MB
 
 
 def load_late_model(model: Model, compute: Compute) -> tuple[Any, dict[str, int]]:
-    """Return the ``MultiVectorEncoder`` of ``model``, and the ids of its marker tokens if it is ColBERT's own checkpoint.
+    """Return the ``MultiVectorEncoder`` of ``model``, and its marker tokens' ids if it is ColBERT's own.
 
     Raises :class:`ModelError` for a folder that holds no late-interaction model, and for missing weights.
     """

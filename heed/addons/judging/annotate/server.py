@@ -134,7 +134,7 @@ def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
 
 
 def task_data(task: Task, store: Store, assessor: str) -> Payload:
-    """Return what the page needs of the task: scale, topics, assessors; ``assessor`` is the name in the command, or empty."""
+    """Return scale, topics and assessors of a task for the page; ``assessor`` is the command's, or empty."""
     judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
     return {
         "name": store.properties()["name"],
