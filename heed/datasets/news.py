@@ -238,13 +238,14 @@ def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -
     elif request.topics and (name == SAMPLE or path.exists()):
         form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()
-        topics = given_topics(replace(request, topics_format=form), texts.lang, texts.collection, texts.translation)
         qrels = given_judgements(request, texts.lang, request.lang)
+        topics = given_topics(replace(request, topics_format=form), texts.lang, texts.collection, texts.translation)
     else:
         source, parts = _parts(name, request.topics, years)
         used = {"translation"} if request.topics else {"translation", "years"}
+        qrels = given_judgements(request, texts.lang, request.lang)
         topics, original = irds.judged(source, parts, texts)
-        qrels = {"original": original} | given_judgements(request, texts.lang, request.lang)
+        qrels = {"original": original} | qrels
     problems = {"years": "it chooses NeuCLIR's own topics over its documents"} if years else {}
     if texts.translation != "any":
         problems["translation"] = "only topics in NeuCLIR's form have translations"

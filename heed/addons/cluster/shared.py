@@ -25,7 +25,7 @@ from heed.models.files import with_family
 from heed.models.registry.entries import Model
 from heed.models.registry.families import API_RERANK, BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE
 from heed.progress import Replies, log, replies, replying
-from heed.systems.make import MODEL, PROGRAM, Place, installed_model, kind_of, split_name
+from heed.systems.make import MODEL, PROGRAM, Place, built_in, installed_model, kind_of, split_name
 from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
 HERE = {  # families that no worker runs, and why
@@ -54,7 +54,8 @@ def shared(
     if kind == PROGRAM and requested:
         return shared_program(brought("program")(source.removeprefix(PROGRAM), name=name, config=version), workers)
     reason = "" if kind in (MODEL, PROGRAM) else "workers run models and programs alone"
-    resolved = installed_model(source, place) if kind == MODEL else None  # first, as counting GPUs needs its packages
+    # first, as counting GPUs needs its packages
+    resolved = installed_model(source, place, built_in(role)) if kind == MODEL else None
     if resolved and (requested or (resolved.family not in HERE and Processes(None, place.compute.device).count)):
         model = with_family(resolved, CROSS_ENCODER if role is Reranker else BI_ENCODER)
         reason = HERE.get(model.family, "")
