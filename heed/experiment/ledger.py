@@ -81,7 +81,8 @@ class Ledger(NamedTuple):
                 return condition in alike and "scores" not in recipe
             return condition in (here if again and again == same else alike)  # as good as what is made again
 
-        stale = [condition for condition in there if not stays(condition)]
+        # runs that are made again come first: because of them those of other conditions go too
+        stale = sorted((each for each in there if not stays(each)), key=lambda each: each not in new)
         if stale:
             why = _difference(notes[stale[0]], new.get(stale[0], next(iter(new.values()))).note)
             aside = _set_aside(self.folder, name, [there[condition] for condition in stale])
@@ -99,9 +100,10 @@ class Ledger(NamedTuple):
         """
         of_folder = runs_in(self.folder)
         for name, files in [*of_folder.items()]:
-            if not all(self._has(file.note) for file in files.values()):
+            if others := [file.path for file in files.values() if not self._has(file.note)]:
                 del of_folder[name]
-                aside = _set_aside(self.folder, name, _run_paths(self.folder, name))
+                rest = [path for path in _run_paths(self.folder, name) if path not in others]
+                aside = _set_aside(self.folder, name, others + rest)
                 log.warning(f"{name}: its runs are of other documents or topics; they are in {aside}")
         systems = {name: SystemRuns.of_files(name, files) for name, files in of_folder.items()}
         systems |= {system.name: self.completed(system) for system in in_memory if len(system)}
@@ -181,21 +183,22 @@ def settle(folder: Path) -> None:
 def _set_aside(folder: Path, name: str, stale: Sequence[Path]) -> Path:
     """Remove the ``stale`` runs of a system, all of which are copied to ``earlier/`` first; return the folder there.
 
-    Where a killed process has copied some of them, the others come to these.
+    Where a killed process has copied some of them, the others come to these. The first of ``stale`` are those because
+    of which the others go too: they are removed last, so that a repeated command removes the same.
     """
     there = {path.name: digest(path) for path in _run_paths(folder, name)}
     gone = {path.name: there[path.name] for path in stale}
     for aside in (folder / ASIDE / str(number) for number in count(1)):
         copied = {path.name: digest(path) for path in _run_paths(aside, name)}
-        if gone.items() <= copied.items():
-            break
         if copied.items() <= there.items():
             for path in (folder / run for run in there if run not in copied):
                 if note_of(path).exists():
                     write_bytes(note_of(aside / path.name), read_bytes(note_of(path)))
                 write_bytes(aside / path.name, read_bytes(path))
             break
-    for path in stale:
+        if gone.items() <= copied.items():
+            break
+    for path in reversed(stale):
         path.unlink()
         note_of(path).unlink(missing_ok=True)
     return aside

@@ -1,8 +1,10 @@
 """A results folder is a ledger: finished runs stay, and all systems in it are measured together."""
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from drinks import Twice, Words, collection
 
 from heed import Collection, Document, Documents, Experiment, Query, Results, UsageError, measure
 from heed.errors import BusyError
-from heed.experiment import run_files
+from heed.experiment import ledger, run_files
 from heed.experiment.measuring import refresh
 from heed.files import locked
 from heed.formats.trec_files import read_run
@@ -220,6 +222,69 @@ def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(
     assert measured(tmp_path) == ["words", "added"] and "added.changed" in runs(tmp_path)
     entries = json.loads((tmp_path / DRINKS / "summary.json").read_text())["systems"]
     assert ["pool" in entry for entry in entries] == [True, False], "what runs made elsewhere rescored is not known"
+
+
+class Instructed(Words):
+    """The same name, whose scores by the query alone stay what they are: the bytes of that run do too."""
+
+    def search(self, queries: Sequence[Query], depth: int) -> Mapping[str, Mapping[str, float]]:
+        found = super().search(queries, depth)
+        return Words().search(queries, depth) if queries[0].condition == "query" else found
+
+
+def _other_scores(folder: Path) -> None:
+    evaluate(folder, Instructed(2.0))
+
+
+def _other_scores_of_two_conditions(folder: Path) -> None:
+    evaluate(folder, Instructed(2.0), conditions=["query", "changed"])
+
+
+def _another_narrative(folder: Path) -> None:
+    edited = collection().topics[0]._replace(instructions={"original": "milk", "changed": "coffee"})
+    evaluate(folder, Instructed(), of=collection(topics=[edited]))
+
+
+def _killed_before(last: int, patched: pytest.MonkeyPatch) -> None:
+    """Interrupt just before the ``last`` time, from 1, that a run is copied, moved or removed."""
+    changes = count(1)
+
+    def watched(change: Callable[..., Any]) -> Callable[..., Any]:
+        def changed(path: Path, *arguments: Any, **options: Any) -> Any:
+            if path.suffix == ".run" and next(changes) == last:
+                raise KeyboardInterrupt
+            return change(path, *arguments, **options)
+
+        return changed
+
+    patched.setattr(ledger, "write_bytes", watched(ledger.write_bytes))
+    for name in ("replace", "unlink"):
+        patched.setattr(Path, name, watched(getattr(Path, name)))
+
+
+@pytest.mark.parametrize("command", [_other_scores, _other_scores_of_two_conditions, _another_narrative])
+def test_a_command_that_is_killed_at_any_moment_and_repeated_moves_the_same_runs(
+    tmp_path: Path, command: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All conditions of a name move together, also those whose bytes or topics are the same."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    evaluate(before, Instructed(), Twice())
+    shutil.copytree(before, after)
+    command(after)
+    for last in count(1):
+        folder = tmp_path / str(last)
+        shutil.copytree(before, folder)
+        try:
+            with monkeypatch.context() as patched:
+                _killed_before(last, patched)
+                command(folder)
+            break
+        except KeyboardInterrupt:
+            command(folder)
+        found, expected = content(folder), content(after)
+        different = [name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)]
+        assert not different, f"killed before change {last}: {sorted(different)}"
+    assert last > len(CONDITIONS)
 
 
 def test_files_are_the_truth(tmp_path: Path) -> None:
