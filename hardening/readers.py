@@ -37,9 +37,9 @@ def _brought(path: Path) -> object:
 
 
 def _qrels(path: Path) -> object:
-    from heed.addons.judging.exchange.judgements import read_labels
+    from heed.formats.data_sets import read_judgements
 
-    return read_labels(path, "zho")
+    return read_judgements(path, "zho")
 
 
 def _topics(path: Path) -> object:
