@@ -82,7 +82,6 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
     metavar: str | None = None
     type: Callable[[Any], Any] = str  # what a text becomes
-    repeatable: bool = False
 
 
 class Layout(NamedTuple):

@@ -11,7 +11,6 @@ from heed.retrieval.lucene.jvm import java, java_errors
 from heed.types import Run
 
 PLACES = 6  # after the point in Anserini's run files (%f): beyond them its ties are ties again
-FEEDBACK = ("rm3", "rocchio")  # Anserini's, with its default settings
 MAX_CLAUSES = 1 << 20  # of a query: a long instruction has more terms than Lucene's default, 1024
 
 
@@ -36,8 +35,8 @@ class LuceneSearch:
     def with_feedback(self, queries: Mapping[str, str], depth: int, method: str) -> Run:
         """Return the ``depth`` best documents of each query, expanded from its first hits and searched again.
 
-        ``method`` is ``rm3`` or ``rocchio``; the index must have been built with vectors. Scores are those of
-        Anserini's run files.
+        ``method`` is ``rm3`` or ``rocchio``, with Anserini's default settings; the index must have been built with
+        vectors. Scores are those of Anserini's run files.
         """
         settings = java("io.anserini.search.SearchCollection$Args")()
         settings.hits = depth
