@@ -6,7 +6,7 @@ from dataclasses import fields
 from heed.compute import Compute
 from pipelines.options.parser import Group, positive
 
-ENGINES = ("local", "ray")  # this machine, as by default, or a cluster
+LOCAL, RAY = "local", "ray"  # engines: this machine, or a cluster
 MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
 
 
@@ -39,8 +39,8 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     engine = parser.add_argument_group("engine")
     engine.add_argument(
         "--engine",
-        choices=ENGINES,
-        default=ENGINES[0],
+        choices=(LOCAL, RAY),
+        default=LOCAL,
         help="run models on this machine (default) or on a Ray cluster; the results are the same",
     )
     engine.add_argument(

@@ -1,8 +1,10 @@
 """The parser that every command starts from, and types of options' values."""
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from itertools import chain
 from typing import NoReturn
@@ -29,6 +31,9 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the options, without pages of usage, and exit with 2."""
+        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
+        message += f"; did you mean {near[0]}?" if near else ""
         print(f"error: {escaped(message)}; {self.prog} --help lists the options", file=sys.stderr)
         sys.exit(2)
 

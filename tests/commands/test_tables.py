@@ -253,12 +253,12 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
         (
             ("--subset", "WTR"),
             "FollowTable WTR: not in FollowTable/data/WTR; python -m pipelines.fetch followtable says how to get it, "
-            "or give its folder as data",
+            "or give its folder as --data DIR",
         ),
         (
             ("--data", "strange"),
             "strange: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
-            "or name files of your own: docs, topics and qrels",
+            "or files of your own as --docs PATH, --topics PATH and --qrels PATH",
         ),
         (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: no field query-id (found id, text)"),
     ],

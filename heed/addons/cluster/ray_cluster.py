@@ -56,12 +56,12 @@ class Cluster:
         """
         self._address = address or os.environ.get("RAY_ADDRESS") or OWN
         if self._address.startswith("ray://"):
-            raise UsageError(f"ray_address: {self._address}: run on a machine of the cluster, with the address auto")
+            raise UsageError(f"ray_address: {self._address}: run on a machine of the cluster, with ray_address=auto")
         self._ray: Any = _imported(self._address == OWN)
         self._connect()
         gpus = int(self._ray.cluster_resources().get("GPU", 0)) if device in ("auto", "cuda") else 0
         if device == "cuda" and not gpus:
-            raise WorkerError("device: found cuda, the Ray cluster has no GPU; use cpu")
+            raise WorkerError("device: found cuda, the Ray cluster has no GPU; give device=cpu")
         machines = sum(node["Alive"] for node in self._ray.nodes())
         self._gpus, self.count = gpus, count or gpus or machines
         self.place = f"Ray, workers {self.count}, machines {machines}, GPUs {gpus}"

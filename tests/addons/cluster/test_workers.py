@@ -60,7 +60,7 @@ STORE = 100 * 2**20  # bytes of shared memory of a node
 @pytest.mark.parametrize("command", ["pipelines.neuclir --lang zho", "pipelines.train x.jsonl --base b --out o"])
 def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: Path, command: str, device: str) -> None:
     result = heed(*command.split(), "--device", device)
-    assert result.returncode == 1 and f"finds no GPU for {device} here; use cpu" in result.stderr
+    assert result.returncode == 1 and f"finds no GPU for {device} here; give --device cpu" in result.stderr
     assert "internal error" not in result.stderr and not list(tmp_path.rglob("*.sqlite"))
 
 
@@ -199,9 +199,9 @@ def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.Mon
         worker.stop()
 
 
-def test_options_that_cannot_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="ray_address: used with the engine ray alone"):
-        Workers(address="10.0.0.1:6379").check()
+def test_options_that_cannot_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch, heed: Heed) -> None:
+    alone = heed("pipelines.neuclir", "--lang", "zho", "--ray-address", "10.0.0.1:6379")
+    assert alone.stderr.splitlines()[-1] == "error: --ray-address: used with --engine ray alone"
     with (
         pytest.raises(UsageError, match="run on a machine of the cluster"),
     ):
@@ -368,7 +368,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     cluster: Any,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    workers = Workers("ray", 2, cluster.address)
+    workers = Workers(2, True, cluster.address)
     parallel = encoder(tiny_encoder, workers)
     pids = {worker.pid for worker in pool_of(parallel).workers}
     assert "shared by workers (Ray, workers 2, machines 2, GPUs 0)" in capsys.readouterr().err

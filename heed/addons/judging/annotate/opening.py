@@ -100,7 +100,7 @@ def open_annotation(
     created = None
     if not is_annotation(database):
         if collection is None:
-            raise DataError(f"{database}: no annotation yet; give the topics and documents of the pool")
+            raise DataError(f"{database}: no annotation yet; give topics=PATH and docs=PATH of the pool")
         task = Task(
             pool=pool,
             topics=_topics(collection, pool),
@@ -145,7 +145,7 @@ def _judgements(collection: Collection, pool: Pool) -> Qrels:
 
 def _check_judged(task: Task) -> None:
     if task.only_relevant and not task.qrels:
-        raise UsageError("only_relevant: needs the judgements that say what is relevant; give qrels")
+        raise UsageError("only_relevant: needs the judgements that say what is relevant; give qrels=QRELS")
 
 
 def _stored(store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool) -> Task:
