@@ -1,10 +1,9 @@
 """Options that say which models there are and how systems are run, and by which processes."""
 
 import argparse
-from dataclasses import fields
 
 from heed.compute import Compute
-from pipelines.options.parser import Group, positive
+from pipelines.options.parser import Group, field_options, fields_of, positive
 
 LOCAL, RAY = "local", "ray"  # engines: this machine, or a cluster
 MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
@@ -12,21 +11,12 @@ MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models 
 
 def compute_options(group: Group, *names: str) -> None:
     """Add an option for each of the fields ``names``, with the field's default and help."""
-    for field in (field for field in fields(Compute) if field.name in names):
-        group.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=str if isinstance(field.default, str) else positive,
-            default=field.default,
-            choices=field.metadata.get("choices"),
-            metavar=field.metadata.get("metavar"),
-            help=field.metadata["help"] + (f" (default {field.default})" if field.default else ""),
-        )
+    field_options(group, Compute, *names)
 
 
 def compute_of(options: argparse.Namespace) -> Compute:
     """Return how systems are run, by those options of :class:`Compute` that the command has."""
-    names = [field.name for field in fields(Compute) if field.name in options]
-    return Compute(**{name: getattr(options, name) for name in names})
+    return Compute(**fields_of(options, Compute))
 
 
 def machine_options(parser: argparse.ArgumentParser) -> None:

@@ -9,12 +9,13 @@ import shutil
 import warnings
 from array import array
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.compute import Compute
-from heed.errors import DataError, ModelError, fail
+from heed.compute import Compute, described
+from heed.errors import DataError, ModelError, UsageError, fail
 from heed.files import digest, finished_folder, locked, read_objects, write_bytes, write_json
 from heed.models.files import ADAPTER, fingerprint, local_copy
 from heed.models.language_models import entry_ids, load_config, load_network, load_tokenizer
@@ -30,6 +31,7 @@ CLIP = 1.0  # a step's largest gradient norm: that of LLaMA-Factory, with which 
 WEIGHTS = "adapter_model.safetensors"
 
 NOTE = "training.json"
+SEEDS = 2**32
 # the fields that scoring must share with training
 TEMPLATE = ("family", "query", "document", "prompt", "bare", "task", "tokens")
 TEXTS = ("query", "instruction", "document")  # with label the fields of jhu-clsp/FollowIR-train, which is read as it is
@@ -37,18 +39,26 @@ MAY_BE_EMPTY = "instruction"
 LABELS = {"true": True, "1": True, "false": False, "0": False}
 
 
-class TrainingSettings(NamedTuple):
-    """How to train; the defaults are FollowIR's (Weller et al., 2024). ``steps``: stop after so many."""
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How to train; the defaults are FollowIR's (Weller et al., 2024)."""
 
-    epochs: int = 8
-    lr: float = 3e-5
-    batch: int = 32
-    max_length: int = 2048
-    rank: int = 8
-    alpha: int = 16
-    seed: int = 0
-    steps: int | None = None
+    epochs: int = described(8, "how often each example is seen", metavar="N")
+    lr: float = described(3e-5, "highest learning rate", metavar="RATE", type=float)
+    batch: int = described(32, "examples per step", metavar="N")
+    max_length: int = described(2048, "most tokens of a prompt; the document is cut", metavar="N")
+    rank: int = described(8, "LoRA's r", metavar="N")
+    alpha: int = described(16, "LoRA's α", metavar="N")
+    seed: int = described(0, "of first weights and order", metavar="SEED", type=int)
+    steps: int | None = described(None, "stop after N steps, for a trial", metavar="N")
     device: str = "auto"
+
+    def check(self) -> None:
+        """Raise :class:`UsageError` for numbers that training cannot have."""
+        if not 0 < self.lr < 1:
+            raise UsageError(f"lr: found {self.lr}, expected a number between 0 and 1")
+        if not 0 <= self.seed < SEEDS:
+            raise UsageError(f"seed: found {self.seed}, expected 0 to {SEEDS - 1}")
 
 
 class EncodedExample(NamedTuple):
@@ -258,8 +268,9 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
     ``template`` gives templates, prompt and tokens. A folder with the same data and settings is used
     again. On a CPU with the same number of threads the same gives the same bytes. Raises :class:`DataError`
     for bad lines and an ``out`` with other content, :class:`ModelError` for a base that cannot be trained and
-    a prompt that leaves no room for a document.
+    a prompt that leaves no room for a document, :class:`UsageError` for numbers that cannot be.
     """
+    settings.check()
     out = out.resolve()
     if out.exists() and not (out / NOTE).is_file() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out}: exists without {NOTE}, so training did not write it; give a new folder")
@@ -316,7 +327,7 @@ def _recipe(data: Path, base: Model, template: Model, settings: TrainingSettings
     return {
         "train": recipe_version("train"),
         "data": digest(data),
-        "settings": {**settings._asdict(), "device": Compute(settings.device).torch_device},
+        "settings": {**asdict(settings), "device": Compute(settings.device).torch_device},
         "frame": {field: getattr(template, field) for field in TEMPLATE},
         "base": {"source": base.source, **fingerprint(base), "dtype": precision(base, Compute(settings.device))},
         "versions": {name: version(name) for name in ("torch", "transformers", "peft")},

@@ -384,10 +384,20 @@ def test_answers_and_prompts_that_do_not_fit_are_errors(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [("--lr", "0"), ("--epochs", "0"), ("--seed", "-1"), ("--rank", "x")])
-def test_numbers_out_of_range_are_errors(data: Path, base: Path, option: tuple[str, str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main([str(data), "--base", str(base), "--out", "x", *option])
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--lr", "0"), "error: --lr: found 0.0, expected a number between 0 and 1"),
+        (("--epochs", "0"), "argument --epochs: found '0', expected a whole number from 1"),
+        (("--seed", "-1"), "error: --seed: found -1, expected 0 to 4294967295"),
+        (("--rank", "x"), "argument --rank: found 'x', expected a whole number from 1"),
+    ],
+)
+def test_numbers_out_of_range_are_errors(
+    data: Path, base: Path, heed: Heed, option: tuple[str, str], said: str
+) -> None:
+    result = heed("pipelines.train", data, "--base", base, "--out", "x", *option)
+    assert result.returncode and said in result.stderr
 
 
 def test_a_base_of_the_hub_keeps_its_revision(tmp_path: Path, data: Path, base: Path, heed: Heed) -> None:
