@@ -43,7 +43,7 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     engine.add_argument(
         "--ray-address",
         metavar="HOST:PORT",
-        help="address of the Ray cluster (default: RAY_ADDRESS, else the command starts a cluster here)",
+        help="address of the Ray cluster, or auto on one of its machines (default: RAY_ADDRESS)",
     )
 
 
