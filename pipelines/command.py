@@ -22,7 +22,8 @@ from pipelines.stopping import Terminated, stoppable
 IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-address"), True)
 IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
 FIELDS = r"[a-z]\w*(, [a-z]\w*)*(?=: )"  # at the beginning of a line of a message: what it is about
-GIVEN = r"(?<![^\s(])([a-z]\w*)=(True\b)?"  # within it: what to give, such as device=cpu, name=NAME, debug=True
+# within it: what to give, such as device=cpu, name=NAME, debug=True; b= is rather a run of the user's than BM25's b
+GIVEN = r"(?<![^\s(])(?!b=)([a-z]\w*)=(True\b)?"
 # options of other names than the library's fields, in every command that has them
 CALLED = {
     "conditions": "--condition",
@@ -145,7 +146,7 @@ def print_error(error: Exception, parser: argparse.ArgumentParser | None = None)
         message = f"document store: {error}; free some disk space or check the folder, then run again"
     else:
         message = f"internal error, {type(error).__name__}: {error}; run again with --debug and report what it prints"
-    for line in shown(message, parser).splitlines():
+    for line in shown(message, parser if isinstance(error, HeedError) else None).splitlines():
         print(f"error: {line}", file=sys.stderr)
     return 1
 

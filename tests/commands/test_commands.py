@@ -181,12 +181,13 @@ def test_a_command_names_its_option_where_the_library_names_a_field() -> None:
     for option in ("--rerank-depth", "--data", "--subset", "--condition"):
         parser.add_argument(option)
     parser.add_argument("--keep-own-id", action="store_true")
+    parser.add_argument("--b")
     parser.add_argument("--as", dest="names")
     parser.add_argument("pool")
     message = (
         "rerank_depth: found 0, expected at least 1\ndata, subset: not used here\nnames: two of one name\n"
         "conditions: none has topics\npool: no such file\ndata, depth: the second is no option\ndepth: found 0\n"
-        "a: (keep_own_id=True keeps them); give data=DIR, names=a=b, 'data=1', x:data=1, bm25-2=bm25 or depth=3"
+        "a: (keep_own_id=True keeps them); give data=DIR, names=a=b, 'data=1', x:data=1, bm25-2=bm25, b=b.run, depth=3"
     )
     assert with_options(message, parser).splitlines() == [
         "--rerank-depth: found 0, expected at least 1",
@@ -196,7 +197,7 @@ def test_a_command_names_its_option_where_the_library_names_a_field() -> None:
         "pool: no such file",
         "data, depth: the second is no option",
         "depth: found 0",
-        "a: (--keep-own-id keeps them); give --data DIR, --as a=b, 'data=1', x:data=1, bm25-2=bm25 or depth=3",
+        "a: (--keep-own-id keeps them); give --data DIR, --as a=b, 'data=1', x:data=1, bm25-2=bm25, b=b.run, depth=3",
     ]
 
 
