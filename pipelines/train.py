@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 from heed.addons.training.lora import TrainingSettings
+from heed.compute import Compute
 from heed.errors import UsageError
 from heed.models.registry.entries import Model, Registry
 from pipelines.command import main_of
-from pipelines.options.machine import compute_of, compute_options, registry_options
+from pipelines.options.machine import compute_of, registry_options
 from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, field_options, fields_of
 
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     recipe = command.add_argument_group("recipe (defaults: FollowIR's)")
     field_options(recipe, TrainingSettings, *RECIPE)
     machine = command.add_argument_group("machine")
-    compute_options(machine, "device")
+    field_options(machine, Compute, "device")
     registry_options(machine)
     log_options(machine)
     return command

@@ -9,11 +9,6 @@ LOCAL, RAY = "local", "ray"  # engines: this machine, or a cluster
 MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
 
 
-def compute_options(group: Group, *names: str) -> None:
-    """Add an option for each of the fields ``names``, with the field's default and help."""
-    field_options(group, Compute, *names)
-
-
 def compute_of(options: argparse.Namespace) -> Compute:
     """Return how systems are run, by those options of :class:`Compute` that the command has."""
     return Compute(**fields_of(options, Compute))
@@ -21,7 +16,7 @@ def compute_of(options: argparse.Namespace) -> Compute:
 
 def machine_options(parser: argparse.ArgumentParser) -> None:
     """Add threads, device and Java's heap."""
-    compute_options(parser.add_argument_group("machine"), "device", "threads", "heap")
+    field_options(parser.add_argument_group("machine"), Compute, "device", "threads", "heap")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
@@ -69,4 +64,4 @@ def model_options(group: Group) -> None:
     family_option(group)
     for part in ("query", "document", "prompt"):
         group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
-    compute_options(group, *MODELS)
+    field_options(group, Compute, *MODELS)
