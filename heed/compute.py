@@ -69,9 +69,7 @@ class Compute:
         if not re.fullmatch(r"[1-9]\d*[mg]", self.heap):
             problems.append(f"heap: found {self.heap!r}, expected a number with m or g, such as 512m or 8g")
         if self.inference == "vllm" and find_spec("vllm") is None:
-            problems.append(
-                f"inference: vllm is not installed; install it with pip install '{VLLM}', or use transformers"
-            )
+            problems.append(f"inference: vllm is not installed; give inference=transformers, or pip install '{VLLM}'")
         fail([*problems, *self._device_problems(here)], UsageError)
 
     def _device_problems(self, here: bool) -> list[str]:
@@ -79,7 +77,7 @@ class Compute:
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", self.device):
             return [f"device: found {self.device!r}, expected auto, cpu, cuda, cuda:N or mps"]
         if not here:
-            gpu = f"device: {self.device} names a GPU of this machine, but models run on a cluster; use cuda"
+            gpu = f"device: {self.device} names a GPU of this machine, but models run on a cluster; give device=cuda"
             return [gpu] if number else []
         if kind in ("auto", "cpu"):
             return []
@@ -87,8 +85,8 @@ class Compute:
 
         if not (torch.backends.mps.is_available() if kind == "mps" else torch.cuda.is_available()):
             return [
-                f"device: torch {torch.__version__} finds no GPU for {self.device} here; use cpu, or install the GPU's "
-                "driver and a torch that is built for it"
+                f"device: torch {torch.__version__} finds no GPU for {self.device} here; give device=cpu, or install "
+                "the GPU's driver and a torch that is built for it"
             ]
         if number and int(number) >= (count := torch.cuda.device_count()):
             return [

@@ -371,7 +371,7 @@ def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]
             yield piece.decode(known or "ascii").removeprefix("\ufeff" if line_no == 1 else "")
         except UnicodeDecodeError as error:
             line_no += piece.count(b"\n", 0, error.start)
-            name = "" if encoding is None else ", or give its encoding"
+            name = "" if encoding is None else ", or give encoding=NAME"
             form = (known or (named(encoding) or ["UTF-8"])[0]).upper()
             raise DataError(
                 f"{path}, line {line_no}: not {form} ({error.reason}); convert the file to UTF-8{name}"

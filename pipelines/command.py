@@ -21,7 +21,9 @@ from pipelines.stopping import Terminated, stoppable
 # options that change no result, and whether a value follows
 IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-address"), True)
 IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
-FIELDS = r"[a-z]\w*(, [a-z]\w*)*(?=: )"  # at the beginning of a line of an error: what it is about
+FIELDS = r"[a-z]\w*(, [a-z]\w*)*(?=: )"  # at the beginning of a line of a message: what it is about
+# within it: what to give, such as device=cpu, name=NAME, debug=True; b= is rather a run of the user's than BM25's b
+GIVEN = r"(?<![^\s(])(?!b=)([a-z]\w*)=(True\b)?"
 # options of other names than the library's fields, in every command that has them
 CALLED = {
     "conditions": "--condition",
@@ -58,7 +60,7 @@ def run_command(
     try:
         with (
             stoppable(last=argv is None),
-            logging_to_stderr(options.quiet),
+            logging_to_stderr(options.quiet, parser),
             logged_once(),
             recording(timings),
             numbered(getattr(options, "topic_ids", None)),
@@ -107,18 +109,22 @@ def _own_modules() -> Iterator[None]:
 
 
 class _Stderr(logging.Handler):
-    """Writes messages to what is stderr at the time, with control characters escaped."""
+    """Writes messages to what is stderr at the time."""
+
+    def __init__(self, parser: argparse.ArgumentParser | None) -> None:
+        super().__init__()
+        self._parser = parser
 
     def emit(self, record: logging.LogRecord) -> None:
         prefix = "warning: " if record.levelno == logging.WARNING else ""
-        print(prefix + as_started(escaped(record.getMessage())), file=sys.stderr, flush=True)
+        print(prefix + shown(record.getMessage(), self._parser), file=sys.stderr, flush=True)
 
 
 @contextmanager
-def logging_to_stderr(quiet: bool) -> Iterator[None]:
-    """Write Heed's messages to stderr inside the block; warnings alone if ``quiet``."""
+def logging_to_stderr(quiet: bool, parser: argparse.ArgumentParser | None = None) -> Iterator[None]:
+    """Write Heed's messages to stderr inside the block, for the command of ``parser``; warnings alone if ``quiet``."""
     handlers, level = log.handlers, log.level
-    log.handlers = [_Stderr()]
+    log.handlers = [_Stderr(parser)]
     log.setLevel(logging.WARNING if quiet else logging.INFO)
     try:
         yield
@@ -128,9 +134,9 @@ def logging_to_stderr(quiet: bool) -> Iterator[None]:
 
 
 def print_error(error: Exception, parser: argparse.ArgumentParser | None = None) -> int:
-    """Print an error on stderr, with options of ``parser`` in place of the library's fields; return the exit status."""
+    """Print an error of the command of ``parser`` on stderr; return the exit status."""
     if isinstance(error, HeedError):
-        message = with_options(str(error), parser) if parser else str(error)
+        message = str(error)
     elif isinstance(error, ModuleNotFoundError) and (advice := missing_package(error)):
         message = advice
     elif isinstance(error, OSError):
@@ -140,16 +146,22 @@ def print_error(error: Exception, parser: argparse.ArgumentParser | None = None)
         message = f"document store: {error}; free some disk space or check the folder, then run again"
     else:
         message = f"internal error, {type(error).__name__}: {error}; run again with --debug and report what it prints"
-    for line in message.splitlines():
-        print(f"error: {as_started(escaped(line))}", file=sys.stderr)
+    for line in shown(message, parser if isinstance(error, HeedError) else None).splitlines():
+        print(f"error: {line}", file=sys.stderr)
     return 1
 
 
-def with_options(message: str, parser: argparse.ArgumentParser) -> str:
-    """Return an error's message with the command's options in place of the fields with which its lines begin.
+def shown(message: str, parser: argparse.ArgumentParser | None) -> str:
+    """Return a message of the library as the command of ``parser`` shows it, with control characters escaped."""
+    return as_started(escaped(with_options(message, parser) if parser else message))
 
-    ``rerank_depth: found 0`` becomes ``--rerank-depth: found 0`` where the parser has such an option, or one whose
-    ``dest`` is the field; ``data, subset: not used here`` becomes ``--data, --subset: not used here``.
+
+def with_options(message: str, parser: argparse.ArgumentParser) -> str:
+    """Return a message with the command's options in place of the fields that it names.
+
+    A line is about the fields with which it begins: ``rerank_depth: found 0`` becomes ``--rerank-depth: found 0`` where
+    the parser has such an option, or one whose ``dest`` is the field. What to give may be anywhere: ``give device=cpu``
+    becomes ``give --device cpu``, and ``keep_own_id=True`` becomes ``--keep-own-id``.
     """
     options = {action.dest: action.option_strings[-1] for action in parser._actions if action.option_strings}
     options = {field: option for field, option in CALLED.items() if option in options.values()} | options
@@ -158,7 +170,10 @@ def with_options(message: str, parser: argparse.ArgumentParser) -> str:
         fields = match[0].split(", ")
         return ", ".join(options[field] for field in fields) if options.keys() >= {*fields} else match[0]
 
-    return re.sub(f"^{FIELDS}", named, message, flags=re.MULTILINE)
+    def advised(match: re.Match[str]) -> str:
+        return f"{options[match[1]]}{'' if match[2] else ' '}" if match[1] in options else match[0]
+
+    return re.sub(GIVEN, advised, re.sub(f"^{FIELDS}", named, message, flags=re.MULTILINE))
 
 
 def refuse(options: argparse.Namespace, names: Sequence[str], instead: str) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import csv
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -17,8 +17,7 @@ from heed.formats.trec_files import warn_of_tags
 from heed.measures import PerTopic
 from heed.measures.baseline import LABELS, BaselineRow, against_baseline
 from heed.measures.comparison import MEASURES, Absence, Statistics, absent, compare, statistics, warn_of_comparison
-from heed.measures.definition import Measure
-from heed.measures.evaluate import evaluate, measure_runs
+from heed.measures.evaluate import measure_runs
 from heed.measures.per_topic import Inputs, paired
 from heed.measures.registry import as_measures, help_text
 from heed.measures.significance import ALPHA, POWER, Power, is_compared_with_zero, power_of, topics_needed
@@ -70,9 +69,7 @@ def parser() -> argparse.ArgumentParser:
         help="t: paired t-test, as in PyTerrier and ranx (default: Fisher's randomization, of pairs Wilcoxon's test)",
     )
     parser.add_argument("--format", choices=TABLE_FORMS, help="form of the table against a baseline (default text)")
-    parser.add_argument(
-        "--qrels", type=Path, metavar="PATH", help="judgements, of the base condition (default of a folder: its own)"
-    )
+    parser.add_argument("--qrels", type=Path, metavar="PATH", help="judgements of runs, of the base condition")
     parser.add_argument("--lang", metavar="LANG", help="use judgements whose column 2 names this language")
     parser.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
     parser.add_argument(
@@ -124,11 +121,10 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
 
     folder, measures = options.run[0], as_measures(options.measure or ())
     refuse(options, [*OF_PAIRS, "subset", "per_topic", "corpus_size", "variant"], "a folder is compared as it was made")
-    if not (options.qrels and options.new_qrels):
-        instead = "the folder's own figures are compared, or those by both --qrels and --new-qrels"
-        refuse(options, ["qrels", "new_qrels", "lang", "encoding", "topic_ids"], instead)
+    instead = "the folder's own figures are compared; repeat its command with other judgements, its runs are used again"
+    refuse(options, ["qrels", "new_qrels", "lang", "encoding", "topic_ids"], instead)
     refresh(folder)
-    results = _by_other_judgements(options, measures) if options.qrels else _own_figures(folder)
+    results = _own_figures(folder)
     names = dict.fromkeys(detail["measure"] for detail in results.details)
     expected = f"expected one of {folder}: {', '.join(names)}; the command that makes its runs measures others"
     fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
@@ -149,26 +145,6 @@ def _own_figures(folder: Path) -> "ResultsFolder":
         warn(warning)
     # a summary of an earlier version has no systems; notes of runs say what is a first stage
     return results._replace(systems=results.systems or [system.entry for system in systems_in(results.path)])
-
-
-def _by_other_judgements(options: argparse.Namespace, measures: Sequence[str | Measure]) -> "ResultsFolder":
-    """Return the figures of a folder's systems by other judgements of the two conditions that it compares."""
-    from heed.experiment.ledger import systems_in
-    from heed.report.results import ResultsFolder
-    from heed.report.topics_file import read_topics_file
-
-    folder = options.run[0]
-    inputs = read_topics_file(folder)
-    if inputs is None or inputs.size is None or not inputs.pairs:
-        raise UsageError(f"{folder}: has not the topics of two conditions and their measures; run its command again")
-    first, (qrels, new_qrels) = inputs.pairs[0], _judgements(options)
-    judging = inputs.judging()[0]._replace(qrels={first.base: qrels, first.new: new_qrels}).also(measures)
-    systems = systems_in(folder)
-    runs = {(system.name, name): run for system in systems for name, run in system.contents().items()}
-    details = evaluate(runs, judging, [topic.topic() for topic in inputs.topics], inputs.size)
-    results = ResultsFolder(".", inputs.collection, inputs.subset, rows_of(details), details, [], [], folder)
-    directions, entries = own_directions(judging.all_measures), [system.entry for system in systems]
-    return results._replace(lower_is_better=directions, systems=entries)
 
 
 def _print_systems(options: argparse.Namespace, results: "ResultsFolder") -> dict[str, Any]:

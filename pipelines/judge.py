@@ -22,6 +22,7 @@ from heed.addons.judging.model import (
     report_lines,
     write_judgements,
 )
+from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.files import digest
 from heed.formats.trec_files import read_pool
@@ -29,9 +30,9 @@ from heed.models.registry.entries import Model
 from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
-from pipelines.options.machine import MODELS, compute_of, compute_options, family_option, registry_options
+from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
 from pipelines.options.output import indexes_option, log_options
-from pipelines.options.parser import command_parser, positive
+from pipelines.options.parser import command_parser, field_options, positive
 
 RULES = """\
 Each document of the pool is one request. It has UMBRELA's prompt without examples (arXiv 2406.06519), the query, the
@@ -95,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     models = command.add_argument_group("models")
     registry_options(models)
     family_option(models)
-    compute_options(models, "device", *MODELS)
+    field_options(models, Compute, "device", *MODELS)
     return command
 
 

@@ -21,7 +21,7 @@ from heed.measures.registry import needs_subtopics
 from heed.measures.summary import Detail, Row, average, printed, summary_of, table
 from heed.progress import log, number_of
 from heed.systems.make import refuse_twins, split_name
-from pipelines.resources import log_resources, relative_times
+from pipelines.resources import log_resources
 from pipelines.systems import NOTHING, Systems, systems_of
 
 RERANKER = "reranker"  # beside the rules, a way to make one list of several languages'
@@ -125,8 +125,6 @@ class Job:
         else:
             print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
         log_resources(experiment.timings)
-        if times := relative_times(experiment.timings, list(dict.fromkeys(row["system"] for row in results.rows))):
-            log.info(times)  # not among the results: it differs from run to run
         files = "runs, manifest.yml"
         if results.rows:
             size = (experiment.folder / "report.html").stat().st_size / 1e6

@@ -32,9 +32,9 @@ from heed.models.text import DOCUMENT
 from heed.progress import log
 from heed.types import PAPERS, Query, Reranker
 from pipelines.command import main_of
-from pipelines.options.machine import MODELS, compute_of, compute_options, registry_options
+from pipelines.options.machine import MODELS, compute_of, registry_options
 from pipelines.options.output import json_option, log_options
-from pipelines.options.parser import command_parser
+from pipelines.options.parser import command_parser, field_options
 
 EXAMPLES = ("", "--paper mfollowir", "jhu-clsp/FollowIR-7B", "./my-cross-encoder --example")
 RULES = (
@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     running = parser.add_argument_group("how NAME is run")
     registry_options(running)
-    compute_options(running, "device", *MODELS)
+    field_options(running, Compute, "device", *MODELS)
     output = parser.add_argument_group("output")
     json_option(output)
     log_options(output)

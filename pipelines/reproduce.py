@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.followir import CROSS_LINGUAL
-from heed.files import write_bytes, write_json
+from heed.files import write_json
 from heed.progress import log
 from pipelines.command import main_of, print_error
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.published.reproduction import cells, page, tasks
+    from heed.addons.published.reproduction import cells, tasks
     from heed.models.registry.entries import Registry
 
     paper, tables = published_tables(options)
@@ -64,9 +64,8 @@ def _run(options: argparse.Namespace) -> None:
         folder = options.out / options.paper
         reproduced, known = _reproduced(options, listed, folder)
         write_json(folder / "reproduced.json", reproduced)
-        write_bytes(folder / "reproduced.html", page(paper, reproduced).encode())
         print("\n".join([_verdicts(reproduced), *known]))
-        log.info(f"{folder}/: reproduced.html, reproduced.json, and the runs of each system")
+        log.info(f"{folder}/: reproduced.json, and the runs of each system")
     if options.json:
         write_json(options.json, reproduced)
 

@@ -34,21 +34,3 @@ def _done(timing: Timing) -> str:
         return ""
     rate = timing["count"] / max(timing["seconds"], 0.001)
     return f"{timing['count']} {timing['unit']}, {plain_rate(rate)}/s"
-
-
-def relative_times(timings: Sequence[Timing], systems: Sequence[str]) -> str:
-    """Return a line with each system's wall time for all its conditions, the first system being 1.0×.
-
-    FollowTable's tables report it so. Indexes and models are built and opened before. Systems whose
-    runs were reused have no time; empty where the first has none.
-    """
-    seconds: dict[str, float] = {}
-    for timing in timings:
-        system = timing["system"].rpartition(".")[0]
-        if timing["stage"] == "run":
-            seconds[system] = seconds.get(system, 0.0) + timing["seconds"]
-    first = seconds.get(systems[0], 0.0) if systems else 0.0
-    if not first:
-        return ""
-    times = (f"{name} {seconds[name] / first:.1f}× ({seconds[name]:.1f} s)" for name in systems if name in seconds)
-    return f"wall time: {', '.join(times)}"

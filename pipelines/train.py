@@ -8,16 +8,17 @@ import sys
 from pathlib import Path
 
 from heed.addons.training.lora import TrainingSettings
+from heed.compute import Compute
 from heed.errors import UsageError
 from heed.models.registry.entries import Model, Registry
 from pipelines.command import main_of
-from pipelines.options.machine import compute_of, compute_options, registry_options
+from pipelines.options.machine import compute_of, registry_options
 from pipelines.options.output import log_options
-from pipelines.options.parser import command_parser, positive
+from pipelines.options.parser import command_parser, field_options, fields_of
 
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
 LIKE = "jhu-clsp/FollowIR-7B"
-SEEDS = 2**32
+RECIPE = ("epochs", "batch", "max_length", "rank", "alpha", "lr", "seed", "steps")
 EXAMPLES = (
     f"train.jsonl --base {BASE} --out models/mine",
     "train.jsonl --base ./my-causal-model --epochs 1 --steps 20 --out models/trial     # a trial",
@@ -41,43 +42,12 @@ def parser() -> argparse.ArgumentParser:
     prompt.add_argument("--prompt-template", metavar="TEXT", help="use this prompt, with {query} and {document}")
     prompt.add_argument("--tokens", nargs=2, metavar=("NO", "YES"), help="use these two tokens as the answers")
     recipe = command.add_argument_group("recipe (defaults: FollowIR's)")
-    usual = TrainingSettings()
-    for name, default, description in (
-        ("epochs", usual.epochs, "how often each example is seen"),
-        ("batch", usual.batch, "examples per step"),
-        ("max-length", usual.max_length, "most tokens of a prompt; the document is cut"),
-        ("rank", usual.rank, "LoRA's r"),
-        ("alpha", usual.alpha, "LoRA's α"),
-    ):
-        recipe.add_argument(
-            f"--{name}", type=positive, default=default, metavar="N", help=f"{description} (default {default})"
-        )
-    recipe.add_argument(
-        "--lr", type=_rate, default=usual.lr, metavar="RATE", help=f"highest learning rate (default {usual.lr})"
-    )
-    recipe.add_argument(
-        "--seed", type=_seed, default=usual.seed, metavar="N", help=f"of first weights and order (default {usual.seed})"
-    )
-    recipe.add_argument("--steps", type=positive, metavar="N", help="stop after N steps, for a trial")
+    field_options(recipe, TrainingSettings, *RECIPE)
     machine = command.add_argument_group("machine")
-    compute_options(machine, "device")
+    field_options(machine, Compute, "device")
     registry_options(machine)
     log_options(machine)
     return command
-
-
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"found {text}, expected a number between 0 and 1")
-    return value
-
-
-def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < SEEDS:
-        raise argparse.ArgumentTypeError(f"found {text}, expected 0 to {SEEDS - 1}")
-    return value
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -86,7 +56,7 @@ def _run(options: argparse.Namespace) -> None:
 
     compute_of(options).check()
     registry = registry_of(options, described=())
-    settings = TrainingSettings(**{name: getattr(options, name) for name in TrainingSettings._fields})
+    settings = TrainingSettings(**fields_of(options, TrainingSettings))
     base, template = registry.resolve(options.base, [BASE]), _template(options, registry)
     train(options.data, base, template, settings, options.out)
 

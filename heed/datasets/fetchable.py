@@ -225,7 +225,7 @@ def holdings(name: str, langs: Sequence[str], catalogue: Catalogue | None = None
                 expected = f"expected one of {', '.join(languages)}{suggestion(lang, languages)}"
             raise UsageError(f"lang: found {lang!r}, {expected}")
     if languages and not langs:
-        raise UsageError(f"{name}: comes by language; give one or several as lang: {', '.join(languages)}")
+        raise UsageError(f"{name}: comes by language; lang=LANG is one of {', '.join(languages)}")
     return [Holding(*named) for named in members]
 
 

@@ -75,7 +75,7 @@ def read_tables(name: str, request: Data, folder: Path | None, form: str, traps:
     if request.docs:
         data_set = data_set_in(request.docs)
         if data_set and is_followtable(data_set):
-            raise UsageError(f"{data_set}: a subset of FollowTable; give it as data")
+            raise UsageError(f"{data_set}: a subset of FollowTable; give it as data={data_set}")
         paths = [Path(path) for path in request.docs]
         name, part, titles = request.name or collection_name(paths[0]), spoken.code, True
         published = Published(*read_own(request, spoken.code), paths)
@@ -135,7 +135,7 @@ def _read(
     if subset and folder is None:
         raise DataError(
             f"FollowTable {subset}: not in {CLONE / subset}; heed fetch followtable says how to get it, "
-            "or give its folder as data"
+            "or give its folder as data=DIR"
         )
     return [read_tables(name, request, folder, form, Path(traps) if traps else None)]
 
@@ -168,7 +168,7 @@ def read_followtable(folder: Path) -> Published:
     if not is_followtable(folder):
         raise DataError(
             f"{folder}: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
-            "or name files of your own: docs, topics and qrels"
+            "or files of your own as docs=PATH, topics=PATH and qrels=PATH"
         )
     subset = _read_raw(folder) if (folder / RAW).is_file() else _read_beir(folder)
     times = Counter(topic.qid for topic in subset.topics)

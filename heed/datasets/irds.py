@@ -119,17 +119,19 @@ def read_queries(dataset_id: str, lang: str, fields: str) -> list[Topic]:
         raise UsageError(f"{dataset_id}: its topics come in several languages; use heed neuclir")
     dataset = load_dataset(dataset_id)
     if not dataset.has_queries():
-        raise DataError(f"{dataset_id}: has no topics; name some")
+        raise DataError(f"{dataset_id}: has no topics; give topics=PATH")
     kind, short = dataset.queries_cls(), language(lang).short
     usable = [[name + end for name in names for end in ("", f"_{short}", f"_{short}1")] for names in NAMES]
     names = [next((name for name in names if name in kind._fields), "") for names in usable]
     has_query = {"title": names[0], "description": names[1], "both": names[0] and names[1]}[fields]
     if not has_query and not (fields == "title" and hasattr(kind, "default_text")):
         listed = ", ".join(kind._fields[1:])
-        raise DataError(f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; choose other fields or topics")
+        raise DataError(
+            f"{dataset_id}: its topics have {listed}, no {FIELDS[fields]}; give other fields=TEXT or topics=PATH"
+        )
     if (spoken := dataset.queries_lang()) and spoken != short:
         raise DataError(
-            f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give other topics, or another lang"
+            f"{dataset_id}: topics in {spoken!r} for documents in {short!r}; give other topics=PATH, or lang={spoken}"
         )
     topics = [_topic(query, lang, fields, names) for query in _counted(dataset_id, "topic", dataset.queries_iter)]
     blank = [topic for topic in topics if not topic.query and fields != "title"]
@@ -141,7 +143,7 @@ def read_judgements(dataset_id: str) -> Qrels:
     """Return the judgements; raises :class:`DataError` for an id without any, and for missing or damaged files."""
     dataset = load_dataset(dataset_id)
     if not dataset.has_qrels():
-        raise DataError(f"{dataset_id}: has no judgements; name some as qrels")
+        raise DataError(f"{dataset_id}: has no judgements; give qrels=PATH")
     topics: dict[str, Subtopics] = {}
     for judgement in _counted(_judgements_file(dataset, dataset_id), "judgement", dataset.qrels_iter):
         subtopics = topics.setdefault(judgement.query_id, {})

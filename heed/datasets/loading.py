@@ -34,7 +34,7 @@ def find_collections(
         collections = _read(name, data, chosen, catalogue or Catalogue(), only_one)
     carried = {condition for each in collections for topic in each.topics for condition in topic.instructions}
     fail(
-        f"qrels {condition} {path}: no topic has an instruction for {condition}; expected topics as JSON lines with "
+        f"{condition}_qrels: {path}: no topic has an instruction for {condition}; expected topics as JSON lines with "
         f'"instructions": {{"original": "…", "{condition}": "…"}}'
         for condition, path in data.judged.items()
         if condition != "original" and condition not in carried

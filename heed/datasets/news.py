@@ -108,7 +108,7 @@ def mfollowir(folder: Path, request: Data) -> Collection:
     # the cross-lingual data set has the names of the monolingual one: only the queries differ
     script = script_language(" ".join(topic.query for topic in topics))
     if script != lang:
-        fix = "give query_lang eng" if script == "eng" else "leave query_lang eng out"
+        fix = "give query_lang=eng" if script == "eng" else "leave query_lang=eng out"
         raise UsageError(f"{folder}: its queries are in {script}, expected {lang}; {fix}")
     name = "mfollowir"
     if request.docs:  # figures over other documents do not replace those over the published ones
@@ -156,9 +156,9 @@ def _other_languages(request: Data, translated: bool) -> Iterator[str]:
     for text in [*request.docs, *([request.topics] if request.topics else [])]:
         known = _known_id(text)
         if known and known.lang != request.lang:
-            yield f"{text}: is in {known.lang}, lang is {request.lang}; name one language"
+            yield f"{text}: is in {known.lang}, found lang={request.lang}; give lang={known.lang}, or other data"
         if known and translated and text != request.topics:
-            yield f"{text}: these documents are in {known.lang}; give translated files, or leave docs_lang out"
+            yield f"{text}: these documents are in {known.lang}; give translated files, or leave docs_lang=eng out"
 
 
 def _known_id(text: str) -> irds.DatasetId | None:
@@ -185,7 +185,7 @@ def _documents(name: str, request: Data, translated: bool) -> tuple[list[Path], 
     if name in SOURCES:
         raise DataError(_how_to_get(name, lang, translated))
     if not name and (request.topics or request.qrels):
-        raise UsageError("topics and qrels need docs, or the sample: no NeuCLIR or HC4 is on this machine")
+        raise UsageError("topics, qrels: need docs=PATH, or the sample: no NeuCLIR or HC4 is on this machine")
     if not name:
         log.info(
             "no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try"
@@ -227,7 +227,7 @@ def _how_to_get(name: str, lang: str, translated: bool) -> str:
         how = "take NIST's neuCLIR-translations.tar.gz from ir.nist.gov/neuclir and put its .jsonl files there"
     elif name == "hc4":
         how = "make it with HC4's download_documents.py (github.com/hltcoe/HC4), over Common Crawl"
-    return f"{_path(name, lang, translated)}: no documents of {name}; {how}; or name your own copy as docs"
+    return f"{_path(name, lang, translated)}: no documents of {name}; {how}; or give your own copy as docs=PATH"
 
 
 def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:

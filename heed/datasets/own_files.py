@@ -66,7 +66,8 @@ def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) ->
     if left_out:
         why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
         log.info(
-            f"{len(left_out)} queries left out of their lists, {why} (keep_own_id keeps them): {brief([*left_out])}"
+            f"{len(left_out)} queries left out of their lists, {why} (keep_own_id=True keeps them): "
+            f"{brief([*left_out])}"
         )
     if len(left_out) < len(documents):
         log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")
@@ -143,7 +144,7 @@ def read_own(data: Data, lang: str, only_language: str | None = None) -> tuple[l
         unread = sorted(str(path.relative_to(folder)) for path in folder.glob("qrels/**/*.*") if path not in known)
         say = log.info if known else warn
         if unread:
-            say(f"{folder}: found and not read: {', '.join(unread)}; name judgements as qrels")
+            say(f"{folder}: found and not read: {', '.join(unread)}; give judgements as qrels=PATH")
     if folder and not data.qrels and (paths := test_qrels(folder)):
         grades = read_judgements_file(folder, only_language, data.encoding or lang)
         if not data.topics or any(topic.qid in grades for topic in topics):
@@ -312,7 +313,7 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
     if not columns:
         topics = [topic for path in paths for topic in given_topics(replace(request, topics=str(path)), lang)]
     elif request.fields != "title":
-        raise UsageError(f"{named.name}: its topics have one text, no {request.fields}; expected fields title")
+        raise UsageError(f"{named.name}: its topics have one text, no {request.fields}; expected fields=title")
     else:
         topics, qrels["original"], excluded = read_columns(paths, lang, columns, request.encoding or lang)
     published = {name: part for name, part in entry.qrels.items() if name not in request.judged}

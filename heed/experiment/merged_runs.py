@@ -27,7 +27,9 @@ def add_merged(experiment: Experiment, by_language: Mapping[str, Sequence[System
     conditions = {lang: tuple(systems[0]) for lang, systems in by_language.items() if systems}
     if len(set(conditions.values())) > 1:
         carried = "; ".join(f"{lang}: {', '.join(names)}" for lang, names in conditions.items())
-        raise DataError(f"topics: carry other conditions in each language ({carried}); choose some of them")
+        raise DataError(
+            f"topics: carry other conditions in each language ({carried}); conditions=NAME chooses some of them"
+        )
     for of_system in zip(*by_language.values(), strict=True):
         first = of_system[0]
         runs = {name: merge([dict(runs[name]) for runs in of_system], rule, experiment.depth) for name in first}

@@ -101,7 +101,9 @@ def test_qrels(folder: Path) -> list[Path]:
     splits = qrels_files(folder)
     if len(splits) > 1 and "test" not in splits:
         names = ", ".join(str(path) for files in splits.values() for path in files[:1])
-        raise UsageError(f"{folder}: judgements of {' and '.join(splits)}, none of test; name one of {names}")
+        raise UsageError(
+            f"{folder}: judgements of {' and '.join(splits)}, none of test; give one as qrels=PATH: {names}"
+        )
     return splits.get("test") or next(iter(splits.values()), [])
 
 
@@ -327,7 +329,7 @@ def read_queries(
     if config_files(folder, "qrels_og"):
         raise UsageError(
             f"{folder}: several instructions a query; FollowIR's form is read by heed trec, "
-            "InfoSearch's by heed infosearch as its data"
+            "InfoSearch's by heed infosearch, data={folder}"
         )
     queries, config = list(rows(folder, named("queries"), encoding=encoding)), named("instruction")
     topics = topics_of(queries, lang, Columns())

@@ -378,8 +378,8 @@ def _check(folder: Path, source: Source) -> None:
         others = ", ".join(path if name.startswith(os.pardir) or Path(path).exists() else name for name, path in paths)
         raise DataError(
             f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
-            f"{source}; give this collection another name, or other folders for results (out) and indexes, or remove "
-            "this one"
+            f"{source}; give this collection another name (name=NAME), or other folders, out=DIR and "
+            "indexes=DIR, or remove this one"
         )
 
 

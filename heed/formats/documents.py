@@ -277,7 +277,7 @@ def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[Doc
             known = encoding_of(content, encoding, list(others)[-1:])
             document = _parsed(content.decode(known))
         except UnicodeDecodeError as error:
-            yield DocumentLine(path, line_no, None, f"not UTF-8 ({error.reason}); name its encoding")
+            yield DocumentLine(path, line_no, None, f"not UTF-8 ({error.reason}); give encoding=NAME")
             continue
         if known != "utf-8":
             others.setdefault(known, []).append(line_no)

@@ -53,7 +53,7 @@ def pair(
     if not pairs:
         raise DataError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
-            f"name the pairs in a file, lines of new qid, tab, base qid{hint}"
+            f"name them in a file, pairs=TSV, lines of new qid, tab, base qid{hint}"
         )
     return pairs
 

@@ -90,7 +90,8 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
     if len(chosen) != 1:
         of_subset = f"subset {subset}: " if subset else ""
         raise DataError(
-            f"{path}: {of_subset}{len(chosen)} sets of predictions fit; name one of {', '.join(choices) or 'none'}"
+            f"{path}: {of_subset}{len(chosen)} sets of predictions fit; subset=NAME chooses one of "
+            f"{', '.join(choices) or 'none'}"
         )
     problems: list[str] = []
     run: Run = {}

@@ -48,7 +48,7 @@ def read_topics(
     encoding = encoding or lang
     if not form and is_data_set(path):
         if fields != "title":
-            raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields title")
+            raise UsageError(f"{path}: queries of a data set have one text, no {fields}; expected fields=title")
         return read_queries(path, lang, encoding=encoding)
     form = form or recognised(path, encoding)
     if form == "neuclir":
@@ -70,8 +70,9 @@ def recognised(path: Path, encoding: str | None = None) -> str:
             return "trec"
         if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
             return "tsv"
-        expected = "TREC's <top>, JSON lines, or qid, tab and query; topics_format names the form"
-        raise DataError(f"{path}: begins {first[:60]!r}; expected {expected}")
+        expected = "TREC's <top>, JSON lines, or qid, tab and query; topics_format=FORM says which"
+        hint = ", as judgements do" if re.fullmatch(r"\S+\s+\S+\s+\S+\s+-?\d+", first) else ""
+        raise DataError(f"{path}: begins {first[:60]!r}{hint}; expected {expected}")
     record = next(iter(read_objects(path, encoding)), None)
     if record is None:
         raise DataError(f"{path}: empty; expected one topic a line")
@@ -125,7 +126,8 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
     fail(problems)
     reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        raise DataError(f"{path}: no topic in {lang}; {reason}; name their language as lang")
+        advice = f"give lang={others[0]}" if others else "give a file with topics"
+        raise DataError(f"{path}: no topic in {lang}; {reason}; {advice}")
     if others:
         log.info(f"{path}: {reason}, not in {lang}, and left out")
     return with_bases(topics.values())
@@ -142,6 +144,8 @@ def _slips(record: dict[str, Any]) -> Iterator[str]:
             if key not in known:
                 near = difflib.get_close_matches(str(key), known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+                if key in ("narrative", "narr"):
+                    hint = "a narrative is 'instructions': {'original': …}"
                 yield f"key {key!r} of {part} is not known; {hint}"
 
 
@@ -206,7 +210,7 @@ def _trec_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
     text = read_text(path, encoding)
     tops = _tops(text)
     if not tops:
-        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another topics_format")
+        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another topics_format=FORM")
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
     keys = {"_id": "num", "query": "title", "description": "desc", "instruction": "narr"}
     for start, texts, repeated in tops:
@@ -318,7 +322,7 @@ def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = No
     if left_out:
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
     sought = f"in {texts.lang}, translation {texts.translation}, with {texts.fields}"
-    fail([] if topics else [f"{path}: no topic {sought}; try another query_lang, translation or fields"])
+    fail([] if topics else [f"{path}: no topic {sought}; try another query_lang=, translation= or fields="])
     return topics_with_ids(topics, path)
 
 

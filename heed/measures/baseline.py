@@ -324,7 +324,7 @@ def _warnings(
     if untested:
         yield (
             f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
-            "known; across_pools tests all the same"
+            "known; across_pools=True tests all the same"
         )
     had = {condition for condition, _ in base}
     if lacking := [*dict.fromkeys(row["condition"] for row, _ in pairs if row["condition"] not in had)]:

@@ -75,7 +75,11 @@ def provided(name: Name) -> tuple[Any, Any]:
 
     measure = getattr(ir_measures, name.family, None)
     if not isinstance(measure, ir_measures.measures.Measure):
-        raise UsageError(f"measure {name.text!r}: unknown; {SUCH_AS}")
+        known = {each.casefold(): measure.NAME for each, measure in ir_measures.measures.registry.items()}
+        known |= {each.casefold(): each for each in BUILT_IN}
+        near = known.get(name.family.casefold(), name.family)
+        meant = f"did you mean {name.text.replace(name.family, near, 1)}?" if near != name.family else SUCH_AS
+        raise UsageError(f"measure {name.text!r}: unknown; {meant}")
     unknown = [parameter for parameter in name.parameters if parameter not in measure.SUPPORTED_PARAMS]
     if unknown:
         raise UsageError(f"measure {name.text}: unknown parameter {unknown[0]}")

@@ -53,7 +53,7 @@ def runs_remote_code(model: Model) -> bool:
     if not model.trusted:
         raise ModelError(
             f"{model.source}: runs code of its own repository; read it at revision {model.revision}, then allow it "
-            "with trust_remote_code"
+            "with trust_remote_code=True"
         )
     if not model.revision and not Path(model.source).is_dir():
         raise ModelError(f"{model.source}: no revision is pinned, so its code could change; pin one in an entry")
@@ -239,10 +239,13 @@ def loading(source: str) -> Iterator[None]:
 
 def unusable(source: str, error: Exception) -> ModelError:
     """Return the error for a model that cannot be loaded: why, and what to do without a network."""
-    return ModelError(
-        f"{source}: cannot be loaded as a model ({first_line(error)}); give the path of a local copy "
-        f"made with 'hf download {source} --local-dir DIR' on a machine that reaches the hub"
+    advice = (
+        f"check the name, or give the path of a local copy made with 'hf download {source} --local-dir DIR' on a "
+        "machine that reaches the hub"
     )
+    if Path(source).is_dir():
+        advice = "expected a folder as save_pretrained writes it: config.json, weights and tokenizer"
+    return ModelError(f"{source}: cannot be loaded as a model ({first_line(error)}); {advice}")
 
 
 def with_family(model: Model, otherwise: str) -> Model:

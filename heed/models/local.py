@@ -116,7 +116,7 @@ class Batches:
             except (RuntimeError, IndexError, ValueError) as error:  # torch's, for settings that it cannot compute
                 raise ModelError(
                     f"{self._name}: the network cannot compute {self._size} texts of up to {lengths[positions[0]]} "
-                    f"tokens ({first_line(error).partition('. ')[0]}); check config.json, or use another dtype"
+                    f"tokens ({first_line(error).partition('. ')[0]}); check config.json, or give another dtype=NAME"
                 ) from error
         return ""
 
@@ -124,7 +124,7 @@ class Batches:
         import torch
 
         if self._halved or self._size == 1:
-            raise ModelError(f"{problem}, for {self._size} texts at once; set a smaller batch_size or max_length")
+            raise ModelError(f"{problem}, for {self._size} texts at once; give a smaller batch_size=N or max_length=N")
         self._halved, self._texts, self._tokens = True, self._size // 2, self._tokens // 2
         torch.cuda.empty_cache()
         log.info(f"{problem}; batches are halved, to at most {self._texts} texts")

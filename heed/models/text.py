@@ -79,8 +79,8 @@ def room_for_document(topic: str, parts: str, taken: int, limit: int) -> int:
     """
     if taken >= limit:
         raise ModelError(
-            f"{topic}: {parts} take {taken} of the model's {limit} tokens and leave no room for a document; raise "
-            "max_length, or choose a model with a longer limit"
+            f"{topic}: {parts} take {taken} of the model's {limit} tokens and leave no room for a document; give a "
+            "larger max_length=N, or choose a model with a longer limit"
         )
     return limit - taken
 

@@ -114,7 +114,7 @@ def warn_of_batches(source: str, network: Any, padding_side: str = "right") -> N
     if rotary.get("rope_type") in LENGTH_DEPENDENT:
         reason = f"its positions depend on the longest text of a batch and of earlier ones ({rotary['rope_type']} rope)"
     elif padding_side == "left" and (table := position_table(network)) is not None and table.padding_idx is None:
-        reason = "padding at the left moves its positions; a batch_size of 1 avoids it"
+        reason = "padding at the left moves its positions; batch_size=1 avoids it"
     else:
         return
     warn(f"{source}: scores depend on the other texts of a batch, as {reason}")

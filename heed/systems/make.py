@@ -40,7 +40,7 @@ class Search(NamedTuple):
     """How documents are searched: BM25, the shards of its index, and the kind of dense index.
 
     ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``. BM25 searches ``lucene_index``, a folder with an index of Anserini or
-    Pyserini or the name of one that they give away, instead of building its own. ``vectors`` is a folder with a
+    Pyserini, instead of building its own. ``vectors`` is a folder with a
     bi-encoder's vectors of the documents, of one of the forms in :mod:`heed.addons.bridges.vector_files`.
     """
 
@@ -230,7 +230,7 @@ def _in_role(system: System, place: Place, role: type[S]) -> S:
 
 
 def _wrong_role(begin: str, role: type[System], roles: Sequence[type[System]]) -> UsageError:
-    advice = f"; use it as a {_words(roles[0])}" if roles else ""
+    advice = f"; give it as {_words(roles[0])}=NAME" if roles else ""
     return UsageError(f"{begin}, no {_words(role)}{advice}")
 
 
@@ -264,7 +264,7 @@ def installed_model(name: str, place: Place, built_in: Sequence[str] = ()) -> Mo
 
 def family_of(model: Model) -> str:
     """Return the family, and what it was guessed from, so that a wrong guess can be seen and overruled."""
-    guess = f" (guessed from {model.guessed_from}; give its family to overrule it)" if model.guessed_from else ""
+    guess = f" (guessed from {model.guessed_from}; family=NAME overrules it)" if model.guessed_from else ""
     return f"{model.family}{guess}"
 
 

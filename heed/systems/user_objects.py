@@ -94,7 +94,7 @@ class OwnSystem(System):
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
             in_file = [frame for frame in frames if frame.filename == frames[0].filename]  # not in a library it calls
             line = f" ({Path(in_file[-1].filename).name}, line {in_file[-1].lineno})" if in_file else ""
-            raise self._error(f"{method} raised {in_one_line(error)}{line}; debug shows the traceback") from error
+            raise self._error(f"{method} raised {in_one_line(error)}{line}; debug=True shows the traceback") from error
 
 
 class _Scorer(Reranker):

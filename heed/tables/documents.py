@@ -76,7 +76,7 @@ class Tables:
             known = encoding_of(content, self._encoding)
             text = content.decode(known)
         except UnicodeDecodeError as error:
-            problem = f"not UTF-8 ({error.reason}); convert it, or name its encoding"
+            problem = f"not UTF-8 ({error.reason}); convert it, or give encoding=NAME"
             return DocumentLine(path, 1, None, problem)
         others.update([known] if known != "utf-8" else [])
         title = name.stem if name.suffix in COLUMNS else ""

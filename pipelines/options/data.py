@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ from heed.data import FILES, Data
 from heed.datasets.collection import Layout
 from heed.errors import UsageError
 from heed.types import CONDITIONS
-from pipelines.options.parser import Group
+from pipelines.options.parser import Group, field_options, fields_of
 
-FIELDS = {field.name: field for field in fields(Data)}
 TEXTS = ("topics", "encoding", "docs", "lang")  # of commands that need the documents and topics of a pool
 
 
@@ -21,12 +19,7 @@ def data_options(group: Group, *names: str, more: Mapping[str, str] | None = Non
 
     ``more`` is what a command takes beside the help of a field says; documents and topics may be ``required``.
     """
-    for name in names:
-        described = dict(FIELDS[name].metadata)
-        if required and name in ("docs", "topics"):
-            described["required"] = True
-        text = described.pop("help") + (more or {}).get(name, "")
-        group.add_argument(_option(name), default=FIELDS[name].default, help=text, **described)
+    field_options(group, Data, *names, more=more, required=("docs", "topics") if required else ())
 
 
 def layout_options(group: Group, layout: Layout, called: Mapping[str, str]) -> None:
@@ -41,7 +34,7 @@ def layout_options(group: Group, layout: Layout, called: Mapping[str, str]) -> N
 
 def data_of(options: argparse.Namespace, **more: Any) -> Data:
     """Return the request for data that the options make, with fields that a command knows better in ``more``."""
-    values: dict[str, Any] = {name: getattr(options, name) for name in FIELDS if hasattr(options, name)} | more
+    values = fields_of(options, Data) | more
     return Data(**values | {"docs": tuple(values.get("docs", ()))})
 
 

@@ -1,37 +1,22 @@
 """Options that say which models there are and how systems are run, and by which processes."""
 
 import argparse
-from dataclasses import fields
 
 from heed.compute import Compute
-from pipelines.options.parser import Group, positive
+from pipelines.options.parser import Group, field_options, fields_of, positive
 
-ENGINES = ("local", "ray")  # this machine, as by default, or a cluster
+LOCAL, RAY = "local", "ray"  # engines: this machine, or a cluster
 MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
-
-
-def compute_options(group: Group, *names: str) -> None:
-    """Add an option for each of the fields ``names``, with the field's default and help."""
-    for field in (field for field in fields(Compute) if field.name in names):
-        group.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=str if isinstance(field.default, str) else positive,
-            default=field.default,
-            choices=field.metadata.get("choices"),
-            metavar=field.metadata.get("metavar"),
-            help=field.metadata["help"] + (f" (default {field.default})" if field.default else ""),
-        )
 
 
 def compute_of(options: argparse.Namespace) -> Compute:
     """Return how systems are run, by those options of :class:`Compute` that the command has."""
-    names = [field.name for field in fields(Compute) if field.name in options]
-    return Compute(**{name: getattr(options, name) for name in names})
+    return Compute(**fields_of(options, Compute))
 
 
 def machine_options(parser: argparse.ArgumentParser) -> None:
     """Add threads, device and Java's heap."""
-    compute_options(parser.add_argument_group("machine"), "device", "threads", "heap")
+    field_options(parser.add_argument_group("machine"), Compute, "device", "threads", "heap")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +24,8 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     engine = parser.add_argument_group("engine")
     engine.add_argument(
         "--engine",
-        choices=ENGINES,
-        default=ENGINES[0],
+        choices=(LOCAL, RAY),
+        default=LOCAL,
         help="run models on this machine (default) or on a Ray cluster; the results are the same",
     )
     engine.add_argument(
@@ -53,7 +38,7 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     engine.add_argument(
         "--ray-address",
         metavar="HOST:PORT",
-        help="address of the Ray cluster (default: RAY_ADDRESS, else the command starts a cluster here)",
+        help="address of the Ray cluster, or auto on one of its machines (default: RAY_ADDRESS)",
     )
 
 
@@ -79,4 +64,4 @@ def model_options(group: Group) -> None:
     family_option(group)
     for part in ("query", "document", "prompt"):
         group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
-    compute_options(group, *MODELS)
+    field_options(group, Compute, *MODELS)

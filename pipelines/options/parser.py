@@ -1,11 +1,14 @@
 """The parser that every command starts from, and types of options' values."""
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
 from functools import partial
 from itertools import chain
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from heed.progress import escaped
 from pipelines import as_started
@@ -29,6 +32,9 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the options, without pages of usage, and exit with 2."""
+        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
+        message += f"; did you mean {near[0]}?" if near else ""
         print(f"error: {escaped(message)}; {self.prog} --help lists the options", file=sys.stderr)
         sys.exit(2)
 
@@ -49,6 +55,31 @@ def command_parser(
         epilog=f"{rules}\nexamples:\n{lines}".lstrip(),
         formatter_class=HelpFormatter,
     )
+
+
+def field_options(
+    group: Group, of: type[Any], *names: str, more: Mapping[str, str] | None = None, required: Sequence[str] = ()
+) -> None:
+    """Add an option for each of the fields ``names`` of a dataclass, made by :func:`heed.compute.described`.
+
+    ``more`` is what a command takes beside what the help of a field says.
+    """
+    known = {field.name: field for field in fields(of)}
+    for name in names:
+        described, default = dict(known[name].metadata), known[name].default
+        text = described.pop("help") + (more or {}).get(name, "")
+        if default not in (None, "", ()) and "default" not in text:
+            text += f" (default {default})"
+        if described.get("metavar") == "N":
+            described["type"] = positive
+        if name in required:
+            described["required"] = True
+        group.add_argument(f"--{name.replace('_', '-')}", default=default, help=text, **described)
+
+
+def fields_of(options: argparse.Namespace, of: type[Any]) -> dict[str, Any]:
+    """Return the values of those fields of a dataclass for which a command has options."""
+    return {field.name: getattr(options, field.name) for field in fields(of) if field.name in options}
 
 
 def listed(texts: Mapping[str, str]) -> str:

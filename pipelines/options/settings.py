@@ -13,7 +13,7 @@ from heed.reranking.maxp import Cut, parse_cut
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.systems.make import MODEL, PROGRAM, Place, Search, kind_of, split_name
 from heed.types import System
-from pipelines.options.machine import ENGINES, compute_of
+from pipelines.options.machine import RAY, compute_of
 
 DESCRIBED = ("family", "query_template", "document_template", "prompt_template")  # of models without an entry
 
@@ -39,7 +39,7 @@ class Machinery:
     @property
     def here(self) -> Compute:
         """How this process runs systems; a device that the user names is that of a cluster's machines, if any."""
-        if self.workers is None or self.workers.engine == ENGINES[0]:
+        if self.workers is None or not self.workers.on_ray:
             return self.compute
         self.compute.check(here=False)
         return replace(self.compute, device="auto")
@@ -65,10 +65,11 @@ class Machinery:
 
 def machinery_of(options: argparse.Namespace) -> Machinery:
     """Return the machinery that the options describe; :class:`UsageError` for workers that cannot be."""
-    workers, fields = None, (options.engine, options.workers, options.ray_address)
-    if fields != (ENGINES[0], None, None):
-        workers = brought("workers")(*fields)
-        workers.check()
+    on_ray, workers = options.engine == RAY, None
+    if options.ray_address and not on_ray:
+        raise UsageError("ray_address: used with engine=ray alone")
+    if on_ray or options.workers:
+        workers = brought("workers")(options.workers, on_ray, options.ray_address)
     return Machinery(registry_of(options), compute_of(options), workers, options.config)
 
 

@@ -141,10 +141,11 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
         (("--lang", "zho", "--condition", "reversed"), "condition: found reversed, but none of the 12 topics carries"),
         (("--lang", "zho", "--docs", "absent.jsonl"), "absent.jsonl: no such file or folder"),
         (("--lang", "zho", "--docs", "docs.jsonl"), "topics: none are given for docs"),
-        (("--lang", "zho", "--topics", "t.jsonl"), "topics and qrels need docs, or the sample"),
+        (("--lang", "zho", "--topics", "t.jsonl"), "--topics, --qrels: need --docs PATH, or the sample"),
         (("--lang", "zho", "--retriever", "bm52"), "bm52: no system, no folder and no hub id"),
         (("--lang", "zho", "--retriever", "bm25", "--retriever", "bm25"), "system bm25: named twice"),
         (("--lang", "zho", "--measure", "nDGC@20"), "measure 'nDGC@20': unknown; expected such as nDCG@20"),
+        (("--lang", "zho", "--measure", "ndcg@20"), "measure 'ndcg@20': unknown; did you mean nDCG@20?"),
         (("--lang", "zho", "--heap", "big"), "--heap: found 'big', expected a number with m or g"),
         (
             ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "empty.jsonl"),
@@ -157,7 +158,7 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
         ),
         (("--lang", "en"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
         (("--lang", "eng"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
-        (("--lang", "zho", "--reranker", "bm25"), "bm25: a retriever, no reranker; use it as a retriever"),
+        (("--lang", "zho", "--reranker", "bm25"), "bm25: a retriever, no reranker; give it as --retriever NAME"),
         (("--lang", "zho", "--retriever", "bm251"), "did you mean bm25 or bm25+rm3?"),
         (("--lang", "zho", "--pool", "published"), "these topics come without published candidate lists"),
     ],
@@ -179,11 +180,14 @@ def test_a_command_names_its_option_where_the_library_names_a_field() -> None:
     parser = argparse.ArgumentParser()
     for option in ("--rerank-depth", "--data", "--subset", "--condition"):
         parser.add_argument(option)
+    parser.add_argument("--keep-own-id", action="store_true")
+    parser.add_argument("--b")
     parser.add_argument("--as", dest="names")
     parser.add_argument("pool")
     message = (
         "rerank_depth: found 0, expected at least 1\ndata, subset: not used here\nnames: two of one name\n"
-        "conditions: none has topics\npool: no such file\ndata, depth: the second is no option\ndepth: found 0"
+        "conditions: none has topics\npool: no such file\ndata, depth: the second is no option\ndepth: found 0\n"
+        "a: (keep_own_id=True keeps them); give data=DIR, names=a=b, 'data=1', x:data=1, bm25-2=bm25, b=b.run, depth=3"
     )
     assert with_options(message, parser).splitlines() == [
         "--rerank-depth: found 0, expected at least 1",
@@ -193,7 +197,14 @@ def test_a_command_names_its_option_where_the_library_names_a_field() -> None:
         "pool: no such file",
         "data, depth: the second is no option",
         "depth: found 0",
+        "a: (--keep-own-id keeps them); give --data DIR, --as a=b, 'data=1', x:data=1, bm25-2=bm25, b=b.run, depth=3",
     ]
+
+
+def test_an_option_that_is_misspelt_is_named(heed: Heed) -> None:
+    result = heed(COMMAND, "--lang", "zho", "--retriver", "bm25")
+    assert result.returncode == 2
+    assert "unrecognized arguments: --retriver bm25; did you mean --retriever?" in result.stderr
 
 
 def test_judgements_of_unknown_topics_and_documents_are_warnings_also_when_quiet(tmp_path: Path, heed: Heed) -> None:

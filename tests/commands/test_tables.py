@@ -93,21 +93,10 @@ def test_the_table_is_printed_with_every_condition_and_the_sample_is_told(sample
     assert sample.stderr.splitlines()[0] == "this is the embedded sample, invented tables for a first try"
 
 
-def test_wall_times_are_told_beside_the_first_retriever_and_only_for_runs_made_now(sample: Done) -> None:
-    [line] = [line for line in sample.stderr.splitlines() if line.startswith("wall time")]
-    number = r"\d+\.\d"
-    one = rf"bm25 1\.0× \({number} s\), lsa {number}× \({number} s\), polarity {number}× \({number} s\)"
-    assert re.fullmatch(f"wall time: {one}", line)
-    timings = json.loads((sample.folder / "timings.json").read_text())
-    seconds = dict.fromkeys(SYSTEMS, 0.0)
-    for timing in timings:
-        if timing["stage"] == "run":
-            seconds[timing["system"].split(".")[0]] += timing["seconds"]
-    for system, told in zip(SYSTEMS, re.findall(rf"({number})×", line), strict=True):
-        assert float(told) == pytest.approx(seconds[system] / seconds["bm25"], abs=0.0501)
+def test_a_second_run_prints_the_same_and_makes_nothing(sample: Done) -> None:
     again = run(sample.cwd, "tables-sample/eng")
     assert again.stderr.count(".run: used again") == 6
-    assert again.stdout == sample.stdout.replace(f"{line}\n", "")
+    assert again.stdout == sample.stdout
 
 
 @pytest.mark.parametrize("system", ["bm25", "lsa"])
@@ -253,12 +242,12 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
         (
             ("--subset", "WTR"),
             "FollowTable WTR: not in FollowTable/data/WTR; python -m pipelines.fetch followtable says how to get it, "
-            "or give its folder as data",
+            "or give its folder as --data DIR",
         ),
         (
             ("--data", "strange"),
             "strange: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
-            "or name files of your own: docs, topics and qrels",
+            "or files of your own as --docs PATH, --topics PATH and --qrels PATH",
         ),
         (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: no field query-id (found id, text)"),
     ],

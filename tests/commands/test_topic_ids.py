@@ -58,7 +58,7 @@ def test_ids_of_one_number_are_named_and_matched_on_request(tmp_path: Path, heed
     material(tmp_path, form)
     said = f"3 differ by leading zeros or a prefix (51 and {form.format(51)}, 52 and {form.format(52)}, "
     apart = heed(TREC, *own_files(), *BM25)
-    assert apart.returncode == 1 and said in apart.stderr and "give topic_ids=number" in apart.stderr
+    assert apart.returncode == 1 and said in apart.stderr and "give --topic-ids number" in apart.stderr
     done = heed(TREC, *own_files(), *BM25, "--topic-ids", "number")
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "runs/docs/eng/summary.json").read_text())["rows"]
@@ -115,7 +115,7 @@ def test_compare_names_ids_of_one_number_and_matches_them(tmp_path: Path, heed: 
     base, new = runs_of(material(tmp_path))
     judged = ("--qrels", "qrels", "--new-qrels", "qrels")
     apart = heed(COMPARE, base, new, *judged)
-    assert apart.returncode == 1 and "(0051 and 051, 0052 and 052, 0053 and 053): give topic_ids" in apart.stderr
+    assert apart.returncode == 1 and "(0051 and 051, 0052 and 052, 0053 and 053): give --topic-ids" in apart.stderr
     (tmp_path / "again.run").write_bytes((tmp_path / base).read_bytes())
     apart = heed(COMPARE, base, "again.run", *judged)
     assert "3 judged topics are not in the new run and count 0 in its means: 51, 52, 53; 3 differ" in apart.stderr
@@ -182,8 +182,8 @@ def test_judgements_of_a_condition_without_its_instructions_are_an_error(
     done = heed(TREC, *own_files(**{f"{condition}_qrels": "qrels"}), *BM25)
     assert done.returncode == 1 and not (tmp_path / "runs").exists()
     assert done.stderr.splitlines()[-1] == (
-        f"error: qrels {condition} qrels: no topic has an instruction for {condition}; expected topics as JSON lines "
-        f'with "instructions": {{"original": "…", "{condition}": "…"}}'
+        f"error: --{condition}-qrels: qrels: no topic has an instruction for {condition}; expected topics as JSON "
+        f'lines with "instructions": {{"original": "…", "{condition}": "…"}}'
     )
     files = [tmp_path / name for name in ("docs.jsonl", "topics.jsonl", "qrels")]
     with pytest.raises(DataError, match=f"no topic has an instruction for {condition}"):

@@ -79,7 +79,7 @@ def test_a_folder_in_followirs_form_has_both_instructions_and_infosearchs_is_ref
     assert collection.candidates == {"1": ["d1"]} and not collection.reranked
     for config in ("qrels_og", "qrels_reversed"):
         write_jsonl(folder / f"{config}.jsonl", [])
-    with pytest.raises(UsageError, match="InfoSearch's by heed infosearch as its data"):
+    with pytest.raises(UsageError, match="InfoSearch's by heed infosearch, data="):
         library.load_files(folder)
 
 
@@ -97,7 +97,9 @@ def test_topics_and_judgements_that_are_named_replace_those_of_the_folder(tmp_pa
 
 
 def test_several_splits_without_test_are_asked_for_and_a_single_one_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"judgements of dev and train, none of test; name one of .*dev.tsv, .*train"):
+    with pytest.raises(
+        UsageError, match=r"judgements of dev and train, none of test; give one as qrels=PATH: .*dev.tsv, .*train"
+    ):
         library.load_files(beir(tmp_path / "two", train="1", dev="2"))
     assert library.load_files(beir(tmp_path / "one", dev="2")).judging.qrels == {"original": {"2": {"d2": 1}}}
 
@@ -108,7 +110,7 @@ def test_judgements_in_csv_are_read_and_what_is_not_read_is_named(
     folder = beir(tmp_path / "sea", test="1")
     (folder / "qrels" / "test.csv").write_text("query-id,corpus-id,score\n2,d2,1\n")
     assert library.load_files(folder).judging.qrels == {"original": {"1": {"d1": 2}}}
-    assert "found and not read: qrels/test.csv; name judgements as qrels\n" in capsys.readouterr().err
+    assert "found and not read: qrels/test.csv; give judgements as qrels=PATH\n" in capsys.readouterr().err
     (folder / "qrels" / "test.tsv").unlink()
     assert library.load_files(folder).judging.qrels == {"original": {"2": {"d2": 1}}}
     assert "not read" not in capsys.readouterr().err
@@ -179,7 +181,7 @@ def test_what_a_data_set_has_no_use_for_is_refused(
 def test_a_subset_of_followtable_is_no_plain_data_set(tmp_path: Path, heed: Heed) -> None:
     write_jsonl(beir(tmp_path / "wtr") / "only_queries.jsonl", QUERIES)
     result = heed("pipelines.tables", "--docs", "wtr")
-    assert result.stderr.splitlines()[-1] == "error: wtr: a subset of FollowTable; give it as data"
+    assert result.stderr.splitlines()[-1] == "error: wtr: a subset of FollowTable; give it as --data wtr"
 
 
 def test_columns_are_refused_in_one_line(tmp_path: Path, heed: Heed) -> None:

@@ -216,7 +216,7 @@ def test_a_data_set_that_is_gone_is_told(hub: Hub, online: dict[str, str], heed:
     [
         (("neuclir1", "--lang", "ch"), "lang: found 'ch', expected one of zho, fas, rus"),
         (("neuclir1", "--lang", "deu"), "lang: found 'deu', expected one of zho, fas, rus"),
-        (("neuclir1",), "neuclir1: comes by language; give one or several as lang: zho, fas, rus"),
+        (("neuclir1",), "neuclir1: comes by language; --lang LANG is one of zho, fas, rus"),
         (("core18", "--lang", "zho"), "lang: found 'zho', but core18 does not come by language; leave it out"),
         (("folowir",), "folowir: no collection of this name; did you mean followir"),
         (("followir/robust",), "followir has subsets such as robust04"),

@@ -102,8 +102,14 @@ def test_auto_takes_the_real_collection_where_it_is(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--docs", "neuclir/1/fa", "--topics", "neuclir/1/zh/trec-2023"), "neuclir/1/fa: is in fas, lang is zho"),
-        (("--topics", "neuclir/1/fa/trec-2023"), "neuclir/1/fa/trec-2023: is in fas, lang is zho"),
+        (
+            ("--docs", "neuclir/1/fa", "--topics", "neuclir/1/zh/trec-2023"),
+            "neuclir/1/fa: is in fas, found --lang zho; give --lang fas",
+        ),
+        (
+            ("--topics", "neuclir/1/fa/trec-2023"),
+            "neuclir/1/fa/trec-2023: is in fas, found --lang zho; give --lang fas",
+        ),
         (("--docs", "neuclir/1/zh", "--docs-lang", "eng"), "neuclir/1/zh: these documents are in zho"),
         (("--topics", "neuclir/1/zh/trec-2023", "--year", "2022"), ": not used here; it chooses NeuCLIR's own"),
         (("--collection", "sample", "--year", "2022"), ": not used here; it chooses"),

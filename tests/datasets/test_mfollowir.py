@@ -34,7 +34,7 @@ def test_queries_in_another_language_than_asked_for_are_refused(tmp_path: Path, 
     folder = hub_copy(tmp_path / "hub", "jsonl", **{"queries_zho": english})
     told = ("--lang", "zho", "--topics", folder, "--retriever", "bm25", "--reranker", "none")
     wrong = heed("pipelines.neuclir", *told)
-    assert wrong.returncode == 1 and "its queries are in eng, expected zho; give query_lang eng" in wrong.stderr
+    assert wrong.returncode == 1 and "its queries are in eng, expected zho; give --query-lang eng" in wrong.stderr
     assert heed("pipelines.neuclir", *told, "--query-lang", "eng").returncode == 0
     assert (tmp_path / "runs/mfollowir/eng-zho/summary.json").exists()
 

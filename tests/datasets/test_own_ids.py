@@ -70,7 +70,7 @@ def test_a_query_that_is_a_document_is_left_out_of_its_own_list(tmp_path: Path, 
     # each query's own document has rank 1, the relevant one rank 2: 1 / log2(3)
     assert ndcg(folder) == pytest.approx(1 / math.log2(3)) == pytest.approx(0.631, abs=1e-4)
     done = heed(*line)
-    assert "3 queries left out of their lists, id and text are a document's (keep_own_id keeps" in done.stderr
+    assert "3 queries left out of their lists, id and text are a document's (--keep-own-id keeps" in done.stderr
     assert "bm25: own ids left out is new" in done.stderr
     assert ndcg(folder) == as_beir_evaluates(whole) == 1
     pool = read_pool(folder / "pool.jsonl")
@@ -136,7 +136,7 @@ def test_equal_ids_of_other_texts_are_kept(tmp_path: Path, capsys: pytest.Captur
     assert told[0].startswith("2 queries left out of their lists") and told[0].endswith(": 2, 3")
     assert told[1:] == ["1 queries have the id of a document with another text; it is kept"]
     assert own_documents(topics, store, by_id=True) == {"1", "2", "3"}
-    assert "lists, by their ids, as in MTEB (keep_own_id keeps them): 1, 2, 3" in capsys.readouterr().err
+    assert "lists, by their ids, as in MTEB (keep_own_id=True keeps them): 1, 2, 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "left_out"), [("mteb/fiqa", True), ("mteb/scifact", False)])

@@ -25,8 +25,8 @@ def test_two_collections_of_one_name_are_refused_and_edited_documents_are_not(tm
     refused = heed("pipelines.trec", "--docs", "two/docs.jsonl", *common)
     assert refused.stderr.splitlines() == [
         "error: runs/docs/eng: is of another collection of this name, whose documents are one/docs.jsonl; asked for "
-        "are those of two/docs.jsonl; give this collection another name, or other folders for results (out) "
-        "and indexes, or remove this one"
+        "are those of two/docs.jsonl; give this collection another name (--name NAME), or other folders, --out DIR "
+        "and --indexes DIR, or remove this one"
     ]
     assert refused.returncode == 1 and (tmp_path / "runs/docs/eng/bm25.query.run").read_bytes() == run
     reranked = ("--reranker", "polarity", "--docs", "two/docs.jsonl", "--topics", "t.jsonl", "--out", "new.run")

@@ -79,7 +79,7 @@ def test_damaged_utf_8_is_an_error_and_never_read_in_another_encoding(tmp_path: 
     if text.isascii():
         return
     (tmp_path / "a.txt").write_bytes(text.encode() + b"\n\xe9 x")
-    with pytest.raises(DataError, match=rf"a.txt, line {text.count(chr(10)) + 2}: not UTF-8 .*give its encoding"):
+    with pytest.raises(DataError, match=rf"a.txt, line {text.count(chr(10)) + 2}: not UTF-8 .*give encoding=NAME"):
         read_text(tmp_path / "a.txt", lang)
 
 
@@ -87,7 +87,7 @@ def test_a_near_tie_is_an_error_and_a_named_encoding_decides(tmp_path: Path) -> 
     """All letters of KOI8-R are letters in cp1251 too, and few of them say nothing."""
     path = tmp_path / "topics.tsv"
     path.write_bytes("1\tщи\n".encode("koi8_r"))
-    said = r"topics.tsv, line 1: not UTF-8 \(invalid .*none of cp1251, koi8_r fits clearly\).* give its encoding"
+    said = r"topics.tsv, line 1: not UTF-8 \(invalid .*none of cp1251, koi8_r fits clearly\).* give encoding=NAME"
     with pytest.raises(DataError, match=said):
         read_topics(path, "rus", "title")
     assert read_topics(path, "rus", "title", encoding="koi8_r")[0].query == "щи"
@@ -152,7 +152,7 @@ def test_files_of_a_data_set_are_read_as_others(tmp_path: Path) -> None:
 
 def test_a_language_without_encodings_of_its_own_says_so_in_no_empty_list(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_bytes(b"1\t\xff\n")
-    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(invalid start byte\); .* give its encoding"):
+    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(invalid start byte\); .* give encoding=NAME"):
         read_topics(tmp_path / "t.tsv", "hin", "title")
 
 

@@ -38,7 +38,7 @@ def test_pairs_can_be_given_and_topics_without_a_partner_are_logged(
     logged = capsys.readouterr().err
     assert "1 topics of the new run have no partner and are left out: y" in logged
     assert "1 topics of the base run have no partner and are left out: 2" in logged
-    with pytest.raises(HeedError, match="name the pairs in a file"):
+    with pytest.raises(HeedError, match="name them in a file, pairs=TSV"):
         pair(["1"], ["x"])
     (tmp_path / "pairs.tsv").write_text("x 1\nx\t1\nx\t2\nx2\t1\ny\t9\n")
     with pytest.raises(HeedError) as caught:

@@ -42,7 +42,7 @@ def test_the_same_run_is_read_from_every_form(tmp_path: Path) -> None:
 def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
     path = mteb_file(tmp_path / "p.json", zho={"test": RUN}, rus={"test": {"2-og": {"c": 1.0}}})
     assert read_any_run(path, "rus") == {"2-og": {"c": 1.0}}
-    with pytest.raises(HeedError, match="2 sets of predictions fit; name one of zho/test, rus/test"):
+    with pytest.raises(HeedError, match="2 sets of predictions fit; subset=NAME chooses one of zho/test, rus/test"):
         read_any_run(path)
     with pytest.raises(HeedError, match="subset fas: 0 sets"):
         read_any_run(path, "fas")

@@ -130,7 +130,7 @@ def test_translations_of_neuclir_are_chosen_by_their_language_whatever_its_code(
 
 def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
-    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; name their language as lang"):
+    with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; give lang=zho"):
         read_topics(path, "eng", "title")
     (tmp_path / "t.tsv").write_text("")
     with pytest.raises(HeedError, match="no topic in eng; there is none"):
@@ -225,10 +225,11 @@ def test_the_form_is_known_by_beginning_and_name(tmp_path: Path, name: str) -> N
 def test_an_unknown_form_is_an_error_that_names_the_option(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 d1 1\n")
     with pytest.raises(
-        HeedError, match="qrels: begins '1 0 d1 1'; expected TREC's <top>, JSON lines, or .*topics_form"
+        HeedError,
+        match="qrels: begins '1 0 d1 1', as judgements do; expected TREC's <top>, JSON lines, or .*topics_form",
     ):
         read_topics(tmp_path / "qrels", "eng", "title")
-    with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another topics_format"):
+    with pytest.raises(HeedError, match="no <top>; expected TREC topics.*, or another topics_format=FORM"):
         read_topics(tmp_path / "qrels", "eng", "title", "trec")
 
 

@@ -101,7 +101,7 @@ def test_the_encoding_is_decided_document_by_document(tmp_path: Path, capsys: py
     assert [document.text for document in read] == [*texts]
     assert f"{path}: 2 documents that are not UTF-8, the first at line 5, read as gb18030" in capsys.readouterr().err
     line, *_ = [line for line in read_trec_documents(path, "eng") if line.document is None]
-    assert (line.line_no, "none of cp1252 fits clearly); name its encoding" in line.problem) == (5, True)
+    assert (line.line_no, "none of cp1252 fits clearly); give encoding=NAME" in line.problem) == (5, True)
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,8 @@ def test_a_guessed_family_is_told_and_stands_in_the_manifest(
     for arguments, said in (
         (
             ("--reranker", "none", "--retriever", tiny_cross_encoder),
-            "of family cross-encoder (guessed from config.json (BertForSequenceClassification); give its family to "
-            "overrule it), no retriever; use it as a reranker",
+            "of family cross-encoder (guessed from config.json (BertForSequenceClassification); --family NAME "
+            "overrules it), no retriever; give it as --reranker NAME",
         ),
         (("--reranker", "causle", "--family", "causle"), "family 'causle' is unknown; did you mean causal?"),
     ):
@@ -112,7 +112,7 @@ def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--reranker", "bm25"), "bm25: a retriever, no reranker; use it as a retriever"),
+        (("--reranker", "bm25"), "bm25: a retriever, no reranker; give it as --retriever NAME"),
         (("--reranker", "none", "--retriever", "openai/gpt-4o"), "openai/gpt-4o: of family api-chat, no retriever"),
         (("--reranker", "Table-GTR"), "bring its run file"),
         (("--reranker", "jhu-clsp/FollowIR-7B@none"), "no preset 'none'"),

@@ -235,7 +235,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved_once_and_says_so(capsys
     assert batches.read([3] * 10, lambda batch: read(batch, 4)) == list(range(10))
     assert sizes == [8, 4, 4, 2]
     assert "m: CUDA out of memory; batches are halved, to at most 4 texts" in capsys.readouterr().err
-    with pytest.raises(HeedError, match="m: CUDA out of memory, for 4 texts at once; set a smaller batch_size or"):
+    with pytest.raises(HeedError, match="m: CUDA out of memory, for 4 texts at once; give a smaller batch_size=N or"):
         batches.read([3] * 10, lambda batch: read(batch, 2))
 
 

@@ -169,12 +169,12 @@ def test_a_name_without_the_role_says_which_it_has(small: Experiment, tiny_cross
             make(name, Place(Registry(), Compute("cpu")), role)
         return str(raised.value)
 
-    assert problem("bm25", Reranker) == "bm25: a retriever, no reranker; use it as a retriever"
-    assert problem("x=polarity", Retriever) == "polarity: a reranker, no retriever; use it as a reranker"
-    assert problem("command:cat", Encoder) == "command:cat: a reranker, no bi-encoder; use it as a reranker"
+    assert problem("bm25", Reranker) == "bm25: a retriever, no reranker; give it as retriever=NAME"
+    assert problem("x=polarity", Retriever) == "polarity: a reranker, no retriever; give it as reranker=NAME"
+    assert problem("command:cat", Encoder) == "command:cat: a reranker, no bi-encoder; give it as reranker=NAME"
     of_model = "of family cross-encoder (guessed from config.json"
     assert problem(str(tiny_cross_encoder), Retriever).startswith(f"{tiny_cross_encoder}: {of_model}")
-    assert problem(str(tiny_cross_encoder), Retriever).endswith("no retriever; use it as a reranker")
+    assert problem(str(tiny_cross_encoder), Retriever).endswith("no retriever; give it as reranker=NAME")
     assert (
         problem("over:Over", Retriever)
         == "over:Over: has no encode_documents and encode_queries; it scores, so use it as a reranker"

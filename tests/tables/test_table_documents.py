@@ -164,7 +164,7 @@ def test_names_with_white_space_and_bytes_that_are_not_utf_8_are_errors_with_the
     with pytest.raises(HeedError) as caught:
         store(tmp_path)
     assert str(caught.value).splitlines() == [
-        f"{latin}, line 1: not UTF-8 (invalid start byte); convert it, or name its encoding",
+        f"{latin}, line 1: not UTF-8 (invalid start byte); convert it, or give encoding=NAME",
         f"{spaced}, line 1: the file's name is the docid and holds white space; rename the file",
         f"{tmp_path / 'tables/t.jsonl'}, line 1: "
         "no text in text or contents or body or content or doc or passage or segment or abstract (found id), "

@@ -87,7 +87,8 @@ class VllmModel:
                 outputs = self._engine.generate(inputs, settings, lora_request=self._adapter, use_tqdm=False)
         except _errors() as error:
             raise ModelError(
-                f"{self._model.source}: vLLM failed ({first_line(error)}); lower max_length, or use transformers"
+                f"{self._model.source}: vLLM failed ({first_line(error)}); give a smaller max_length=N, or "
+                "inference=transformers"
             ) from error
         return [output.outputs[0] for output in outputs]
 
@@ -153,7 +154,8 @@ def _device_options(compute: Compute) -> dict[str, Any]:
     built = _vllm("current_platform", ".platforms").device_type
     if compute.torch_device != built:
         raise UsageError(
-            f"device: found {compute.device}, but the vLLM that is installed runs on {built}; use transformers"
+            f"device: found {compute.device}, but the vLLM that is installed runs on {built}; give "
+            "inference=transformers"
         )
     if built == "cpu":  # compiling takes a minute and a C++ compiler, and saves little there
         return {"kv_cache_memory_bytes": CPU_CACHE, "enforce_eager": True}

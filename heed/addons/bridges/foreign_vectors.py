@@ -191,7 +191,7 @@ def _write(folder: Path, vectors: _Numbered, order: NDArray[np.int64], store: Do
     docids = list(store.docids())
     lengths = np.empty(len(order))
     starts = range(0, len(order), SHARD)
-    for number, start in enumerate(bar(starts, len(starts), "vectors", "shards")):
+    for number, start in enumerate(bar(starts, len(starts), "taking vectors", "shards")):
         picked = vectors.pick(order[start : start + SHARD])
         lengths[start : start + SHARD] = np.linalg.norm(picked.astype(np.float64), axis=1)
         write_matrix(folder / f"shard-{number:05}.npy", picked)

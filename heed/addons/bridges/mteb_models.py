@@ -150,7 +150,7 @@ def mteb_model(name: str, place: Place) -> MtebReranker | MtebEncoder | MtebRetr
         raise ModelError(f"{name}: MTEB does not find this model ({in_one_line(error)})") from error
     if meta.loader_kwargs.get("trust_remote_code") and not place.registry.trusted:
         raise UsageError(
-            f"{name}: MTEB runs code of this model's repository; read it, then allow it (trust_remote_code)"
+            f"{name}: MTEB runs code of this model's repository; read it, then give trust_remote_code=True"
         )
     dense = MtebEncoder if "dense" in meta.model_type else MtebRetriever
     return (MtebReranker if "cross-encoder" in meta.model_type else dense)(name, meta, place.compute.device)

@@ -1,8 +1,7 @@
-"""Workers on a Ray cluster: one that runs already, or one on this machine for the time of the command."""
+"""Workers on a Ray cluster."""
 
 import ctypes
 import os
-import secrets
 import signal
 import socket
 import threading
@@ -14,15 +13,12 @@ from typing import Any
 from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, check_versions, versions
 from heed.errors import UsageError, WorkerError, first_line
 
-STORE = 512 * 2**20  # bytes of shared memory for what is sent, on a cluster of the command's own
 START = 120.0  # seconds until a worker that finds no place is given up
 ANSWER = 20.0  # seconds until an address where nobody answers is given up
-OWN = "local"  # Ray's word for a cluster of the command's own
 # nothing leaves the machine; and Ray is to leave GPUs alone where none is requested
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)  # those that Java handles
 ACTION = 256  # bytes, more than any system's struct sigaction has
-NICENESS = {"RAY_worker_niceness": "0"}  # as this command's other processes; Ray's own, 15, waits for everything else
 
 _CONNECTED: "list[Cluster]" = []  # a process has one connection, which ends with the last of them
 
@@ -51,17 +47,22 @@ class Cluster:
     def __init__(self, count: int | None, address: str | None, device: str) -> None:
         """Connect, for ``count`` workers; if that is None for one for each GPU, or on CPUs one for each machine.
 
-        Raises :class:`WorkerError` where Ray is not installed, the cluster cannot be reached, or has no GPU for
-        ``device``.
+        Raises :class:`UsageError` without an address, :class:`WorkerError` where Ray is not installed, the cluster
+        cannot be reached, or has no GPU for ``device``.
         """
-        self._address = address or os.environ.get("RAY_ADDRESS") or OWN
+        self._address = address or os.environ.get("RAY_ADDRESS", "")
+        if not self._address:
+            raise UsageError(
+                "ray_address: none is given; begin a cluster with 'ray start --head' and give ray_address=auto, or "
+                "give workers=N alone for processes of this machine"
+            )
         if self._address.startswith("ray://"):
-            raise UsageError(f"ray_address: {self._address}: run on a machine of the cluster, with the address auto")
-        self._ray: Any = _imported(self._address == OWN)
+            raise UsageError(f"ray_address: {self._address}: run on a machine of the cluster, with ray_address=auto")
+        self._ray: Any = _imported()
         self._connect()
         gpus = int(self._ray.cluster_resources().get("GPU", 0)) if device in ("auto", "cuda") else 0
         if device == "cuda" and not gpus:
-            raise WorkerError("device: found cuda, the Ray cluster has no GPU; use cpu")
+            raise WorkerError("device: found cuda, the Ray cluster has no GPU; give device=cpu")
         machines = sum(node["Alive"] for node in self._ray.nodes())
         self._gpus, self.count = gpus, count or gpus or machines
         self.place = f"Ray, workers {self.count}, machines {machines}, GPUs {gpus}"
@@ -76,18 +77,15 @@ class Cluster:
         _CONNECTED.append(self)
 
     def _begin(self) -> None:
-        options = {"object_store_memory": STORE, "include_dashboard": False} if self._address == OWN else {}
         main = threading.current_thread() is threading.main_thread()
         before = signal.getsignal(signal.SIGTERM)
         try:
             with faults_left_to_java():
-                self._ray.init(
-                    self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR", **options
-                )
+                self._ray.init(self._address, configure_logging=False, log_to_driver=False, logging_level="ERROR")
         except Exception as error:  # of a machine too busy to begin, Ray raises no class of its own
             raise WorkerError(
                 f"Ray cluster {self._address}: cannot be reached ({first_line(error)}); expected HOST:PORT of one that "
-                "was begun with 'ray start --head', or none for one of the command's own"
+                "was begun with 'ray start --head'"
             ) from error
         finally:
             if main:
@@ -105,7 +103,7 @@ class Cluster:
         return [Actor(self._ray, number, gpus=1 if self._gpus else 0) for number in range(self.count)]
 
     def close(self) -> None:
-        """Leave the cluster, if no other system is there; one of the command's own ends."""
+        """Leave the cluster, if no other system is there."""
         if self in _CONNECTED:
             _CONNECTED.remove(self)
             if not _CONNECTED:
@@ -123,16 +121,13 @@ def check_answer(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise WorkerError(
             f"Ray cluster {address}: nobody answers there ({error}); expected HOST:PORT of one that was begun with "
-            "'ray start --head', or none for one of the command's own"
+            "'ray start --head'"
         ) from error
 
 
-def _imported(is_own: bool) -> Any:
+def _imported() -> Any:
     """Return Ray, with its environment variables set before it is imported, as a running cluster has them."""
     os.environ.update(QUIET)
-    if is_own and not _CONNECTED:
-        # its ports are open to the network, and who may speak to them can run code here: nobody but this command
-        os.environ.update(NICENESS, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     try:
         return import_module("ray")
     except ImportError as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.addon_table import brought
-from heed.addons.cluster import ENGINES, Workers
+from heed.addons.cluster import Workers
 from heed.addons.cluster.ray_cluster import Cluster
 from heed.addons.cluster.tasks import Call, SystemMaker
 from heed.addons.cluster.workers import Processes, WorkerPool
@@ -48,7 +48,7 @@ def shared(
     cluster answers.
     """
     workers = workers or Workers()
-    requested = workers.engine != ENGINES[0] or bool(workers.number)
+    requested = workers.on_ray or bool(workers.number)
     name, source = split_name(system)
     kind = kind_of(source)
     if kind == PROGRAM and requested:
@@ -91,9 +91,9 @@ def _system_of(model: Model, compute: Compute) -> Any:
 
 
 def _machines(workers: Workers, device: str) -> Machines:
-    if workers.engine == ENGINES[0]:
-        return Processes(workers.number, device)
-    return Cluster(workers.number, workers.address, device)
+    if workers.on_ray:
+        return Cluster(workers.number, workers.address, device)
+    return Processes(workers.number, device)
 
 
 def _absolute(model: Model) -> Model:

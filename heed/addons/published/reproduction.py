@@ -1,6 +1,6 @@
 """Published rows again: how each system of a table runs, what is missing here, and a verdict on each figure.
 
-The figures stand beside the printed ones, as data and as a page.
+The figures stand beside the printed ones, as data.
 """
 
 import math
@@ -20,7 +20,6 @@ from heed.measures.significance import interval
 from heed.measures.summary import Detail
 from heed.models.listing import missing as missing_parts
 from heed.models.registry.entries import Registry
-from heed.report.html import template
 
 AVERAGE = "average"
 SUBSETS: Mapping[str, tuple[str, ...]] = {
@@ -246,27 +245,3 @@ def _judged(figure: Figure, by_subset: Sequence[Sequence[float]]) -> tuple[float
     half = 0.5 * 10**-digits
     within = ours - scale * below - half <= figure.value <= ours + scale * above + half
     return ours, "within" if within else "off"
-
-
-def page(paper: Paper, cells: Sequence[ReproducedFigure]) -> str:
-    """Return the HTML page of ``cells``, which needs no other file and no network."""
-    captions = {table.table: table.caption for table in paper.tables}
-    names = dict.fromkeys(cell["table"] for cell in cells)
-    tables = [_table(name, captions[name], [cell for cell in cells if cell["table"] == name]) for name in names]
-    return template("addons/published/matrix.html.jinja").render(title=paper.paper.title, tables=tables)
-
-
-def _table(name: str, caption: str, cells: Sequence[ReproducedFigure]) -> dict[str, Any]:
-    heads = list(dict.fromkeys(map(_head, cells)))
-    by_system: dict[str, dict[str, ReproducedFigure]] = {}
-    commands = {}
-    for cell in cells:
-        by_system.setdefault(cell["system"], {})[_head(cell)] = cell
-        label = " ".join(filter(None, (cell["system"], cell["subset"], cell["setting"])))
-        commands[label] = {"name": label, "command": cell["command"], "missing": cell["missing"]}
-    lines = [{"system": system, "cells": [line.get(head) for head in heads]} for system, line in by_system.items()]
-    return {"name": name, "caption": caption, "heads": heads, "lines": lines, "commands": list(commands.values())}
-
-
-def _head(cell: ReproducedFigure) -> str:
-    return " ".join(filter(None, (cell["subset"], cell["setting"], cell["condition"], cell["measure"])))

@@ -117,7 +117,10 @@ class _RunCheck:
         else:
             self._damaged = True
             problem = f"found {len(fields)} fields ({text[:60]!r}), expected 6: {FORM}"
-            self._report.error(number, "fields", f"{problem}; write the line again")
+            remedy = "put spaces in place of commas" if "," in text and len(fields) == 1 else "write the line again"
+            if len(fields) == 5 and fields[1] != "Q0":
+                remedy = "is Q0 missing behind the topic?"
+            self._report.error(number, "fields", f"{problem}; {remedy}")
 
     def _next_topic(self, number: int, qid: str) -> None:
         topic = self.topics.get(qid)
@@ -139,7 +142,7 @@ class _RunCheck:
             self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
         elif rules.topics is None and not re.fullmatch(shape.pattern, qid):
             problem = f"found topic {qid!r}, expected {shape.description}"
-            self._report.error(number, "topic", f"{problem}; use the track's ids, or give the topics")
+            self._report.error(number, "topic", f"{problem}; use the track's ids, or give topics=PATH")
         elif rules.candidates is not None and qid not in rules.candidates:
             problem = f"found topic {qid}, expected one of the topics to rerank"
             self._report.error(number, "reranking", f"{problem}; leave it out, or give the right list")
@@ -196,7 +199,10 @@ class _RunCheck:
         score = parse_score(text) if text.isascii() else None
         if score is None:
             problem = f"found score {text!r}, expected a finite number, as 12.5 or 1e-3"
-            self._report.error(number, "score", f"{problem}; score the document again")
+            point = text.replace(",", ".")
+            is_comma = "," in text and parse_score(point) is not None
+            remedy = f"write {point}" if is_comma else "score the document again"
+            self._report.error(number, "score", f"{problem}; {remedy}")
             return
         if topic.score is not None:
             topic.varies = topic.varies or score != topic.score
@@ -293,7 +299,7 @@ def _check_lists(report: Report, topics: States) -> None:
 
 def _check_order(report: Report, topics: States) -> None:
     """Check for scores that are the same, or against the ranks, in every topic; it is said once, instead of by line."""
-    lists = {qid: topic for qid, topic in topics.items() if len(topic.first_lines) > 1}
+    lists = {qid: topic for qid, topic in topics.items() if len(topic.first_lines) > 1 and topic.score is not None}
     varying = [topic for topic in lists.values() if topic.varies]
     if lists and not varying:
         report.drop("tie-order")

@@ -194,6 +194,8 @@ class Registry:
             raise UsageError(
                 f"{source}: a file; a program that scores is given as command:{source}, a class as module:Class"
             )
+        if source.startswith((".", "/", "~")):
+            raise UsageError(f"{source}: no such folder; give the folder of a model, or a name that heed models lists")
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
         nearest = difflib.get_close_matches(source, sorted(others), n=3) or built_in
         meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""

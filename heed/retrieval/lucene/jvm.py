@@ -79,7 +79,7 @@ def java_errors(doing: str) -> Iterator[None]:
             yield
     except (JavaException, UnicodeEncodeError) as error:
         message = getattr(error, "innermessage", None) or error
-        hints = {"OutOfMemory": "; give Java a larger heap", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
+        hints = {"OutOfMemory": "; give Java a larger heap=SIZE", "unmappable|surrogates": "; set LC_ALL=C.UTF-8"}
         hint = next((hint for said, hint in hints.items() if re.search(said, str(error))), "")
         raise JavaError(f"{doing}: Java says {message}{hint}") from error
 

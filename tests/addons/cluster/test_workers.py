@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ STORE = 100 * 2**20  # bytes of shared memory of a node
 @pytest.mark.parametrize("command", ["pipelines.neuclir --lang zho", "pipelines.train x.jsonl --base b --out o"])
 def test_a_gpu_that_is_not_there_is_told_before_any_work(heed: Heed, tmp_path: Path, command: str, device: str) -> None:
     result = heed(*command.split(), "--device", device)
-    assert result.returncode == 1 and f"finds no GPU for {device} here; use cpu" in result.stderr
+    assert result.returncode == 1 and f"finds no GPU for {device} here; give --device cpu" in result.stderr
     assert "internal error" not in result.stderr and not list(tmp_path.rglob("*.sqlite"))
 
 
@@ -199,18 +199,21 @@ def test_a_process_sees_its_gpu_before_torch_is_imported(monkeypatch: pytest.Mon
         worker.stop()
 
 
-def test_options_that_cannot_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="ray_address: used with the engine ray alone"):
-        Workers(address="10.0.0.1:6379").check()
+def test_options_that_cannot_be_followed_are_refused(monkeypatch: pytest.MonkeyPatch, heed: Heed) -> None:
+    alone = heed("pipelines.neuclir", "--lang", "zho", "--ray-address", "10.0.0.1:6379")
+    assert alone.stderr.splitlines()[-1] == "error: --ray-address: used with --engine ray alone"
     with (
         pytest.raises(UsageError, match="run on a machine of the cluster"),
     ):
         Cluster(1, "ray://10.0.0.1:10001", "cpu")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(UsageError, match="ray_address: none is given; begin a cluster"):
+        Cluster(1, None, "cpu")
     monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
     with (
         pytest.raises(WorkerError, match=r"install it with pip install 'ray>=2.60,<2.61'"),
     ):
-        Cluster(1, None, "cpu")
+        Cluster(1, "auto", "cpu")
 
 
 def test_an_address_where_nobody_answers_is_told_at_once() -> None:
@@ -282,21 +285,6 @@ def test_a_killed_command_leaves_no_process_and_goes_on_without_workers(
     assert (tmp_path / "new.run").read_bytes() == (tmp_path / "whole.run").read_bytes()
 
 
-@pytest.mark.disturbance
-@needs_ray
-def test_a_killed_command_leaves_no_process_of_ray(
-    tmp_path: Path, environment: dict[str, str], files: tuple[object, ...], tiny_cross_encoder: Path
-) -> None:
-    told = (*files, "--reranker", tiny_cross_encoder, "--out", "new.run", "--engine", "ray", "--workers", 1)
-    with killed(tmp_path, environment, *told) as process:
-        until(
-            lambda: (
-                process.poll() is not None
-                or any(command_line(pid).startswith("ray::WorkerState") for pid in descendants(process.pid))
-            )
-        )
-
-
 @contextmanager
 def killed(folder: Path, environment: dict[str, str], *arguments: object) -> Iterator["subprocess.Popen[bytes]"]:
     """Start ``rerank``, kill it after the block, and see that the processes that it started end."""
@@ -308,10 +296,6 @@ def killed(folder: Path, environment: dict[str, str], *arguments: object) -> Ite
     _, said = process.communicate()
     assert started, said
     until(lambda: not working(started))
-    for agent in started:
-        with suppress(OSError):
-            if command_line(agent).startswith("ray::"):
-                os.kill(agent, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -347,12 +331,12 @@ def started_cluster() -> Iterator[Any]:
 
 @pytest.mark.disturbance
 @needs_ray
-def test_java_survives_ray(heed_process: Heed, tmp_path: Path) -> None:
+def test_java_survives_ray(heed_process: Heed, tmp_path: Path, cluster: Any) -> None:
     """Ray sets handlers of SIGSEGV when it starts, and takes all away when it ends."""
     (tmp_path / "start.py").write_text(
         f"import sys\nsys.path.append({str(SUPPORT)!r})\nfrom java_churn import churn\n"
         "from heed.retrieval.lucene.jvm import java\nfrom heed.addons.cluster.ray_cluster import Cluster\n"
-        "java('java.lang.Object')()\ncluster = Cluster(1, None, 'cpu')\n"
+        f"java('java.lang.Object')()\ncluster = Cluster(1, {cluster.address!r}, 'cpu')\n"
         "churn()\ncluster.close()\nchurn()\n"
     )
     assert heed_process("start").returncode == 0
@@ -368,7 +352,7 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     cluster: Any,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    workers = Workers("ray", 2, cluster.address)
+    workers = Workers(2, True, cluster.address)
     parallel = encoder(tiny_encoder, workers)
     pids = {worker.pid for worker in pool_of(parallel).workers}
     assert "shared by workers (Ray, workers 2, machines 2, GPUs 0)" in capsys.readouterr().err

@@ -71,7 +71,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         (("pool.jsonl", "--topics", "topics.jsonl", "--docs", "absent.jsonl"), "absent.jsonl: no such file"),
         (
             ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--only-relevant"),
-            "needs the judgements that say what is relevant; give qrels",
+            "needs the judgements that say what is relevant; give --qrels QRELS",
         ),
         (
             ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--qrels", "other.qrels"),

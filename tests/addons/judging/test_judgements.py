@@ -342,7 +342,7 @@ def test_labels_are_whole_numbers_and_negative_ones_are_open(tmp_path: Path) -> 
     with pytest.raises(HeedError) as caught:
         qrels_of(path)
     assert str(caught.value).splitlines() == [
-        f"{path}, line {line}: label {label!r}, expected a whole number; give the grades of words, LABEL=GRADE"
+        f"{path}, line {line}: label {label!r}, expected a whole number; give grades=LABEL=GRADE for words"
         for line, label in enumerate(("rel", "1.5", "1_0"), 1)
     ]
 
@@ -450,7 +450,7 @@ def test_all_bad_records_of_all_files_are_reported_at_once(tmp_path: Path) -> No
 
 def test_a_csv_file_that_is_not_utf8_is_read_in_the_encoding_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_bytes("qid,docid,grade,text\n1,a,1,café\n".encode("cp1252"))
-    with pytest.raises(HeedError, match=r"p.csv, line 2: not UTF-8 .* convert the file to UTF-8.* give its encoding"):
+    with pytest.raises(HeedError, match=r"p.csv, line 2: not UTF-8 .* convert the file to UTF-8.* give encoding=NAME"):
         read_labels([tmp_path / "p.csv"])
     [judgement] = read_labels([tmp_path / "p.csv"], encoding="cp1252")
     assert (judgement.docid, judgement.text) == ("a", "1")

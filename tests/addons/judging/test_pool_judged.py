@@ -27,7 +27,7 @@ def test_what_is_judged_already_is_left_out_after_ranking(capsys: pytest.Capture
     )
     assert found == {"1": ["x", "w"]}
     told = capsys.readouterr().err
-    assert "exclude_judged: 1 of 3 judged topics are not pooled: 9" in told
+    assert "--exclude-judged: 1 of 3 judged topics are not pooled: 9" in told
     assert "1 topic without a document left to judge, left out: 2" in told
 
 
@@ -45,8 +45,8 @@ def test_only_relevant_documents_whether_retrieved_or_not(capsys: pytest.Capture
     found = pooled("a.run", "--only-relevant", "q", "--order", "fused")
     assert found == {"1": ["x", "z", "unseen"], "7": ["elsewhere"]}
     told = capsys.readouterr().err
-    assert "only_relevant: 1 of 2 judged topics are not pooled: 7" in told
-    assert "only_relevant: 1 topic of the runs without a relevant document: 2" in told
+    assert "--only-relevant: 1 of 2 judged topics are not pooled: 7" in told
+    assert "--only-relevant: 1 topic of the runs without a relevant document: 2" in told
     Path("again").write_text("1 0 x 0\n")  # what the edited narrative was judged for so far
     assert pooled("--only-relevant", "q", "--exclude-judged", "again", "--topic", 1).keys() == {"1"}
     assert set(read_pool(Path("pool.jsonl"))["1"]) == {"z", "unseen"}
@@ -79,7 +79,7 @@ def test_the_narratives_of_a_query_have_a_pool_each_or_one(capsys: pytest.Captur
         "3_0": ["k"],
         "3_1": ["l"],
     }
-    assert "pooled by base each query has one pool" in capsys.readouterr().err
+    assert "--by-base makes one pool of each query" in capsys.readouterr().err
     # a 1/61 + 1/62; d and c 1/61, docid descending; b 1/62
     assert pooled(*paths, "--order", "fused", "--by-base") == {"3": ["m", "l", "k"], "12": ["a", "d", "c", "b"]}
     assert "by base: 6 topics make 2 pools" in capsys.readouterr().err

@@ -223,7 +223,7 @@ def test_leaving_out_says_which_judgements_there_are_not(
     assert main(arguments) == 0
     gaps = "1 relevant document is not in this pool; 3 pooled documents are not judged"
     printed = capsys.readouterr()
-    assert gaps in printed.out and f"warning: qrels: {gaps}" in printed.err
+    assert gaps in printed.out and f"warning: --qrels: {gaps}" in printed.err
     assert any(gaps in warning for warning in json.loads((tmp_path / "s.json").read_text())["warnings"])
     (tmp_path / "q").write_text("".join(f"1 0 {docid} {grade}\n" for docid, grade in QRELS["1"].items()))
     assert main(arguments) == 0

@@ -143,10 +143,9 @@ def test_a_row_is_run_again_with_its_verdict_and_a_second_time_nothing_is_made(t
     assert cell["command"] == f"heed tables --data {Path('data/WTR')} --retriever bm25 --reranker none"
     [wqt] = [cell for cell in found if (cell["subset"], cell["condition"]) == ("WQT", "query")]
     assert wqt["verdict"] == "not run" and wqt["missing"] == [f"data: {Path('data/WQT')} is no folder"]
-    pages = [(folder / name).read_bytes() for name in ("reproduced.json", "reproduced.html")]
-    assert b"BM25" in pages[1] and b'class="off"' in pages[1]
+    written = (folder / "reproduced.json").read_bytes()
     again = heed(COMMAND, *arguments)
-    assert [(folder / name).read_bytes() for name in ("reproduced.json", "reproduced.html")] == pages
+    assert (folder / "reproduced.json").read_bytes() == written
     assert "used again" in again.stderr and ": building" not in again.stderr
 
 

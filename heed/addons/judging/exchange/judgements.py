@@ -405,7 +405,7 @@ def count_votes(judgements: Iterable[Label], grades: dict[str, int], pool: Pool 
             continue
         grade = _grade(label, grades)
         if grade is None:
-            expected = ", ".join(grades) or "a whole number; give the grades of words, LABEL=GRADE"
+            expected = ", ".join(grades) or "a whole number; give grades=LABEL=GRADE for words"
             problems.append(f"{source}: label {label!r}, expected {expected}")
         elif grades or grade >= 0:
             by_grade.setdefault(grade, {}).setdefault(assessor, source)

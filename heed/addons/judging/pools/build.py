@@ -177,7 +177,7 @@ def check_topics(field: str, judged: Qrels, topics: Collection[str], base_of: Ma
     if judged and len(unknown) == len(judged):
         raise DataError(
             f"{field}: none of its topics ({brief(unknown)}) is pooled ({brief(list(topics))} are); "
-            f"the ids must be the same, or the narratives pooled by base{hint}"
+            f"the ids must be the same, or by_base=True pool the narratives of a query together{hint}"
         )
     if unknown:
         log.info(f"{field}: {len(unknown)} of {len(judged)} judged topics are not pooled: {brief(unknown)}{hint}")
@@ -318,7 +318,7 @@ def pool_inputs(
 def _bases(in_runs: set[str], qids: set[str], by_base: bool) -> dict[str, str]:
     if not by_base:
         if len({stem(qid) for qid in in_runs}) < len(in_runs):
-            log.info("some topics are narratives of one query, by their ids; pooled by base each query has one pool")
+            log.info("some topics are narratives of one query, by their ids; by_base=True makes one pool of each query")
         return {qid: qid for qid in qids}
     base_of = base_topics(qids)
     log.info(f"by base: {len(in_runs)} topics make {len({base_of[qid] for qid in in_runs})} pools")

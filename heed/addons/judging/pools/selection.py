@@ -81,7 +81,7 @@ def spend_by_language(candidates: Candidates, budgets: Mapping[str, int], langua
 def _spend_and_log(candidates: Candidates, budget: int, where: str) -> Candidates:
     total = sum(map(len, candidates.values()))
     if total < budget:
-        log.info(f"budget of {budget}{where}: only {total} documents to choose from; a greater depth gives more")
+        log.info(f"budget of {budget}{where}: only {total} documents to choose from; a larger depth=K gives more")
         return candidates
     chosen = spend(candidates, budget)
     empty = sum(not documents for documents in chosen.values())
