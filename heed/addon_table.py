@@ -24,6 +24,7 @@ BROUGHT = {
     "models of a paper": "published.figures:in_tables",  # with their printed names
     "models that papers call so": "published.figures:called",
     "names in papers": "published.figures:names_of",  # of a model
+    "prebuilt index": "bridges.prebuilt:find_index",
     "program": "bridges.programs:Program",
     "published figures": "published.standings:by_column",  # of papers, by condition and measure
     "published rows": "published.standings:published_text",  # where one's own systems stand, as text

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self, TypeVar
 
+from heed.addon_table import brought
 from heed.compute import Compute
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.datasets.own_files import own_documents, without_own
@@ -153,8 +154,12 @@ class Experiment:
     @cached_property
     def _place(self) -> Place:
         corpus = Corpus(self._index, self.documents, self.collection.language)
-        instructed, answers = self.conditions != ["query"], self._indexes / "api"
-        return Place(self._registry, self._compute, corpus, self._search, answers, instructed)
+        search, registry, compute = self._search, self._registry, self._compute
+        if search.lucene_index:
+            folder = brought("prebuilt index")(str(search.lucene_index), self._indexes / "prebuilt")
+            search = search._replace(lucene_index=folder)
+        instructed = self.conditions != ["query"]
+        return Place(registry, compute, corpus, search, self._indexes / "api", instructed)
 
     def retriever(self, system: object) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems.make`) or object, not loaded yet."""

@@ -40,7 +40,7 @@ class Search(NamedTuple):
     """How documents are searched: BM25, the shards of its index, and the kind of dense index.
 
     ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``. BM25 searches ``lucene_index``, a folder with an index of Anserini or
-    Pyserini, instead of building its own. ``vectors`` is a folder with a
+    Pyserini or the name of one that they give away, instead of building its own. ``vectors`` is a folder with a
     bi-encoder's vectors of the documents, of one of the forms in :mod:`heed.addons.bridges.vector_files`.
     """
 

