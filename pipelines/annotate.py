@@ -69,8 +69,8 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=[],
         metavar="PATH",
-        help="add judgements from PATH: another assessor's database, or a result file of Label Studio, doccano, CSV, "
-        "Excel or JSON lines; PATH is only read; repeatable",
+        help="add judgements from PATH: another assessor's database or export folder, or a result file of "
+        "Label Studio, doccano, CSV, Excel or JSON lines; PATH is only read; repeatable",
     )
     judging.add_argument(
         "--as",

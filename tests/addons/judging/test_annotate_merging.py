@@ -12,6 +12,7 @@ import pytest
 from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
+from heed.addons.judging.annotate.grades import export
 from heed.addons.judging.annotate.opening import add_annotations
 from heed.addons.judging.annotate.store import Change, Store, create, wording_of
 from heed.addons.judging.annotate.task import (
@@ -95,6 +96,9 @@ def test_of_two_decisions_the_later_counts_with_who_made_it(new: New) -> None:
     keys = [(ADJUDICATED, "1", "original", docid) for docid in "ab"]
     assert here.grades() == dict.fromkeys(keys, 3)
     assert here.store.deciders() == {key[1:]: "Dean" for key in keys}
+    third = new("third")
+    third.add(exported(here))
+    assert (third.grades(), third.store.deciders()) == (here.grades(), here.store.deciders())
 
 
 def test_adding_twice_and_going_on_changes_nothing_twice(new: New) -> None:
@@ -294,6 +298,71 @@ def test_no_file_is_left_beside_a_closed_database_and_a_killed_ones_log_is_read(
     assert not [*tmp_path.glob("there.db-*")]
 
 
+def exported(judging: Addable) -> Path:
+    """The folder that an annotation is exported to."""
+    export(judging.task(), judging.store, judging.path.with_suffix(""), None)
+    return judging.path.with_suffix("")
+
+
+def test_an_export_is_added_as_its_database_would_be(new: New) -> None:
+    here, there = new("here"), new("there")
+    there.grade("bela", "1", "a", 0)
+    there.grade("bela", "1", "a", 3)
+    there.record("bela", Change("note", "2", "original", "a", "ünsure"))
+    there.edit("bela", "1", "edited")
+    there.record("bela", Change("grade", "1", "changed", "a", 1, "edited"))
+    there.record("bela", Change("grade", "1", "changed", "b", 1, "before"))
+    folder = exported(there)
+    for _ in range(2):
+        here.add(folder)
+        assert {judgement[:6] for judgement in here.store.judgements()} == {
+            judgement[:6] for judgement in there.store.judgements()
+        }
+        assert here.store.times() == there.store.times()
+        assert here.log() == 4
+    stale = {
+        judgement.docid: judgement.is_stale(wording_of("edited"))
+        for judgement in here.store.judgements(qid="1")
+        if judgement.condition == "changed"
+    }
+    assert stale == {"a": False, "b": True}
+    with pytest.raises(UsageError, match="there.db: bela has judged here too"):
+        here.add(there)
+    here.add(there, names=["bela=bela"])
+    assert here.grades() == there.grades() and here.store.narratives()["1"][0] == "edited"
+    log = here.log()
+    here.add(folder)
+    assert here.log() == log, "all of it is known"
+
+
+def test_of_an_export_and_later_judgements_the_later_are_kept(new: New, caplog: pytest.LogCaptureFixture) -> None:
+    here, there = new("here"), new("there")
+    there.grade("bela", "1", "a", 1)
+    there.edit("bela", "1", "theirs")
+    here.add(there)
+    there.grade("bela", "1", "a", 3)
+    folder = exported(there)
+    there.grade("bela", "1", "a", 0)
+    there.edit("bela", "1", "theirs again")
+    here.add(folder, names=["bela=bela"])
+    assert here.grades() == {("bela", "1", "original", "a"): 3}
+    here.add(there)
+    assert here.grades() == {("bela", "1", "original", "a"): 0}
+    caplog.clear()
+    here.add(folder)
+    assert here.grades() == {("bela", "1", "original", "a"): 0}, "the export is older"
+    assert "there: topics 1 have another changed narrative there; the text here is kept" in caplog.text
+
+
+def test_a_later_grade_of_an_export_counts_though_the_database_had_it_before(new: New) -> None:
+    here, there = new("here"), new("there")
+    for value in (1, 3):
+        here.grade("bela", "1", "a", value)
+    there.grade("bela", "1", "a", 1)
+    here.add(exported(there), names=["bela=bela"])
+    assert here.grades() == {("bela", "1", "original", "a"): 1}
+
+
 def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp_path: Path) -> None:
     here = new("here")
     here.grade("Ann", "1", "a", 3)
@@ -368,6 +437,7 @@ def test_a_name_in_another_form_of_unicode_or_with_blanks_is_the_same(new: New, 
     here, there = new("here"), new("there")
     there.grade(decomposed, "1", "a", 1)  # as an earlier version recorded it
     here.add(there)
+    here.add(exported(there), names=[f"{decomposed}={composed}"])
     table = write_jsonl(tmp_path / "a.jsonl", [{"qid": "1", "docid": "b", "grade": 3, "assessor": f" {decomposed} "}])
     here.add(table, names=[f"{decomposed} ={composed}"])
     assert here.grades() == {(composed, "1", "original", "a"): 1, (composed, "1", "original", "b"): 3}
@@ -408,6 +478,32 @@ def test_a_file_of_both_conditions_is_read_with_its_notes_and_the_narrative_that
     table.write_text("qid,docid,condition,grade\n1,a,original,3\n1,a,reversed,0\n")
     with pytest.raises(HeedError, match="judgements under several: original .*, reversed "):
         here.add(table)
+
+
+def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
+    here, there = new("here"), new("there", DEEPER)
+    there.grade("bela", "1", "c", 1)
+    folder = exported(there)
+    with pytest.raises(HeedError, match=r"there: documents c are not in .*here\.db; add the pool they are from first"):
+        here.add(folder)
+    judgements = (folder / "judgements.jsonl").read_text()
+    for old, wrong in (
+        ('"grade": 1', '"grade": 2'),
+        ('"grade": 1', '"grade": "1"'),
+        ('"assessor": "bela"', '"assessor": " "'),
+        ('"original"', '"query"'),
+        ('"at"', '"when"'),
+    ):
+        (folder / "judgements.jsonl").write_text(judgements.replace(old, wrong))
+        with pytest.raises(HeedError, match=r"judgements\.jsonl|assessor is"):
+            here.add(folder)
+    (folder / "judgements.jsonl").write_text(judgements.replace('"qid": "1"', '"qid": "x9"'))
+    with pytest.raises(HeedError, match=r"judgements\.jsonl, line 1: topic x9 is not in .*topics\.jsonl in eng"):
+        here.add(folder)
+    (folder / "judgements.jsonl").unlink()
+    with pytest.raises(HeedError, match=r"judgements\.jsonl: no such file"):
+        here.add(folder)
+    assert here.log() == 0
 
 
 def test_of_several_databases_all_are_added_or_none(new: New) -> None:

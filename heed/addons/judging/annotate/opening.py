@@ -1,4 +1,4 @@
-"""Open an annotation, and add other assessors' annotations and tools' results to it.
+"""Open an annotation, and add other assessors' annotations, exports and tools' results to it.
 
 Its database is made from a collection at the first start, and later compared with one. Of what is added the current
 values are, each as a change here, with assessor and time. One that both have, since one database is a copy of the other
@@ -15,7 +15,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
+
+import msgspec
 
 from heed.addons.judging.annotate.store import (
     ADDED,
@@ -50,12 +53,13 @@ from heed.addons.judging.annotate.task import (
     parse_scale,
     task_differences,
 )
-from heed.addons.judging.exchange.judgements import READERS, Label, read_labels, suffix
+from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
 from heed.datasets.collection import Collection
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import unpacked_name
+from heed.files import read_objects, unpacked_name
 from heed.formats.documents import DocumentLine, Source
 from heed.formats.topic_ids import number_hint
+from heed.formats.topics import read_topics
 from heed.formats.trec_files import Pool, parse_score
 from heed.progress import bar, brief, log, warn
 from heed.tables.markup import as_table
@@ -229,10 +233,28 @@ def _date(line: DocumentLine) -> str:
     return day[0] if day else date[:LONGEST_DATE]
 
 
+EARLIER = "earlier"  # no digest of a narrative: what it was when the grade was given is not in an export
+
+
+class ExportedJudgement(msgspec.Struct):
+    """A line of an export's ``judgements.jsonl``."""
+
+    qid: str
+    docid: str
+    condition: str
+    assessor: str
+    grade: int | None
+    note: str
+    time: str = msgspec.field(name="at")
+    reworded: bool
+    decided_by: str = ""
+
+
 class Addition(NamedTuple):
     """The task of ``path``, its log, the current entries of what was judged, and the pooled documents.
 
-    A result file has no documents, and of its log only the last change of each grade and note.
+    An export has no documents, of its log only the last change of each grade and note, and its narratives (by topic)
+    apart, since nothing says who edited them.
     """
 
     path: Path
@@ -240,15 +262,18 @@ class Addition(NamedTuple):
     entries: list[Event]
     current: list[Event]
     documents: Iterator[PooledDocument] = iter(())
+    narratives: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
 def open_addition(path: Path, task: Task, encoding: str | None = None) -> Iterator[Addition]:
-    """Yield what ``path`` adds to the annotation of ``task``: a database, or a result file of an annotation tool.
+    """Yield what ``path`` adds to the annotation of ``task``: a database, the folder of an export, or a result file.
 
     It is only read. Raises :class:`DataError` for a damaged database, and naming every bad line of other files.
     """
-    if suffix(path) in READERS:
+    if path.is_dir():
+        yield _read_export(path, task)
+    elif suffix(path) in READERS:
         yield _read_results(path, task, encoding or task.lang)
     else:
         with closing(open_read_only(path)) as db:
@@ -263,6 +288,35 @@ def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
         return Addition(path, task, entries, current, documents)
     except sqlite3.DatabaseError as error:
         raise DataError(f"{path}: damaged ({error}); take a copy of it that is whole") from error
+
+
+def _read_export(folder: Path, task: Task) -> Addition:
+    """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
+    lang = next(topic.lang for topic in task.topics.values())
+    topics = {topic.qid: topic for topic in read_topics(folder / "topics.jsonl", lang, "title", "heed")}
+    narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
+    path, problems = folder / "judgements.jsonl", []
+    entries: list[Event] = []
+    for line_no, record in read_objects(path):
+        try:
+            judgement = msgspec.convert(record, ExportedJudgement)
+        except msgspec.ValidationError as error:
+            problems.append(f"{path}, line {line_no}: not a judgement as an export of annotate has it ({error})")
+            continue
+        if judgement.qid not in narratives:
+            problems.append(
+                f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in {lang}"
+            )
+        elif judgement.condition not in CONDITIONS or judgement.grade not in (None, *task.grades()):
+            problems.append(
+                f"{path}, line {line_no}: condition {judgement.condition}, grade {judgement.grade}, expected "
+                f"{' or '.join(CONDITIONS)} and a grade of {', '.join(map(str, task.grades()))}"
+            )
+        else:
+            entries += _entries(judgement, narratives[judgement.qid])
+    fail(problems)
+    topics = {qid: _with_changed(topic, task.topics.get(qid, topic)) for qid, topic in topics.items()}
+    return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)
 
 
 def _read_results(path: Path, task: Task, encoding: str) -> Addition:
@@ -283,17 +337,20 @@ def _read_results(path: Path, task: Task, encoding: str) -> Addition:
             scale = ", ".join(f"{grade.grade} {grade.label}" for grade in task.scale)
             problems.append(f"{label.source}: label {label.text!r}, expected one of {scale}")
             continue
-        judged = label._replace(
-            condition=label.condition if label.condition in CONDITIONS else "original",
-            assessor=label.assessor.replace(str(path), path.name.partition(".")[0]),
-            time=label.time or time,
-        )
-        narrative = label.instruction or (task.first_changed(label.qid) if label.qid in task.topics else "")
-        for entry in _entries(judged, None if number is None else int(number), narrative):
-            state = f"{ADDED}{label.annotation}@{judged.time}{entry.kind}"  # of one annotation in files of all names
+        condition = label.condition if label.condition in CONDITIONS else "original"
+        assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
+        grade, moment = None if number is None else int(number), label.time or time
+        judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, grade, label.note, moment, False)
+        narrative = _narrative(task.topics[label.qid]) if label.qid in task.topics else ""
+        for entry in _entries(judgement, label.instruction or narrative):
+            state = f"{ADDED}{label.annotation}@{moment}{entry.kind}"  # of one annotation in files of all names
             entries.append(entry._replace(request=state) if label.annotation else entry)
     fail(problems)
     return _added_entries(path, task, entries)
+
+
+def _narrative(topic: Topic) -> str:
+    return topic.instructions.get("changed") or topic.instructions.get("original", "")
 
 
 def _added_entries(path: Path, task: Task, entries: list[Event]) -> Addition:
@@ -306,22 +363,33 @@ def _added_entries(path: Path, task: Task, entries: list[Event]) -> Addition:
     return Addition(path, judged, entries, entries)
 
 
-def _entries(label: Label, grade: int | None, narrative: str) -> Iterator[Event]:
-    """Yield entries for a label's grade and note; the same label gives the same ones whenever it is read."""
-    judged = (label.qid, label.condition, label.docid)
-    line = "\t".join([label.assessor, *judged, label.time, str(grade), label.note])
+def _with_changed(topic: Topic, here: Topic) -> Topic:
+    """Return ``topic`` with the changed narrative of ``here``: an export's is compared as an edit, not as a source."""
+    changed = here.instructions.get("changed")
+    instructions = {name: text for name, text in topic.instructions.items() if name != "changed"}
+    return topic._replace(instructions=instructions | ({"changed": changed} if changed is not None else {}))
+
+
+def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:
+    """Yield entries for a line's grade and note; the same line gives the same ones whenever it is read."""
+    judged = (judgement.qid, judgement.condition, judgement.docid)
+    line = "\t".join([judgement.assessor, *judged, judgement.time, str(judgement.grade), judgement.note])
 
     def entry(kind: str, after: State) -> Event:
-        return Event(line, 0, label.time, check_name(label.assessor), line, kind, *judged, {}, after)
+        return Event(line, 0, judgement.time, check_name(judgement.assessor), line, kind, *judged, {}, after)
 
-    if grade is not None:
-        yield entry("grade", {"grade": grade, "wording": wording_of(narrative) if label.condition == "changed" else ""})
-    if label.note:
-        yield entry("note", {"note": label.note})
+    if judgement.grade is not None:
+        wording = EARLIER if judgement.reworded else wording_of(narrative)
+        after = {"grade": judgement.grade, "wording": wording if judgement.condition == "changed" else ""}
+        if judgement.decided_by:
+            after["by"] = check_name(judgement.decided_by)
+        yield entry("grade", after)
+    if judgement.note:
+        yield entry("note", {"note": judgement.note})
 
 
 def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str], encoding: str | None = None) -> None:
-    """Add the annotations ``others``, databases or result files of tools, to that in ``path``, all or none.
+    """Add the annotations ``others``, databases or folders of exports, to that in ``path``, all or none.
 
     ``names`` says what assessors of the others are called here; a name that both sides have must be in it, as itself if
     it is one person's, unless they have judgements in common. Where an assessor has changed a grade or a note on both
@@ -369,17 +437,18 @@ def _add(
     _add_documents(db, path, addition, new_documents)
     if addition.task.qrels and not task.qrels:
         db.execute("UPDATE kept SET value = ? WHERE name = 'given'", (dump_task(addition.task)["given"],))
-    count, warnings = _add_values(db, addition, new_names)
+    warnings = _other_narratives(db, addition)
+    count, of_conflicts = _add_values(db, addition, new_names)
     judged = sum(entry.kind == "grade" and entry.after["grade"] is not None for entry in addition.current)
     summary = (
         f"{addition.path}: {judged} judgements of {brief(sorted({*new_names.values()}))}, {count} of them new here; "
         f"{sum(map(len, new_documents.values()))} documents new in the pool"
     )
-    return summary, warnings
+    return summary, [*warnings, *of_conflicts]
 
 
 def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool: Pool) -> None:
-    """Add the documents of ``pool``; those that are here must have the same text, those of result files be here."""
+    """Add the documents of ``pool``; those that are here must have the same text, those of an export must be here."""
     pooled, problems = {*addition.task.docids()}, list[str]()
 
     def new_documents() -> Iterator[PooledDocument]:
@@ -398,6 +467,21 @@ def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool:
             f"{addition.path}: documents {brief(absent)} are not in {path}; add the pool they are from first"
         )
     fail(problems)
+
+
+def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
+    """Return a warning of the topics whose changed narrative is another one in an export."""
+    topics = [
+        qid
+        for qid, text in addition.narratives.items()
+        if qid in addition.task.pool
+        and wording_of(text) != wording_of(read_state(db, NARRATIVE, "", qid, "", "")["text"])
+    ]
+    warning = (
+        f"{addition.path}: topics {brief(topics)} have another changed narrative there; the text here is kept, "
+        "grades under the other one count as given before an edit"
+    )
+    return [warning] if topics else []
 
 
 def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, str]) -> tuple[int, list[str]]:
