@@ -14,9 +14,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+<<<<<<< HEAD
 from heed.compute import Compute, described
 from heed.errors import DataError, ModelError, UsageError, fail
 from heed.files import digest, finished_folder, locked, read_objects, write_bytes, write_json
+=======
+from heed.compute import Compute
+from heed.errors import DataError, ModelError, fail
+from heed.files import digest, digest_json, finished, finished_folder, locked, read_objects, write_bytes, write_json
+>>>>>>> parent of df69556a (A training is written whole or not at all: what a kill leaves is nothing, and no checkpoint decides what the adapter is)
 from heed.models.files import ADAPTER, fingerprint, local_copy
 from heed.models.language_models import entry_ids, load_config, load_network, load_tokenizer
 from heed.models.local import NEXT_WORD_TOKENS, batches, precision
@@ -30,8 +36,12 @@ PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")  # FollowIR
 CLIP = 1.0  # a step's largest gradient norm: that of LLaMA-Factory, with which FollowIR was trained
 WEIGHTS = "adapter_model.safetensors"
 
+<<<<<<< HEAD
 NOTE = "training.json"
 SEEDS = 2**32
+=======
+NOTE, CHECKPOINT = "training.json", "checkpoint.pt"
+>>>>>>> parent of df69556a (A training is written whole or not at all: what a kill leaves is nothing, and no checkpoint decides what the adapter is)
 # the fields that scoring must share with training
 TEMPLATE = ("family", "query", "document", "prompt", "bare", "task", "tokens")
 TEXTS = ("query", "instruction", "document")  # with label the fields of jhu-clsp/FollowIR-train, which is read as it is
@@ -85,26 +95,30 @@ class Trainer:
         self._optimiser = torch.optim.AdamW(self._weights.values(), lr=settings.lr, weight_decay=0.0)
         self._settings = settings
 
-    def train(self, examples: Sequence[EncodedExample]) -> list[float]:
-        """Train, and return the mean loss of each epoch."""
-        losses: list[float] = []
+    def train(self, examples: Sequence[EncodedExample], checkpoint: Path, key: str) -> list[float]:
+        """Train, and return the mean loss of each epoch.
+
+        ``checkpoint`` is written after each epoch; training resumes from one of the same ``key``.
+        """
+        losses = self._restore(checkpoint, key)
         per_epoch = math.ceil(len(examples) / self._settings.batch)
         total = min(self._settings.steps or math.inf, self._settings.epochs * per_epoch)
         epochs = math.ceil(total / per_epoch)
-        for epoch in range(epochs):
+        for epoch in range(len(losses), epochs):
             end = min((epoch + 1) * per_epoch, int(total))
             rates = [_rate(self._settings.lr, step / total) for step in range(epoch * per_epoch, end)]
             with timed("train", f"epoch {epoch + 1}") as work:
                 losses.append(self._epoch(examples, epoch, rates))
                 work.did(len(examples), "examples")
             log.info(f"epoch {epoch + 1} of {epochs}: loss {losses[-1]:.4f}")
+            self._write_checkpoint(checkpoint, {"key": key, "losses": losses})
         return losses
 
     def _epoch(self, examples: Sequence[EncodedExample], epoch: int, rates: Sequence[float]) -> float:
         """Take a step for each of ``rates`` on the examples in a new order, and return their mean loss."""
         import torch
 
-        torch.manual_seed(_seed(self._settings, epoch + 1))
+        torch.manual_seed(_seed(self._settings, epoch + 1))  # so that an epoch is the same after a kill
         order = torch.randperm(len(examples)).tolist()
         size = self._settings.batch
         seen, loss = 0, 0.0
@@ -126,7 +140,7 @@ class Trainer:
             (loss / len(examples)).backward()
             total += loss.item()
         if not math.isfinite(total):
-            raise ModelError(f"the loss is {total}: training diverged; give a smaller lr=RATE")
+            raise ModelError(f"the loss is {total}: training diverged; lower the learning rate (lr)")
         clip_grad_norm_(self._weights.values(), CLIP)
         self._optimiser.step()
         self._optimiser.zero_grad()
@@ -148,6 +162,29 @@ class Trainer:
         ).logits[:, -1]
         answers = torch.tensor([example.answer for example in examples], device=ids.device)
         return torch.nn.functional.cross_entropy(logits.float(), answers, reduction="sum")
+
+    def _write_checkpoint(self, path: Path, progress: dict[str, Any]) -> None:
+        import torch
+
+        weights = {name: weight.detach() for name, weight in self._weights.items()}
+        with finished(path) as stream:
+            torch.save({**progress, "weights": weights, "optimiser": self._optimiser.state_dict()}, stream)
+
+    def _restore(self, path: Path, key: str) -> list[float]:
+        """Restore weights and optimiser from a checkpoint of ``key`` and return its losses; none without one."""
+        import torch
+
+        if not path.exists():
+            return []
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+        if stored["key"] != key:
+            return []
+        for name, weight in self._weights.items():
+            weight.data.copy_(stored["weights"][name])
+        self._optimiser.load_state_dict(stored["optimiser"])
+        losses: list[float] = stored["losses"]
+        log.info(f"resuming after epoch {len(losses)}")
+        return losses
 
     def save(self, folder: Path, base: str, revision: str | None) -> None:
         """Write the adapter and its configuration as PEFT reads them, with the names ``base`` and ``revision``."""
@@ -266,9 +303,16 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
     """Train an adapter of ``base`` on the examples of ``data`` and write it to the folder ``out``, all or nothing.
 
     ``template`` gives templates, prompt and tokens. A folder with the same data and settings is used
+<<<<<<< HEAD
     again. On a CPU with the same number of threads the same gives the same bytes. Raises :class:`DataError`
     for bad lines and an ``out`` with other content, :class:`ModelError` for a base that cannot be trained and
     a prompt that leaves no room for a document, :class:`UsageError` for numbers that cannot be.
+=======
+    again. After a kill training resumes after the last complete epoch and, on a CPU with the same
+    number of threads, ends with the same bytes. Raises :class:`DataError` for bad lines and an ``out``
+    with other content, :class:`ModelError` for a base that cannot be trained and a prompt that leaves
+    no room for a document.
+>>>>>>> parent of df69556a (A training is written whole or not at all: what a kill leaves is nothing, and no checkpoint decides what the adapter is)
     """
     settings.check()
     out = out.resolve()
@@ -289,13 +333,14 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
     encoded = encode(examples, template._replace(source=base.source), tokenizer, limit)
     entry = _entry(base, limit, recipe)
     work = out.with_name(f".{out.name}.training")
-    with locked(work), finished_folder(out) as part:
+    with locked(work):
         trainer = Trainer(base, settings)
-        losses = trainer.train(encoded)
-        trainer.save(part, entry["base"], entry.get("base_revision"))
-        facts = {"examples": len(examples), "loss": losses, "model": entry}
-        write_note(part / NOTE, Note(recipe, _digests(part), facts))
-    shutil.rmtree(work, ignore_errors=True)
+        losses = trainer.train(encoded, work / CHECKPOINT, digest_json(recipe))
+        with finished_folder(out) as part:
+            trainer.save(part, entry["base"], entry.get("base_revision"))
+            facts = {"examples": len(examples), "loss": losses, "model": entry}
+            write_note(part / NOTE, Note(recipe, _digests(part), facts))
+        shutil.rmtree(work, ignore_errors=True)
     log.info(f"{out}/: {WEIGHTS}, {ADAPTER}, {NOTE}; use {out} as a reranker")
 
 

@@ -3,6 +3,9 @@
 import json
 import math
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -246,6 +249,46 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, base: Path, data: Pa
     assert contents(tmp_path / "there") == contents(here)
     other = train(data, base, tmp_path / "other", *QUICK, "--seed", "1")
     assert contents(other)["adapter_model.safetensors"] != contents(here)["adapter_model.safetensors"]
+
+
+@pytest.mark.disturbance
+def test_a_run_killed_in_another_process_goes_on_and_ends_with_the_same_bytes(
+    tmp_path: Path, base: Path, data: Path, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (*QUICK, "--epochs", "12")
+    whole = train(data, base, tmp_path / "whole", *options)
+    command = [sys.executable, "-m", "pipelines.train", data, "--base", base, "--out", tmp_path / "cut", *options]
+    with subprocess.Popen(
+        list(map(str, command)),
+        env=environment | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "7"},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if line.startswith("epoch 2"):
+                process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "cut").exists()
+    capsys.readouterr()
+    train(data, base, tmp_path / "cut", *options)
+    log = capsys.readouterr().err
+    assert "resuming after epoch " in log
+    assert "epoch 1 of 12" not in log and "epoch 12 of 12" in log
+    assert contents(tmp_path / "cut") == contents(whole)
+
+
+def test_a_checkpoint_of_other_settings_is_not_gone_on_from(
+    tmp_path: Path, base: Path, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer.Trainer, "save", lambda *all: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert main([str(data), "--base", str(base), "--out", str(tmp_path / "out"), *QUICK]) == 130
+    assert [path.name for path in tmp_path.iterdir()] == [".out.training"]
+    monkeypatch.undo()
+    capsys.readouterr()
+    train(data, base, tmp_path / "out", *QUICK, "--rank", "2")
+    assert "resuming" not in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_what_was_made_is_used_again_and_other_settings_make_it_anew(
