@@ -14,15 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-<<<<<<< HEAD
 from heed.compute import Compute, described
 from heed.errors import DataError, ModelError, UsageError, fail
-from heed.files import digest, finished_folder, locked, read_objects, write_bytes, write_json
-=======
-from heed.compute import Compute
-from heed.errors import DataError, ModelError, fail
 from heed.files import digest, digest_json, finished, finished_folder, locked, read_objects, write_bytes, write_json
->>>>>>> parent of df69556a (A training is written whole or not at all: what a kill leaves is nothing, and no checkpoint decides what the adapter is)
 from heed.models.files import ADAPTER, fingerprint, local_copy
 from heed.models.language_models import entry_ids, load_config, load_network, load_tokenizer
 from heed.models.local import NEXT_WORD_TOKENS, batches, precision
@@ -36,12 +30,8 @@ PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")  # FollowIR
 CLIP = 1.0  # a step's largest gradient norm: that of LLaMA-Factory, with which FollowIR was trained
 WEIGHTS = "adapter_model.safetensors"
 
-<<<<<<< HEAD
-NOTE = "training.json"
-SEEDS = 2**32
-=======
 NOTE, CHECKPOINT = "training.json", "checkpoint.pt"
->>>>>>> parent of df69556a (A training is written whole or not at all: what a kill leaves is nothing, and no checkpoint decides what the adapter is)
+SEEDS = 2**32
 # the fields that scoring must share with training
 TEMPLATE = ("family", "query", "document", "prompt", "bare", "task", "tokens")
 TEXTS = ("query", "instruction", "document")  # with label the fields of jhu-clsp/FollowIR-train, which is read as it is
@@ -303,16 +293,10 @@ def train(data: Path, base: Model, template: Model, settings: TrainingSettings, 
     """Train an adapter of ``base`` on the examples of ``data`` and write it to the folder ``out``, all or nothing.
 
     ``template`` gives templates, prompt and tokens. A folder with the same data and settings is used
-<<<<<<< HEAD
-    again. On a CPU with the same number of threads the same gives the same bytes. Raises :class:`DataError`
-    for bad lines and an ``out`` with other content, :class:`ModelError` for a base that cannot be trained and
-    a prompt that leaves no room for a document, :class:`UsageError` for numbers that cannot be.
-=======
     again. After a kill training resumes after the last complete epoch and, on a CPU with the same
     number of threads, ends with the same bytes. Raises :class:`DataError` for bad lines and an ``out``
     with other content, :class:`ModelError` for a base that cannot be trained and a prompt that leaves
-    no room for a document.
->>>>>>> parent of df69556a (A training is written whole or not at all: what a kill leaves is nothing, and no checkpoint decides what the adapter is)
+    no room for a document, :class:`UsageError` for numbers that cannot be.
     """
     settings.check()
     out = out.resolve()
