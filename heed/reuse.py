@@ -9,14 +9,12 @@ and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
 from heed.files import digest, finished_folder, read_bytes, write_json
-from heed.progress import brief, log, setting
+from heed.progress import brief, log
 
 Recipe = dict[str, Any]
 NOTE = "made.json"
@@ -174,14 +172,6 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-_logged: ContextVar[set[Path] | None] = ContextVar("logged", default=None)
-
-
-def logged_once() -> AbstractContextManager[set[Path]]:
-    """Log inside the block of each folder once that it is used again, and not after it was built there."""
-    return setting(_logged, set())
-
-
 def folder_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
     """Return in words why ``folder`` must be made, as :func:`rebuild_reason` does."""
     return rebuild_reason(folder / NOTE, recipe, lambda: digests(folder), names)
@@ -209,13 +199,9 @@ def ensure_folder(
 
 
 def logged_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
-    """Log why ``folder`` must be made, or once that it is used again; return the reason, None for the latter."""
+    """Log why ``folder`` must be made, or that it is used again; return the reason, None for the latter."""
     reason = folder_reason(folder, recipe, names)
-    logged = _logged.get()
-    if reason or logged is None or folder not in logged:
-        log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
-    if logged is not None:
-        logged.add(folder)
+    log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
     return reason
 
 
