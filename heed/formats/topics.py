@@ -1,6 +1,5 @@
 """Topics in all forms: queries, and their instructions by condition."""
 
-import difflib
 import html
 import re
 from bisect import bisect_right
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.data import FIELDS
-from heed.errors import DataError, UsageError, fail
+from heed.errors import DataError, UsageError, did_you_mean, fail
 from heed.files import read_lines, read_objects, read_pieces, read_text, unpacked_name
 from heed.formats.data_sets import is_data_set, read_queries, word_of
 from heed.formats.topic_ids import topics_with_ids
@@ -140,8 +139,7 @@ def _slips(record: dict[str, Any]) -> Iterator[str]:
     for part, keys, known in objects:
         for key in keys:
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+                hint = did_you_mean(str(key), known) or f"known are {', '.join(known)}"
                 yield f"key {key!r} of {part} is not known; {hint}"
 
 

@@ -21,9 +21,8 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import read_judgements
 from heed.formats.document_store import read_docids
-from heed.formats.topic_ids import stem
 from heed.formats.run_formats import read_any_run
-from heed.formats.topic_ids import number_hint
+from heed.formats.topic_ids import number_hint, stem
 from heed.formats.trec_files import Pool
 from heed.measures.comparison import warn_of_missing_topics, warn_of_same_runs
 from heed.measures.per_topic import judged as without_negative
