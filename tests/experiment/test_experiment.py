@@ -460,7 +460,6 @@ def test_topics_given_in_python_are_checked(small: Experiment, topics: list[libr
     ("settings", "problem"),
     [
         ({"search": Search(faiss="flat")}, "faiss: found 'flat'"),
-        ({"search": Search(shards=0)}, "shards: found 0"),
         ({"device": "gpu"}, "device: found 'gpu'"),
         ({"threads": 0}, "threads: found 0"),
         ({"threads": 2, "compute": Compute()}, "device and threads beside compute"),
