@@ -256,7 +256,7 @@ def _difference(old: Note | None, new: Note) -> str:
     if new.recipe["condition"] != old.recipe.get("condition"):
         leave_out |= {*OF_CONDITION}
     before, after = ({key: value for key, value in note.recipe.items() if key not in leave_out} for note in (old, new))
-    changes = differences(before, after, {})
+    changes = differences(before, after)
     if old.recipe.get("pool") != new.recipe.get("pool"):
         was, now = _pool(old.facts), _pool(new.facts)
         changes.insert(0, f"the pool is now {now}, was {was}" if was != now else "the pool has changed")
