@@ -15,7 +15,7 @@ from heed.measures.registry import BUILT_IN, COMING, JUDGED, find, is_of_pair, s
 from heed.measures.significance import interval
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
 from heed.progress import brief, counted, warn
-from heed.ranking import in_order, ranked
+from heed.ranking import ranked
 from heed.types import Qrels, Run
 
 MEASURES = ("nDCG@20", JUDGED, "AP")  # standard measures of each run, beside the pairwise ones
@@ -170,17 +170,6 @@ def warn_of_same_runs(runs: Mapping[str, Run]) -> None:
     for first, second in combinations(runs, 2):
         if runs[first] and runs[first] == runs[second]:
             warn(f"runs {first} and {second} hold the same lists and scores")
-
-
-def warn_of_missing_topics(runs: Mapping[str, Run], topic_of: Mapping[str, str]) -> None:
-    """Warn of topics that only some of ``runs`` have; ``topic_of`` has the topic of each qid."""
-    topics = {name: {topic_of.get(qid, qid) for qid in run} for name, run in runs.items()}
-    union = in_order(set().union(*topics.values()))
-    some = [topic for topic in union if not all(topic in of_run for of_run in topics.values())]
-    if some:
-        missing = {name: len(union) - len(of_run) for name, of_run in topics.items()}
-        lacking = [f"{name} lacks {count}" for name, count in missing.items() if count]
-        warn(f"{len(some)} of {len(union)} topics are in some runs only: {brief(some)}; {brief(lacking)}")
 
 
 class Statistics(TypedDict):
