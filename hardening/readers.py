@@ -49,9 +49,9 @@ def _topics(path: Path) -> object:
 
 
 def _neuclir(path: Path) -> object:
-    from heed.formats.topics import TopicTexts, read_neuclir_topics
+    from heed.formats.topics import read_neuclir_topics
 
-    return read_neuclir_topics(path, TopicTexts("zho", "zho", "any", "both"))
+    return read_neuclir_topics(path, "zho", "both")
 
 
 def _expected(path: Path) -> object:

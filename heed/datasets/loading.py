@@ -1,7 +1,6 @@
 """The door to collections, by name or from files of one's own, for Python and for the commands."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from heed.datasets.collection import OWN, Collection, Layout, check_data
 from heed.datasets.irds import has_documents
 from heed.datasets.own_files import ir_dataset, own_collection
 from heed.errors import DataError, UsageError, fail
+from heed.extras import named_object
 from heed.formats.topic_ids import numbered
 
 
@@ -54,29 +54,16 @@ def _read(
         # the name itself may be an id of ir_datasets that has no documents
         raise catalogue.unknown(name, ir_datasets.registry)
     members = catalogue.find(name)
-    layout = _layout_at(members[0].entry.layout, name)
+    reference = members[0].entry.layout
+    layout = named_object(reference)
+    if not isinstance(layout, Layout):
+        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.collection.Layout")
     if members[0].subset and "subset" in parameters:
         members = _chosen(name, members, parameters.pop("subset"))
-    known = layout.options
-    check_data(name, layout.takes, data, parameters, known)
+    check_data(name, layout.takes, data, parameters, layout.options)
     if only_one and len(members) > 1:
         raise UsageError(f"{name}: several collections; expected one of {', '.join(each.name for each in members)}")
     return layout.read(members, data, **parameters)
-
-
-def _layout_at(reference: str, name: str) -> Layout:
-    """Return the layout that the entry ``name`` refers to as ``package.module:NAME``.
-
-    Raises :class:`DataError` where there is no such module, or no :class:`Layout` of that name in it.
-    """
-    module, _, attribute = reference.partition(":")
-    try:
-        layout = getattr(import_module(module), attribute)
-    except (ImportError, ValueError, AttributeError) as error:
-        raise DataError(f"{name}: no layout {reference} ({error}); expected package.module:NAME") from error
-    if not isinstance(layout, Layout):
-        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.collection.Layout")
-    return layout
 
 
 def _chosen(name: str, members: Sequence[Named], subset: str | Sequence[str]) -> list[Named]:

@@ -36,7 +36,7 @@ from heed.formats.data_sets import read_judgements as read_judgements_file
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
 from heed.formats.topic_ids import number_hint
-from heed.formats.topics import TopicTexts, read_topics
+from heed.formats.topics import read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, warn
@@ -119,7 +119,7 @@ def own_collection(data: Data) -> Collection:
 def given_topics(data: Data, lang: str, collection: str = "", translation: str = "any") -> list[Topic]:
     """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``.
 
-    ``collection`` and ``translation`` are those of :class:`heed.formats.topics.TopicTexts`.
+    ``collection`` and ``translation`` are those of :func:`heed.formats.topics.read_neuclir_topics`.
     """
     path, form = Path(data.topics or data.docs[0]), data.topics_format
     if not form and not path.exists() and find_spec("ir_datasets"):
@@ -213,7 +213,7 @@ def _pool_topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], 
     path, known = Path(data.topics), irds.parse_id(data.topics)
     query_lang = "eng" if data.query_lang == "eng" else lang
     if known and not path.exists():
-        return irds.judged(known.source, [known.part], TopicTexts(query_lang, lang, translation, data.fields))[0], []
+        return irds.judged(known.source, [known.part], lang, query_lang, data.fields, translation)[0], []
     if is_mfollowir(path, lang):
         read = read_mfollowir(path, lang, query_lang)
         return read.topics, read.corpus

@@ -6,7 +6,6 @@ A command that was killed meanwhile is to be repeated: it finds what was made, a
 """
 
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
@@ -42,7 +41,7 @@ class Ledger(NamedTuple):
         """
         path = self.folder / f"{name}.{condition}.run"
         new = self.folder / NEW / digest_json(recipe)[:16] / path.name
-        note, journal, older = finished_note(path), journal_of(new), journal_of(path)
+        note, journal = finished_note(path), journal_of(new)
         recipe = json.loads(json.dumps(recipe))
         if note and _is_known(recipe) and _with_code(note.recipe, recipe) == recipe and not journal.exists():
             note = Note(recipe, note.files, {**note.facts, **facts})
@@ -51,9 +50,6 @@ class Ledger(NamedTuple):
             new.unlink(missing_ok=True)  # a process that was killed left it
             _tidy(new)
             return path
-        if older.exists() and not journal.exists():  # of version 0.3.0, beside the note
-            journal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(older, journal)
         return new
 
     def enter(self, name: str, new: Mapping[str, RunFile], whole: bool, form: str = "NAME=SYSTEM") -> None:

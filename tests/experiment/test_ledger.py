@@ -372,10 +372,7 @@ class Counted(Over):
         return super().score(query, documents)
 
 
-@pytest.mark.parametrize("of_earlier_version", [False, True])
-def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(
-    tmp_path: Path, of_earlier_version: bool
-) -> None:
+def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(tmp_path: Path) -> None:
     topics = [collection().topics[0]._replace(qid=qid) for qid in "12"]
     of, whole = collection(topics=topics), Counted()
     evaluate(tmp_path / "whole", Words(), whole, of=of)
@@ -384,9 +381,6 @@ def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(
         evaluate(tmp_path, Words(), Counted(stop=3), of=of)  # of the second condition one topic is done
     assert (tmp_path / DRINKS / "over.query.run").read_text().count("\n") == 2  # the finished one is there yet
     evaluate(tmp_path, Twice(), Over(), of=of, depth=2)  # over other documents
-    if of_earlier_version:
-        [journal] = (tmp_path / DRINKS).rglob("*.partial")
-        journal.rename(tmp_path / DRINKS / ".made" / journal.name)
     again = Counted()
     evaluate(tmp_path, Words(), again, of=of)
     assert again.topics == whole.topics[3:]

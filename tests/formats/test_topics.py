@@ -12,7 +12,6 @@ from ir_datasets.formats.trec import TrecColonQueries
 from heed.datasets.irds import _topic
 from heed.errors import HeedError
 from heed.formats.topics import (
-    TopicTexts,
     instruction_of_levels,
     read_neuclir_topics,
     read_topics,
@@ -42,7 +41,7 @@ def neuclir(
     tmp_path: Path, record: dict, lang: str = "zho", translation: str = "any", fields: str = "title"
 ) -> list[Topic]:
     path = write_jsonl(tmp_path / "topics.jsonl", [record])
-    return read_neuclir_topics(path, TopicTexts(lang, "zho", translation, fields))
+    return read_neuclir_topics(path, lang, fields, collection="zho", translation=translation)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +91,11 @@ def test_hc4s_four_levels_become_one_instruction() -> None:
 def test_the_real_hc4_topics_are_read(shared: Path) -> None:
     counts = {}
     for lang in ("zho", "fas", "rus"):
-        topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", TopicTexts(lang, lang, "human", "title"))
+        topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", lang, translation="human")
         counts[lang] = len(topics)
         assert all("original" in topic.instructions for topic in topics)
     assert counts == {"zho": 10, "fas": 10, "rus": 4}  # dev topics with qrels, HC4's README
-    topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", TopicTexts("zho", "zho", "human", "title"))
+    topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", "zho", translation="human")
     assert topics[0].query == "小行星危害地球"
 
 

@@ -13,7 +13,7 @@ from heed.addon_table import brought
 from heed.progress import log
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import SHARD, Vectors, VectorsMadeElsewhere, document_config, embed, folder_of
+from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed, folder_of
 from heed.retrieval.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa import build_lsa
 from heed.reuse import Recipe, ensure_folder, recipe_version
@@ -134,9 +134,7 @@ class Dense(Retriever):
         self._model, self._corpus, self._kind, self._device = encoder, corpus, kind, device
         self.name = encoder.name if encoder else "lsa"
         self._opened: tuple[Encoder, DenseIndex] | None = None
-        self._foreign: VectorsMadeElsewhere | None = (
-            brought("foreign vectors")(foreign) if encoder and foreign else None
-        )
+        self._foreign = brought("foreign vectors")(foreign) if encoder and foreign else None
         if self._foreign:
             self._foreign.log_comparison(self._vectors)  # also where runs are reused
         system = encoder.config if encoder else LSA_SETTINGS
