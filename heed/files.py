@@ -372,10 +372,8 @@ def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]
         except UnicodeDecodeError as error:
             line_no += piece.count(b"\n", 0, error.start)
             name = "" if encoding is None else ", or give its encoding"
-            form = (known or (named(encoding) or ["UTF-8"])[0]).upper()
-            raise DataError(
-                f"{path}, line {line_no}: not {form} ({error.reason}); convert the file to UTF-8{name}"
-            ) from error
+            reason = f"not {error.encoding.upper()} ({error.reason})"
+            raise DataError(f"{path}, line {line_no}: {reason}; convert the file to UTF-8{name}") from error
     if known and not known.startswith("utf"):
         log.info(f"{path}: not UTF-8, read as {known}")
 

@@ -78,7 +78,8 @@ def read_tables(name: str, request: Data, folder: Path | None, form: str, traps:
             raise UsageError(f"{data_set}: a subset of FollowTable; give it as data")
         paths = [Path(path) for path in request.docs]
         name, part, titles = request.name or collection_name(paths[0]), spoken.code, True
-        published = Published(*read_own(request, spoken.code), paths)
+        topics, qrels, _ = read_own(request, spoken.code)
+        published = Published(topics, qrels, paths)
     else:
         part, published = (folder.resolve().name, read_followtable(folder)) if folder else ("eng", _sample())
         if request.topics:  # topics of the user's own replace all, judgements for query and original those of both

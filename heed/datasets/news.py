@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from heed.data import Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, Layout, Option, check_data, with_warnings
+from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
+from heed.datasets.loading import check_data
 from heed.datasets.own_files import LocalCopy, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
@@ -234,7 +235,7 @@ def _judged(name: str, request: Data, translation: str, years: Sequence[str]) ->
     """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
     path, lang, used = Path(request.topics), _query_lang(request), set[str]()
     if data_set_in(request.docs) and not request.topics:
-        topics, qrels = read_own(request, lang, request.lang)
+        topics, qrels, _ = read_own(request, lang, request.lang)
     elif request.topics and (name == SAMPLE or path.exists()):
         form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()

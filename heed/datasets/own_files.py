@@ -99,19 +99,9 @@ def ir_dataset(dataset: str, data: Data) -> Collection:
 
 @with_warnings
 def own_collection(data: Data) -> Collection:
-    """Return the collection of the user's own documents, topics and judgements, see :func:`read_own`.
-
-    A folder in FollowIR's form brings both instructions, their judgements and candidates.
-    """
-    code, folder = documents_language(data), data_set_in(data.docs)
-    candidates: dict[str, list[str]] = {}
-    if folder and not data.topics and config_files(folder, "queries") and is_paired(folder, data.encoding or code):
-        topics, judged, candidates, _ = read_pairs(folder, str, code, data.encoding or code)
-        qrels = {condition: grades for condition, grades in judged.items() if grades} | given_judgements(data, code)
-        log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
-    else:
-        topics, qrels = read_own(data, code)
-        candidates = read_candidates(folder) if folder else {}
+    """Return the collection of the user's own documents, topics and judgements, see :func:`read_own`."""
+    code = documents_language(data)
+    topics, qrels, candidates = read_own(data, code)
     texts = plain_collection(_name(data), code, source_of(data.docs, data.encoding or code), topics, qrels)
     return replace(texts, candidates=candidates)
 
@@ -128,15 +118,23 @@ def given_topics(data: Data, lang: str, collection: str = "", translation: str =
     return read_topics(path, *reading, collection=collection, translation=translation)
 
 
-def read_own(data: Data, lang: str, only_language: str | None = None) -> tuple[list[Topic], dict[str, Qrels]]:
-    """Return topics and judgements by condition; what ``data`` does not name is taken from its data set.
+def read_own(
+    data: Data, lang: str, only_language: str | None = None
+) -> tuple[list[Topic], dict[str, Qrels], dict[str, list[str]]]:
+    """Return topics, judgements by condition and candidates; what ``data`` does not name is taken from its data set.
 
-    Of a data set's topics those that are judged are taken, as BEIR does: its queries are those of all splits. Raises
-    :class:`UsageError` without topics, and for a data set of several splits without ``test``.
+    A folder in FollowIR's form brings both instructions. Of another's topics those that are judged are taken, as BEIR
+    does: its queries are those of all splits. Raises :class:`UsageError` without topics, and for a data set of several
+    splits without ``test``.
     """
-    qrels, folder = given_judgements(data, lang, only_language), data_set_in(data.docs)
+    qrels, folder, encoding = given_judgements(data, lang, only_language), data_set_in(data.docs), data.encoding or lang
     if not data.topics and not folder:
         raise UsageError("topics: none are given for these docs; name a TREC, JSONL or TSV file")
+    if folder and not data.topics and config_files(folder, "queries") and is_paired(folder, encoding):
+        topics, published, candidates, _ = read_pairs(folder, str, lang, encoding)
+        log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
+        return topics, {condition: grades for condition, grades in published.items() if grades} | qrels, candidates
+    candidates = read_candidates(folder) if folder else {}
     topics = given_topics(data, lang)
     if folder and not data.qrels:
         known = [*chain(*qrels_files(folder).values())]
@@ -145,18 +143,18 @@ def read_own(data: Data, lang: str, only_language: str | None = None) -> tuple[l
         if unread:
             say(f"{folder}: found and not read: {', '.join(unread)}; name judgements as qrels")
     if folder and not data.qrels and (paths := test_qrels(folder)):
-        grades = read_judgements_file(folder, only_language, data.encoding or lang)
+        grades = read_judgements_file(folder, only_language, encoding)
         if not data.topics or any(topic.qid in grades for topic in topics):
             qrels["original"] = grades
             log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {paths[0].relative_to(folder)}")
         else:
             log.info(f"{folder}: {_unused(grades, topics)}")
     if data.topics:
-        return topics, qrels
+        return topics, qrels, candidates
     judged = judged_topics(topics, qrels)
     of_judged = f"{len(judged)} of {len(topics)} topics, those that are judged" if judged != topics else "all topics"
     log.info(f"{folder}: documents of its corpus alone, {of_judged}")
-    return judged, qrels
+    return judged, qrels, candidates
 
 
 def _unused(qrels: Qrels, topics: Sequence[Topic]) -> str:
