@@ -15,7 +15,7 @@ from heed.data import Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
-from heed.datasets.own_files import given_topics, read_own
+from heed.datasets.own_files import given_judgements, given_topics, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text
 from heed.formats.data_sets import (
@@ -24,7 +24,6 @@ from heed.formats.data_sets import (
     collection_name,
     config_files,
     data_set_in,
-    given_judgements,
     parsed,
     read_listed,
     rows,

@@ -11,14 +11,13 @@ from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
 from heed.datasets.loading import check_data
-from heed.datasets.own_files import LocalCopy, given_topics, own_collection, read_own
+from heed.datasets.own_files import LocalCopy, given_judgements, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import (
     collection_name,
     data_set_in,
     data_set_of,
-    given_judgements,
     is_mfollowir,
     read_mfollowir,
 )

@@ -13,26 +13,24 @@ from heed.datasets import irds
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
-from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
+from heed.datasets.irds import CODES, IrDataset, language_of
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import (
     collection_name,
     config_files,
     data_set_in,
-    given_judgements,
     is_data_set,
     is_mfollowir,
     is_paired,
-    judged_topics,
     qrels_files,
     read_candidates,
     read_columns,
+    read_judgements,
     read_mfollowir,
     read_pairs,
     test_qrels,
 )
-from heed.formats.data_sets import read_judgements as read_judgements_file
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
 from heed.formats.topic_ids import number_hint
@@ -86,8 +84,8 @@ def ir_dataset(dataset: str, data: Data) -> Collection:
     """Return a collection of ir_datasets; files of ``data`` replace its documents, topics or judgements."""
     code = documents_language(replace(data, docs=(dataset,)))
     qrels = given_judgements(data, code)
-    topics = given_topics(data, code) if data.topics else read_queries(dataset, code, data.fields)
-    published = {} if "original" in qrels else read_judgements(dataset)
+    topics = given_topics(data, code) if data.topics else irds.read_queries(dataset, code, data.fields)
+    published = {} if "original" in qrels else irds.read_judgements(dataset)
     if any(topic.qid in published for topic in topics):
         qrels["original"] = published
     elif published:
@@ -106,6 +104,18 @@ def own_collection(data: Data) -> Collection:
     return replace(texts, candidates=candidates)
 
 
+def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
+    """Return the judgements that ``data`` names, by condition; see :func:`heed.formats.data_sets.read_judgements`."""
+    encoding = data.encoding or lang
+    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
+
+
+def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:
+    """Return the topics that are judged under some condition, or all if none is."""
+    judged = {qid for grades in qrels.values() for qid in grades}
+    return [topic for topic in topics if topic.qid in judged] or topics
+
+
 def given_topics(data: Data, lang: str, collection: str = "", translation: str = "any") -> list[Topic]:
     """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``.
 
@@ -113,7 +123,7 @@ def given_topics(data: Data, lang: str, collection: str = "", translation: str =
     """
     path, form = Path(data.topics or data.docs[0]), data.topics_format
     if not form and not path.exists() and find_spec("ir_datasets"):
-        return read_queries(str(path), lang, data.fields)
+        return irds.read_queries(str(path), lang, data.fields)
     reading = (lang, data.fields, form, data.encoding)
     return read_topics(path, *reading, collection=collection, translation=translation)
 
@@ -143,7 +153,7 @@ def read_own(
         if unread:
             say(f"{folder}: found and not read: {', '.join(unread)}; name judgements as qrels")
     if folder and not data.qrels and (paths := test_qrels(folder)):
-        grades = read_judgements_file(folder, only_language, encoding)
+        grades = read_judgements(folder, only_language, encoding)
         if not data.topics or any(topic.qid in grades for topic in topics):
             qrels["original"] = grades
             log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {paths[0].relative_to(folder)}")
@@ -314,9 +324,7 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
     else:
         topics, qrels["original"], excluded = read_columns(paths, lang, columns, request.encoding or lang)
     published = {name: part for name, part in entry.qrels.items() if name not in request.judged}
-    qrels |= {
-        name: read_judgements_file(part_files(named, part, copy), only, encoding) for name, part in published.items()
-    }
+    qrels |= {name: read_judgements(part_files(named, part, copy), only, encoding) for name, part in published.items()}
     qrels = {name: grades for name, grades in qrels.items() if grades} | given_judgements(request, code)
     docs = request.docs or [str(path) for path in part_files(named, entry.corpus, copy)]
     collection = plain_collection("", code, source_of(docs, encoding), judged_topics(topics, qrels), qrels)

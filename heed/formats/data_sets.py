@@ -6,14 +6,13 @@ A *config* is a part of a data set: ``corpus``, ``queries``, ``qrels``. Its file
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from heed.data import Data
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, read_text, unpacked_name
 from heed.formats.topic_ids import by_ending, stem, topics_with_ids, with_ids
@@ -487,18 +486,6 @@ def read_judgements(
     if len(files) == 1 and not unpacked_name(files[0]).endswith(JSON_OR_PARQUET):
         return read_qrels(files[0], only_language, encoding)
     return grades_of(read_rows(files, encoding))
-
-
-def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
-    """Return the judgements that ``data`` names, by condition; see :func:`read_judgements`."""
-    encoding = data.encoding or lang
-    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
-
-
-def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:
-    """Return the topics that are judged under some condition, or all if none is."""
-    judged = {qid for grades in qrels.values() for qid in grades}
-    return [topic for topic in topics if topic.qid in judged] or topics
 
 
 def read_listed(path: Path) -> dict[str, set[str]]:

@@ -96,7 +96,7 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
         if isinstance(record, str):
             problems.append(f"{path}, line {line_no}: {record}")
             continue
-        spoken = code_of(str(record.get("lang", lang)))
+        spoken = code_of(str(record["lang"])) if "lang" in record else lang
         if lang and spoken != lang:
             others.append(str(record["lang"]))
             continue
