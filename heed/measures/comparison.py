@@ -94,13 +94,6 @@ def warn_of_foreign_ids(runs: Mapping[str, Run], judgements: Sequence[Mapping[st
         warn(f"{label}none of the {count} judged documents is in {where}: are its ids those of another collection?")
 
 
-def warn_of_same_lists(base: Run, new: Run, label: str = "") -> None:
-    """Warn where both runs of a pair have the same documents with the same scores."""
-    if base and base == new:
-        why = "the same run twice, or a system that reads no instruction"
-        warn(f"{label}both runs hold the same lists and scores: {why}")
-
-
 def warn_of_depths(runs: Mapping[str, Run], label: str = "") -> None:
     """Warn where most lists of one of ``runs``, which are by name, end at a depth that most of another's pass."""
     qids = sorted(set.intersection(*(set(run) for run in runs.values())))
@@ -251,7 +244,9 @@ def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic]) -> None:
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
     """Warn of lists and documents that make ``values`` meaningless or weak; ``label`` begins each line."""
     warn_of_foreign_ids(inputs.runs, [inputs.qrels, inputs.new_qrels, inputs.ruled_out], label)
-    warn_of_same_lists(inputs.base, inputs.new, label)
+    if inputs.base and inputs.base == inputs.new:
+        why = "the same run twice, or a system that reads no instruction"
+        warn(f"{label}both runs hold the same lists and scores: {why}")
     warn_of_depths(inputs.runs, label)
     warn_of_unseen(inputs, values, label)
 
