@@ -17,7 +17,7 @@ import numpy as np
 from heed.compute import Compute
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.formats.document_store import open_store
-from heed.formats.pairs import renamed
+from heed.formats.topic_ids import renamed
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.models.encoders import SentenceEncoder

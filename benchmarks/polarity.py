@@ -26,7 +26,7 @@ from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import fail
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
-from heed.formats.pairs import renamed
+from heed.formats.topic_ids import renamed
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_qrels
 from heed.languages import LANGUAGES, language

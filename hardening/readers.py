@@ -49,9 +49,9 @@ def _topics(path: Path) -> object:
 
 
 def _neuclir(path: Path) -> object:
-    from heed.formats.topics import TopicTexts, read_neuclir_topics
+    from heed.formats.topics import read_neuclir_topics
 
-    return read_neuclir_topics(path, TopicTexts("zho", "zho", "any", "both"))
+    return read_neuclir_topics(path, "zho", "both")
 
 
 def _expected(path: Path) -> object:
@@ -73,7 +73,7 @@ def _tables(form: str, path: Path) -> object:
 
 
 def _pairs(path: Path) -> object:
-    from heed.formats.pairs import pair
+    from heed.formats.topic_ids import pair
 
     return pair(["1", "2"], ["1_0", "2_0"], path)
 

@@ -10,7 +10,8 @@ HeedError
 └── JavaError       Java or Lucene
 """
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Iterable, Mapping
 
 SHOWN = 20  # problems printed before the rest are only counted
 
@@ -72,3 +73,16 @@ def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
     if len(listed) > SHOWN:
         lines.append(f"… and {len(listed) - SHOWN} more problems of this kind")
     raise error("\n".join(lines))
+
+
+def did_you_mean(
+    name: str, known: Iterable[str] | Mapping[str, str], most: int = 1, cutoff: float = 0.6, before: str = ""
+) -> str:
+    """Return ``before`` and "did you mean A or B?" with the known names nearest to ``name``; empty where none is near.
+
+    ``known`` may be names by other spellings of them.
+    """
+    matches = difflib.get_close_matches(name, known, 2 * most, cutoff)
+    named = [known[match] for match in matches] if isinstance(known, Mapping) else matches
+    near = list(dict.fromkeys(named))[:most]
+    return f"{before}did you mean {' or '.join(near)}?" if near else ""

@@ -4,10 +4,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import NamedTuple, TypedDict
 
-from heed.errors import UsageError
+from heed.errors import UsageError, did_you_mean
 
 
 class Language(NamedTuple):
@@ -165,10 +164,10 @@ def suggestion(text: str, among: Iterable[str] = tuple(LANGUAGES)) -> str:
         for known in languages
         if sought in (known.code, known.short) or (len(sought) > 2 and known.name.lower().startswith(sought))
     ]
-    if not near:
-        codes = {name: known.code for known in languages for name in (known.name.lower(), known.code)}
-        near = [codes[name] for name in get_close_matches(sought, codes, n=2)]
-    return f"; did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
+    if near:
+        return f"; did you mean {' or '.join(dict.fromkeys(near))}?"
+    codes = {name: known.code for known in languages for name in (known.name.lower(), known.code)}
+    return did_you_mean(sought, codes, 2, before="; ")
 
 
 def foreign_letters(text: str, expected: str) -> tuple[str, str] | None:

@@ -7,7 +7,6 @@ Cutting at a depth, pooling and the ranks inside measures all go through here.
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from ctypes import c_float
 from itertools import islice
 from operator import ge, gt, neg
 from typing import NamedTuple
@@ -87,14 +86,6 @@ def best(documents: Mapping[str, Fused], size: int | None = None) -> list[str]:
     """Return the ``size`` documents (None: all) of the highest fused scores, best first."""
     scores = {docid: fused.score for docid, fused in documents.items()}
     return list(top(scores, len(scores) if size is None else size))
-
-
-def swapped_in_single(docid: str, score: float, lower_docid: str, lower_score: float) -> bool:
-    """Whether two neighbours of a list change places for tools that read scores in single precision.
-
-    pytrec_eval and trec_eval before version 10 do: scores that differ only beyond it tie there, and docids decide.
-    """
-    return lower_score < score and lower_docid > docid and c_float(score).value == c_float(lower_score).value
 
 
 def _in_order(scores: Mapping[str, float]) -> list[tuple[float, str]]:

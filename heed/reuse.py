@@ -9,14 +9,12 @@ and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
 from heed.files import digest, finished_folder, read_bytes, write_json
-from heed.progress import brief, log, setting
+from heed.progress import brief, log
 
 Recipe = dict[str, Any]
 NOTE = "made.json"
@@ -108,20 +106,17 @@ def read_note(path: Path) -> Note | None:
         return None
 
 
-def rebuild_reason(
-    path: Path, recipe: Recipe, digests: Callable[[], Mapping[str, str]], names: Mapping[str, str] | None = None
-) -> str | None:
+def rebuild_reason(path: Path, recipe: Recipe, digests: Callable[[], Mapping[str, str]]) -> str | None:
     """Return in words why what the note in ``path`` is about must be made; None if it can be used again.
 
-    ``digests`` returns the files that are there, with their SHA-256; ``names`` says how inputs are called, by their
-    keys in ``recipe``.
+    ``digests`` returns the files that are there, with their SHA-256.
     """
     if not path.exists():
         return "building"
     note = read_note(path)
     if note is None:
         return "rebuilding, its note cannot be read"
-    changes = differences(note.recipe, recipe, names or {})
+    changes = differences(note.recipe, recipe)
     if changes:
         return f"rebuilding, {'; '.join(changes)}"
     if not note.finished:
@@ -133,8 +128,8 @@ def rebuild_reason(
     return f"rebuilding, not as it was left: {brief(other)}"
 
 
-def differences(old: Recipe, new: Recipe, names: Mapping[str, str], parents: str = "") -> list[str]:
-    """Return in words each input and setting that differs between two recipes; ``names`` as of :func:`rebuild_reason`.
+def differences(old: Recipe, new: Recipe, parents: str = "") -> list[str]:
+    """Return in words each input and setting that differs between two recipes.
 
     ``parents`` are the keys, each with a dot, of the recipe that these are part of.
     """
@@ -142,21 +137,20 @@ def differences(old: Recipe, new: Recipe, names: Mapping[str, str], parents: str
     for key in sorted(old.keys() | new.keys()):
         before, after = old.get(key), new.get(key)
         if isinstance(before, dict) and isinstance(after, dict):
-            changes += differences(before, after, names, f"{parents}{key}.")
+            changes += differences(before, after, f"{parents}{key}.")
         elif before != after:
-            known = f"{names[key]} has changed" if key in names else CHANGED.get(key)
-            changes.append(_in_words(key, f"{parents.partition('.')[2]}{key}", known, before, after))
+            changes.append(_in_words(key, f"{parents.partition('.')[2]}{key}", before, after))
     return list(dict.fromkeys(changes))
 
 
-def _in_words(key: str, label: str, known: str | None, before: Any, after: Any) -> str:
+def _in_words(key: str, label: str, before: Any, after: Any) -> str:
     if key in VERSIONS and _version_in(before) != _version_in(after):
         return f"Heed has another way of making this ({key})"
     if not (_has_digest(before) or _has_digest(after)):
         return f"{label} was {_brief(before)} and is now {_brief(after)}"
     if before is None or after is None:
         return f"{label} is {'new' if before is None else 'gone'}"
-    return known or f"{label} has changed"
+    return CHANGED.get(key, f"{label} has changed")
 
 
 def _version_in(value: Any) -> int | None:
@@ -174,17 +168,9 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-_logged: ContextVar[set[Path] | None] = ContextVar("logged", default=None)
-
-
-def logged_once() -> AbstractContextManager[set[Path]]:
-    """Log inside the block of each folder once that it is used again, and not after it was built there."""
-    return setting(_logged, set())
-
-
-def folder_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
+def folder_reason(folder: Path, recipe: Recipe) -> str | None:
     """Return in words why ``folder`` must be made, as :func:`rebuild_reason` does."""
-    return rebuild_reason(folder / NOTE, recipe, lambda: digests(folder), names)
+    return rebuild_reason(folder / NOTE, recipe, lambda: digests(folder))
 
 
 def is_begun(folder: Path, recipe: Recipe) -> bool:
@@ -193,29 +179,22 @@ def is_begun(folder: Path, recipe: Recipe) -> bool:
     return note is not None and not note.finished and note.recipe == json.loads(json.dumps(recipe))
 
 
-def ensure_folder(
-    folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None], names: Mapping[str, str] | None = None
-) -> Path:
+def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None]) -> Path:
     """Build ``folder`` for ``recipe``, unless it is there by the same recipe and unchanged; return it.
 
-    ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. ``names``
-    says how the log calls inputs, by their keys in ``recipe``.
+    ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays.
     """
-    if logged_reason(folder, recipe, names) is not None:
+    if logged_reason(folder, recipe) is not None:
         with finished_folder(folder) as part:
             facts = build(part)
             write_note(part / NOTE, Note(recipe, digests(part), facts or {}))
     return folder
 
 
-def logged_reason(folder: Path, recipe: Recipe, names: Mapping[str, str] | None = None) -> str | None:
-    """Log why ``folder`` must be made, or once that it is used again; return the reason, None for the latter."""
-    reason = folder_reason(folder, recipe, names)
-    logged = _logged.get()
-    if reason or logged is None or folder not in logged:
-        log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
-    if logged is not None:
-        logged.add(folder)
+def logged_reason(folder: Path, recipe: Recipe) -> str | None:
+    """Log why ``folder`` must be made, or that it is used again; return the reason, None for the latter."""
+    reason = folder_reason(folder, recipe)
+    log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
     return reason
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from heed.errors import HeedError, UsageError, fail
 from heed.formats.topic_ids import numbered
 from heed.progress import Timing, escaped, log, recording
-from heed.reuse import logged_once
 from pipelines import as_started, missing_package, print_any_character
 from pipelines.stopping import Terminated, stoppable
 
@@ -61,7 +60,6 @@ def run_command(
         with (
             stoppable(last=argv is None),
             logging_to_stderr(options.quiet, parser),
-            logged_once(),
             recording(timings),
             numbered(getattr(options, "topic_ids", None)),
             _own_modules(),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
 from heed.formats.data_sets import read_judgements
-from heed.formats.pairs import pair, renamed, select, stem
+from heed.formats.topic_ids import pair, renamed, select, stem
 from heed.formats.trec_files import warn_of_tags
 from heed.measures import PerTopic
 from heed.measures.baseline import LABELS, BaselineRow, against_baseline
@@ -251,9 +251,9 @@ def _print_powers(options: argparse.Namespace, by_measure: Mapping[str, Power]) 
 def _inputs(options: argparse.Namespace) -> Inputs:
     from heed.formats.run_formats import read_any_run
 
-    roles = ("base", "new", "reversed")
+    conditions = ("original", "changed", "reversed")
     read = [read_any_run(path, options.subset, options.encoding or options.lang or "") for path in options.run]
-    runs = [select(run, role) for run, role in zip(read, roles, strict=False)]
+    runs = [select(run, condition) for run, condition in zip(read, conditions, strict=False)]
     warn_of_tags(options.run)
     qrels, new_qrels = _judgements(options)
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs, (qrels, new_qrels))

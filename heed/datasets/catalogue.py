@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from heed.errors import DataError, HeedError, UsageError, fail
+from heed.errors import DataError, HeedError, UsageError, did_you_mean, fail
 from heed.files import parse_json, read_text
 from heed.formats.data_sets import Columns
 from heed.languages import LANGUAGES
@@ -157,9 +157,8 @@ class Catalogue:
         if group in self.entries and self.entries[group].subsets:
             near = difflib.get_close_matches(subset, self.entries[group].subsets, n=SHOWN, cutoff=0.0)
             return UsageError(f"{name}: no collection of this name; {group} has subsets such as {', '.join(near)}")
-        known = dict.fromkeys(other for other in (*self.entries, *others) if other != name)
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else "heed fetch lists all"
+        known = [other for other in (*self.entries, *others) if other != name]
+        hint = did_you_mean(name, known, 3, cutoff=0.4) or "heed fetch lists all"
         return UsageError(f"{name}: no collection of this name; {hint}")
 
     def _named(self, group: str, subset: str, lang: str) -> Named:

@@ -1,13 +1,12 @@
 """A collection: documents, topics, and the judgements and measures of its runs; and how a published form is read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, get_type_hints
 
-from heed.data import FILES, Data
 from heed.errors import UsageError, fail
 from heed.files import CONTROL
 from heed.formats.document_store import DocumentStore
@@ -21,8 +20,6 @@ from heed.tables.documents import Tables
 from heed.types import INSTRUCTED, JOIN, Topic, conditions_of, under
 
 Arguments = ParamSpec("Arguments")
-OWN = ("docs", "lang", "fields")  # of Data, what files of one's own and ids of ir_datasets take
-ALWAYS = ("topic_ids", "conditions")  # of Data, what asks for nothing that a layout has to have
 SAMPLED, BEGINNING = 50, 1000  # documents whose letters are looked at, and characters of each
 SHOWN_IDS = 6  # docids named as examples, and one more
 
@@ -102,32 +99,6 @@ class Layout(NamedTuple):
         return {
             name: getattr(hints.get(name), "__metadata__", [Option("")])[0] for name in self.read.__kwdefaults__ or {}
         }
-
-
-def check_data(
-    name: str, takes: Sequence[str], data: Data, parameters: Mapping[str, Any], known: Mapping[str, Option]
-) -> None:
-    """Raise :class:`UsageError` for fields of ``data`` that the collection ``name`` does not take, or of other values.
-
-    ``parameters`` are a layout's own, ``known`` those that it has.
-    """
-    used = {*takes, *ALWAYS, *(FILES if "docs" in takes else ())}
-    unused = [
-        *(field for field in data.changed() if field not in used),
-        *(each for each in parameters if each not in known),
-    ]
-    taken = [*(field for field in takes if field != "docs"), *(each for each in known if known[each].help)]
-    fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
-    choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
-    choices |= {each: option.choices for each, option in known.items()}
-    values = {**{field: getattr(data, field) for field in data.changed()}, **parameters}
-    others = (
-        f"{field}: found {each!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
-        for field, value in values.items()
-        for each in (value if isinstance(value, tuple | list) else (value,))
-        if choices.get(field) and str(each) not in choices[field]
-    )
-    fail(others, UsageError)
 
 
 def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, Collection]:

@@ -15,7 +15,7 @@ from heed.data import Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
-from heed.datasets.own_files import given_topics, read_own
+from heed.datasets.own_files import given_judgements, given_topics, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text
 from heed.formats.data_sets import (
@@ -24,7 +24,6 @@ from heed.formats.data_sets import (
     collection_name,
     config_files,
     data_set_in,
-    given_judgements,
     parsed,
     read_listed,
     rows,
@@ -78,7 +77,8 @@ def read_tables(name: str, request: Data, folder: Path | None, form: str, traps:
             raise UsageError(f"{data_set}: a subset of FollowTable; give it as data={data_set}")
         paths = [Path(path) for path in request.docs]
         name, part, titles = request.name or collection_name(paths[0]), spoken.code, True
-        published = Published(*read_own(request, spoken.code), paths)
+        topics, qrels, _ = read_own(request, spoken.code)
+        published = Published(topics, qrels, paths)
     else:
         part, published = (folder.resolve().name, read_followtable(folder)) if folder else ("eng", _sample())
         if request.topics:  # topics of the user's own replace all, judgements for query and original those of both

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from heed.data import Data
 from heed.datasets.catalogue import Catalogue, Named
-from heed.datasets.collection import OWN, Collection, Layout, check_data
+from heed.datasets.collection import Collection, Layout
 from heed.datasets.fetchable import Repository
+from heed.datasets.loading import OWN, check_data
 from heed.datasets.own_files import LocalCopy, own_collection, read_described
 from heed.errors import DataError, UsageError, fail
 from heed.measures.evaluate import Judging

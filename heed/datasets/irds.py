@@ -25,7 +25,7 @@ from heed.extras import require
 from heed.files import LARGEST, UNREADABLE
 from heed.formats.documents import DocumentLine, checked
 from heed.formats.topic_ids import topics_with_ids
-from heed.formats.topics import TopicTexts, query_and_description, read_neuclir_topics
+from heed.formats.topics import query_and_description, read_neuclir_topics
 from heed.formats.trec_files import as_judged, parse_qrels, read_qrels
 from heed.languages import LANGUAGES, language
 from heed.progress import log
@@ -235,17 +235,23 @@ def parse_id(text: str) -> DatasetId | None:
     return DatasetId(source, CODES[lang], (part[0] if part else "").removeprefix("trec-"))
 
 
-def judged(source: str, parts: Sequence[str], texts: TopicTexts) -> tuple[list[Topic], Qrels]:
-    """Return the topics that are judged in ``texts.collection``, of years of ``neuclir`` or splits of ``hc4``."""
+def judged(
+    source: str, parts: Sequence[str], collection: str, lang: str, fields: str = "title", translation: str = "any"
+) -> tuple[list[Topic], Qrels]:
+    """Return the topics that are judged over documents in ``collection``, of years of ``neuclir`` or splits of ``hc4``.
+
+    ``lang``, ``fields`` and ``translation`` are those of :func:`heed.formats.topics.read_neuclir_topics`.
+    """
     topics: dict[str, Topic] = {}
     qrels: Qrels = {}
     for part in parts:
-        of_part = _qrels(source, part, texts.collection)
+        of_part = _qrels(source, part, collection)
         qrels |= of_part
         key = f"trec-{part}/queries" if source == "neuclir" else f"{part}/topics"
-        read = read_neuclir_topics(_fetched(source, key), texts)
+        path = _fetched(source, key)
+        read = read_neuclir_topics(path, lang, fields, collection=collection, translation=translation)
         topics |= {topic.qid: topic for topic in read if topic.qid in of_part}
-        log.info(f"{source} {part}: {len(of_part)} topics are judged in {texts.collection}")
+        log.info(f"{source} {part}: {len(of_part)} topics are judged in {collection}")
     return list(topics.values()), qrels
 
 

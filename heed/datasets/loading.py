@@ -1,17 +1,21 @@
 """The door to collections, by name or from files of one's own, for Python and for the commands."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from heed.data import Data
+from heed.data import FILES, Data
 from heed.datasets.catalogue import Catalogue, Named
-from heed.datasets.collection import OWN, Collection, Layout, check_data
+from heed.datasets.collection import Collection, Layout, Option
 from heed.datasets.irds import has_documents
 from heed.datasets.own_files import ir_dataset, own_collection
 from heed.errors import DataError, UsageError, fail
+from heed.extras import named_object
 from heed.formats.topic_ids import numbered
+
+OWN = ("docs", "lang", "fields")  # of Data, what files of one's own and ids of ir_datasets take
+ALWAYS = ("topic_ids", "conditions")  # of Data, what asks for nothing that a layout has to have
 
 
 def find_collections(
@@ -54,29 +58,42 @@ def _read(
         # the name itself may be an id of ir_datasets that has no documents
         raise catalogue.unknown(name, ir_datasets.registry)
     members = catalogue.find(name)
-    layout = _layout_at(members[0].entry.layout, name)
+    reference = members[0].entry.layout
+    layout = named_object(reference)
+    if not isinstance(layout, Layout):
+        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.collection.Layout")
     if members[0].subset and "subset" in parameters:
         members = _chosen(name, members, parameters.pop("subset"))
-    known = layout.options
-    check_data(name, layout.takes, data, parameters, known)
+    check_data(name, layout.takes, data, parameters, layout.options)
     if only_one and len(members) > 1:
         raise UsageError(f"{name}: several collections; expected one of {', '.join(each.name for each in members)}")
     return layout.read(members, data, **parameters)
 
 
-def _layout_at(reference: str, name: str) -> Layout:
-    """Return the layout that the entry ``name`` refers to as ``package.module:NAME``.
+def check_data(
+    name: str, takes: Sequence[str], data: Data, parameters: Mapping[str, Any], known: Mapping[str, Option]
+) -> None:
+    """Raise :class:`UsageError` for fields of ``data`` that the collection ``name`` does not take, or of other values.
 
-    Raises :class:`DataError` where there is no such module, or no :class:`Layout` of that name in it.
+    ``parameters`` are a layout's own, ``known`` those that it has.
     """
-    module, _, attribute = reference.partition(":")
-    try:
-        layout = getattr(import_module(module), attribute)
-    except (ImportError, ValueError, AttributeError) as error:
-        raise DataError(f"{name}: no layout {reference} ({error}); expected package.module:NAME") from error
-    if not isinstance(layout, Layout):
-        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.collection.Layout")
-    return layout
+    used = {*takes, *ALWAYS, *(FILES if "docs" in takes else ())}
+    unused = [
+        *(field for field in data.changed() if field not in used),
+        *(each for each in parameters if each not in known),
+    ]
+    taken = [*(field for field in takes if field != "docs"), *(each for each in known if known[each].help)]
+    fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
+    choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
+    choices |= {each: option.choices for each, option in known.items()}
+    values = {**{field: getattr(data, field) for field in data.changed()}, **parameters}
+    others = (
+        f"{field}: found {each!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
+        for field, value in values.items()
+        for each in (value if isinstance(value, tuple | list) else (value,))
+        if choices.get(field) and str(each) not in choices[field]
+    )
+    fail(others, UsageError)
 
 
 def _chosen(name: str, members: Sequence[Named], subset: str | Sequence[str]) -> list[Named]:

@@ -8,21 +8,21 @@ from typing import Annotated, Any
 from heed.data import Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, Layout, Option, check_data, with_warnings
+from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
-from heed.datasets.own_files import LocalCopy, given_topics, own_collection, read_own
+from heed.datasets.loading import check_data
+from heed.datasets.own_files import LocalCopy, given_judgements, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import (
     collection_name,
     data_set_in,
     data_set_of,
-    given_judgements,
     is_mfollowir,
     read_mfollowir,
 )
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
-from heed.formats.topics import TopicTexts, recognised
+from heed.formats.topics import recognised
 from heed.languages import code_of, language, script_language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -97,8 +97,8 @@ def news(name: str, request: Data, translated: bool, translation: str, years: Se
     documents, name = _documents(name, request, translated)
     if name == SAMPLE and not request.topics:
         request = _with_sample(request)
-    texts = TopicTexts(_query_lang(request), request.lang, translation or "any", request.fields)
-    return _collection(name, request, documents, *_judged(name, request, texts, years), translated=translated)
+    topics, qrels = _judged(name, request, translation or "any", years)
+    return _collection(name, request, documents, topics, qrels, translated=translated)
 
 
 def mfollowir(folder: Path, request: Data) -> Collection:
@@ -230,24 +230,24 @@ def _how_to_get(name: str, lang: str, translated: bool) -> str:
     return f"{_path(name, lang, translated)}: no documents of {name}; {how}; or give your own copy as docs=PATH"
 
 
-def _judged(name: str, request: Data, texts: TopicTexts, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:
+def _judged(name: str, request: Data, translation: str, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
-    path, used = Path(request.topics), set[str]()
+    path, lang, used = Path(request.topics), _query_lang(request), set[str]()
     if data_set_in(request.docs) and not request.topics:
-        topics, qrels = read_own(request, texts.lang, request.lang)
+        topics, qrels, _ = read_own(request, lang, request.lang)
     elif request.topics and (name == SAMPLE or path.exists()):
         form = request.topics_format or recognised(path, request.encoding or request.lang)
         used = {"translation"} if form == "neuclir" else set()
-        qrels = given_judgements(request, texts.lang, request.lang)
-        topics = given_topics(replace(request, topics_format=form), texts.lang, texts.collection, texts.translation)
+        qrels = given_judgements(request, lang, request.lang)
+        topics = given_topics(replace(request, topics_format=form), lang, request.lang, translation)
     else:
         source, parts = _parts(name, request.topics, years)
         used = {"translation"} if request.topics else {"translation", "years"}
-        qrels = given_judgements(request, texts.lang, request.lang)
-        topics, original = irds.judged(source, parts, texts)
+        qrels = given_judgements(request, lang, request.lang)
+        topics, original = irds.judged(source, parts, request.lang, lang, request.fields, translation)
         qrels = {"original": original} | qrels
     problems = {"years": "it chooses NeuCLIR's own topics over its documents"} if years else {}
-    if texts.translation != "any":
+    if translation != "any":
         problems["translation"] = "only topics in NeuCLIR's form have translations"
     fail((f"{each}: not used here; {why}" for each, why in problems.items() if each not in used), UsageError)
     return topics, qrels

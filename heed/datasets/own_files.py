@@ -13,30 +13,28 @@ from heed.datasets import irds
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
-from heed.datasets.irds import CODES, IrDataset, language_of, read_judgements, read_queries
+from heed.datasets.irds import CODES, IrDataset, language_of
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import (
     collection_name,
     config_files,
     data_set_in,
-    given_judgements,
     is_data_set,
     is_mfollowir,
     is_paired,
-    judged_topics,
     qrels_files,
     read_candidates,
     read_columns,
+    read_judgements,
     read_mfollowir,
     read_pairs,
     test_qrels,
 )
-from heed.formats.data_sets import read_judgements as read_judgements_file
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
 from heed.formats.topic_ids import number_hint
-from heed.formats.topics import TopicTexts, read_topics
+from heed.formats.topics import read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, warn
@@ -87,8 +85,8 @@ def ir_dataset(dataset: str, data: Data) -> Collection:
     """Return a collection of ir_datasets; files of ``data`` replace its documents, topics or judgements."""
     code = documents_language(replace(data, docs=(dataset,)))
     qrels = given_judgements(data, code)
-    topics = given_topics(data, code) if data.topics else read_queries(dataset, code, data.fields)
-    published = {} if "original" in qrels else read_judgements(dataset)
+    topics = given_topics(data, code) if data.topics else irds.read_queries(dataset, code, data.fields)
+    published = {} if "original" in qrels else irds.read_judgements(dataset)
     if any(topic.qid in published for topic in topics):
         qrels["original"] = published
     elif published:
@@ -100,44 +98,54 @@ def ir_dataset(dataset: str, data: Data) -> Collection:
 
 @with_warnings
 def own_collection(data: Data) -> Collection:
-    """Return the collection of the user's own documents, topics and judgements, see :func:`read_own`.
-
-    A folder in FollowIR's form brings both instructions, their judgements and candidates.
-    """
-    code, folder = documents_language(data), data_set_in(data.docs)
-    candidates: dict[str, list[str]] = {}
-    if folder and not data.topics and config_files(folder, "queries") and is_paired(folder, data.encoding or code):
-        topics, judged, candidates, _ = read_pairs(folder, str, code, data.encoding or code)
-        qrels = {condition: grades for condition, grades in judged.items() if grades} | given_judgements(data, code)
-        log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
-    else:
-        topics, qrels = read_own(data, code)
-        candidates = read_candidates(folder) if folder else {}
+    """Return the collection of the user's own documents, topics and judgements, see :func:`read_own`."""
+    code = documents_language(data)
+    topics, qrels, candidates = read_own(data, code)
     texts = plain_collection(_name(data), code, source_of(data.docs, data.encoding or code), topics, qrels)
     return replace(texts, candidates=candidates)
+
+
+def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
+    """Return the judgements that ``data`` names, by condition; see :func:`heed.formats.data_sets.read_judgements`."""
+    encoding = data.encoding or lang
+    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
+
+
+def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:
+    """Return the topics that are judged under some condition, or all if none is."""
+    judged = {qid for grades in qrels.values() for qid in grades}
+    return [topic for topic in topics if topic.qid in judged] or topics
 
 
 def given_topics(data: Data, lang: str, collection: str = "", translation: str = "any") -> list[Topic]:
     """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``.
 
-    ``collection`` and ``translation`` are those of :class:`heed.formats.topics.TopicTexts`.
+    ``collection`` and ``translation`` are those of :func:`heed.formats.topics.read_neuclir_topics`.
     """
     path, form = Path(data.topics or data.docs[0]), data.topics_format
     if not form and not path.exists() and find_spec("ir_datasets"):
-        return read_queries(str(path), lang, data.fields)
+        return irds.read_queries(str(path), lang, data.fields)
     reading = (lang, data.fields, form, data.encoding)
     return read_topics(path, *reading, collection=collection, translation=translation)
 
 
-def read_own(data: Data, lang: str, only_language: str | None = None) -> tuple[list[Topic], dict[str, Qrels]]:
-    """Return topics and judgements by condition; what ``data`` does not name is taken from its data set.
+def read_own(
+    data: Data, lang: str, only_language: str | None = None
+) -> tuple[list[Topic], dict[str, Qrels], dict[str, list[str]]]:
+    """Return topics, judgements by condition and candidates; what ``data`` does not name is taken from its data set.
 
-    Of a data set's topics those that are judged are taken, as BEIR does: its queries are those of all splits. Raises
-    :class:`UsageError` without topics, and for a data set of several splits without ``test``.
+    A folder in FollowIR's form brings both instructions. Of another's topics those that are judged are taken, as BEIR
+    does: its queries are those of all splits. Raises :class:`UsageError` without topics, and for a data set of several
+    splits without ``test``.
     """
-    qrels, folder = given_judgements(data, lang, only_language), data_set_in(data.docs)
+    qrels, folder, encoding = given_judgements(data, lang, only_language), data_set_in(data.docs), data.encoding or lang
     if not data.topics and not folder:
         raise UsageError("topics: none are given for these docs; name a TREC, JSONL or TSV file")
+    if folder and not data.topics and config_files(folder, "queries") and is_paired(folder, encoding):
+        topics, published, candidates, _ = read_pairs(folder, str, lang, encoding)
+        log.info(f"{folder}: in FollowIR's form; {len(topics)} topics with original and changed instructions")
+        return topics, {condition: grades for condition, grades in published.items() if grades} | qrels, candidates
+    candidates = read_candidates(folder) if folder else {}
     topics = given_topics(data, lang)
     if folder and not data.qrels:
         known = [*chain(*qrels_files(folder).values())]
@@ -146,18 +154,18 @@ def read_own(data: Data, lang: str, only_language: str | None = None) -> tuple[l
         if unread:
             say(f"{folder}: found and not read: {', '.join(unread)}; give judgements as qrels=PATH")
     if folder and not data.qrels and (paths := test_qrels(folder)):
-        grades = read_judgements_file(folder, only_language, data.encoding or lang)
+        grades = read_judgements(folder, only_language, encoding)
         if not data.topics or any(topic.qid in grades for topic in topics):
             qrels["original"] = grades
             log.info(f"{folder}: in BEIR's or MTEB's layout; judgements of {paths[0].relative_to(folder)}")
         else:
             log.info(f"{folder}: {_unused(grades, topics)}")
     if data.topics:
-        return topics, qrels
+        return topics, qrels, candidates
     judged = judged_topics(topics, qrels)
     of_judged = f"{len(judged)} of {len(topics)} topics, those that are judged" if judged != topics else "all topics"
     log.info(f"{folder}: documents of its corpus alone, {of_judged}")
-    return judged, qrels
+    return judged, qrels, candidates
 
 
 def _unused(qrels: Qrels, topics: Sequence[Topic]) -> str:
@@ -214,7 +222,7 @@ def _pool_topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], 
     path, known = Path(data.topics), irds.parse_id(data.topics)
     query_lang = "eng" if data.query_lang == "eng" else lang
     if known and not path.exists():
-        return irds.judged(known.source, [known.part], TopicTexts(query_lang, lang, translation, data.fields))[0], []
+        return irds.judged(known.source, [known.part], lang, query_lang, data.fields, translation)[0], []
     if is_mfollowir(path, lang):
         read = read_mfollowir(path, lang, query_lang)
         return read.topics, read.corpus
@@ -317,9 +325,7 @@ def _of_parts(named: Named, request: Data, copy: Path | None) -> Collection:
     else:
         topics, qrels["original"], excluded = read_columns(paths, lang, columns, request.encoding or lang)
     published = {name: part for name, part in entry.qrels.items() if name not in request.judged}
-    qrels |= {
-        name: read_judgements_file(part_files(named, part, copy), only, encoding) for name, part in published.items()
-    }
+    qrels |= {name: read_judgements(part_files(named, part, copy), only, encoding) for name, part in published.items()}
     qrels = {name: grades for name, grades in qrels.items() if grades} | given_judgements(request, code)
     docs = request.docs or [str(path) for path in part_files(named, entry.corpus, copy)]
     collection = plain_collection("", code, source_of(docs, encoding), judged_topics(topics, qrels), qrels)

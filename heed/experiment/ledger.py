@@ -6,7 +6,6 @@ A command that was killed meanwhile is to be repeated: it finds what was made, a
 """
 
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from heed.experiment.run_files import RunFile, SystemRuns, journal_of
 from heed.files import digest, digest_json, read_bytes, write_bytes
-from heed.progress import brief, log, warn
+from heed.progress import brief, log
 from heed.reuse import Note, Recipe, differences, note_of, read_note, write_note
 from heed.systems.user_objects import CODE
 from heed.types import CONDITIONS
@@ -42,7 +41,7 @@ class Ledger(NamedTuple):
         """
         path = self.folder / f"{name}.{condition}.run"
         new = self.folder / NEW / digest_json(recipe)[:16] / path.name
-        note, journal, older = finished_note(path), journal_of(new), journal_of(path)
+        note, journal = finished_note(path), journal_of(new)
         recipe = json.loads(json.dumps(recipe))
         if note and _is_known(recipe) and _with_code(note.recipe, recipe) == recipe and not journal.exists():
             note = Note(recipe, note.files, {**note.facts, **facts})
@@ -51,9 +50,6 @@ class Ledger(NamedTuple):
             new.unlink(missing_ok=True)  # a process that was killed left it
             _tidy(new)
             return path
-        if older.exists() and not journal.exists():  # of version 0.3.0, beside the note
-            journal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(older, journal)
         return new
 
     def enter(self, name: str, new: Mapping[str, RunFile], whole: bool, form: str = "NAME=SYSTEM") -> None:
@@ -159,16 +155,6 @@ def finished_note(path: Path) -> Note | None:
     return next((note for note in map(read_note, notes) if note and note.finished and note.files == files), None)
 
 
-def warn_of_mixtures(systems: Sequence[SystemRuns]) -> None:
-    """Warn of systems whose runs were made in different ways: somebody moved some of them, or remade one alone."""
-    for system in systems:
-        (first, note), *others = ((name, file.note) for name, file in system.files.items())
-        for condition, other in others:
-            if not _are_alike(note, other.recipe):
-                why = _difference(note, other)
-                warn(f"{system.name}: its runs {first} and {condition} were made in different ways: {why}")
-
-
 def settle(folder: Path) -> None:
     """Give runs that somebody moved back their notes; remove the notes of runs that were set aside."""
     by_system = runs_in(folder) if (folder / ASIDE).exists() else {}
@@ -266,7 +252,7 @@ def _difference(old: Note | None, new: Note) -> str:
     if new.recipe["condition"] != old.recipe.get("condition"):
         leave_out |= {*OF_CONDITION}
     before, after = ({key: value for key, value in note.recipe.items() if key not in leave_out} for note in (old, new))
-    changes = differences(before, after, {})
+    changes = differences(before, after)
     if old.recipe.get("pool") != new.recipe.get("pool"):
         was, now = _pool(old.facts), _pool(new.facts)
         changes.insert(0, f"the pool is now {now}, was {was}" if was != now else "the pool has changed")

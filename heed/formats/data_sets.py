@@ -6,17 +6,16 @@ A *config* is a part of a data set: ``corpus``, ``queries``, ``qrels``. Its file
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from heed.data import Data
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, read_text, unpacked_name
-from heed.formats.topic_ids import topics_with_ids, with_ids
+from heed.formats.topic_ids import by_ending, stem, topics_with_ids, with_ids
 from heed.formats.trec_files import COLUMNS, as_judged, parse_score, read_qrels
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, Qrels, Topic
@@ -363,8 +362,7 @@ def read_candidates(folder: Path, config: str = "top_ranked") -> dict[str, list[
     candidates: dict[str, dict[str, None]] = {}
     if config_files(folder, config):
         for full, docids in parsed(rows(folder, config), _listed):
-            qid = full.removesuffix("-og").removesuffix("-changed")
-            candidates.setdefault(qid, {}).update(dict.fromkeys(docids))
+            candidates.setdefault(stem(full), {}).update(dict.fromkeys(docids))
     return with_ids({qid: list(docids) for qid, docids in candidates.items()}, config)
 
 
@@ -384,7 +382,6 @@ def warn_blank(folder: Path, topics: Sequence[Topic], conditions: Iterable[str])
 
 Naming = Callable[[str], str]  # a config's name in a folder: queries → queries-zho
 
-ENDINGS = {"-og": "original", "-changed": "changed"}
 PAIRED_QRELS = {"original": "qrels_og", "changed": "qrels_changed"}
 PAIRED_COLUMNS = Columns(
     instructions={
@@ -447,7 +444,7 @@ def is_paired(folder: Path, encoding: str | None = None) -> bool:
     if config_files(folder, PAIRED_QRELS["original"]):
         return not config_files(folder, "qrels_reversed")  # InfoSearch's
     qids = [row.word("_id", "id") for row in rows(folder, "queries", encoding=encoding)]
-    return bool(qids) and all(qid.endswith(tuple(ENDINGS)) for qid in qids)
+    return bool(qids) and all(by_ending(qid)[1] in PAIRED_QRELS for qid in qids)
 
 
 def _read_newer(folder: Path, named: Naming, lang: str, encoding: str | None) -> tuple[list[Topic], dict[str, Qrels]]:
@@ -467,10 +464,9 @@ def _read_newer(folder: Path, named: Naming, lang: str, encoding: str | None) ->
 
 
 def _without_ending(folder: Path, full: str) -> tuple[str, str]:
-    for ending, condition in ENDINGS.items():
-        if full.endswith(ending):
-            return full.removesuffix(ending), condition
-    raise DataError(f"{folder}: query id {full!r} ends neither -og nor -changed")
+    qid, condition = by_ending(full)
+    fail([] if condition in PAIRED_QRELS else [f"{folder}: query id {full!r} ends neither -og nor -changed"])
+    return qid, condition
 
 
 def read_judgements(
@@ -492,18 +488,6 @@ def read_judgements(
     if len(files) == 1 and not unpacked_name(files[0]).endswith(JSON_OR_PARQUET):
         return read_qrels(files[0], only_language, encoding)
     return grades_of(read_rows(files, encoding))
-
-
-def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
-    """Return the judgements that ``data`` names, by condition; see :func:`read_judgements`."""
-    encoding = data.encoding or lang
-    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
-
-
-def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:
-    """Return the topics that are judged under some condition, or all if none is."""
-    judged = {qid for grades in qrels.values() for qid in grades}
-    return [topic for topic in topics if topic.qid in judged] or topics
 
 
 def read_listed(path: Path) -> dict[str, set[str]]:

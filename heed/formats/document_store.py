@@ -218,7 +218,7 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
         if source.recipe != inputs:
             raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
 
-    ensure_folder(folder, recipe, build, {"documents": str(source)})
+    ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
 
 

@@ -6,13 +6,11 @@ from typing import Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
-from heed.formats.pairs import ENDINGS
-from heed.formats.topic_ids import number_hint, with_ids
+from heed.formats.topic_ids import by_ending, number_hint, with_ids
 from heed.formats.trec_files import parse_score, read_run, warn_of_order, warn_of_tags
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
 
-ROLES = {"original": "base", "changed": "new", "reversed": "reversed"}  # as heed.formats.pairs calls them
 FORMS = (
     "NAME.CONDITION=FILE, NAME=FILE with {condition} in it, or NAME=FILE with ids that end -og and -changed; "
     "FILE#SUBSET for MTEB predictions of several subsets"
@@ -173,11 +171,10 @@ def _split(file: str) -> tuple[Path, str | None]:
 def _by_endings(text: str, run: Run) -> dict[str, Run]:
     """Return the parts of ``run`` whose ids end ``-og``, ``-changed`` or ``-reversed``, by condition."""
     runs: dict[str, Run] = {}
-    for condition, role in ROLES.items():
-        ending = ENDINGS[role]
-        part = {qid.removesuffix(ending): scores for qid, scores in run.items() if qid.endswith(ending)}
-        if part:
-            runs[condition] = part
+    for qid, scores in run.items():
+        base, condition = by_ending(qid)
+        if condition:
+            runs.setdefault(condition, {})[base] = scores
     if not runs:
         raise UsageError(f"run: {text}: which condition is it a run of? expected {FORMS}")
     return runs

@@ -1,16 +1,15 @@
 """Topics in all forms: queries, and their instructions by condition."""
 
-import difflib
 import html
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from heed.data import FIELDS
-from heed.errors import DataError, UsageError, fail
+from heed.errors import DataError, UsageError, did_you_mean, fail
 from heed.files import read_lines, read_objects, read_pieces, read_text, unpacked_name
 from heed.formats.data_sets import is_data_set, read_queries, word_of
 from heed.formats.topic_ids import topics_with_ids
@@ -42,8 +41,8 @@ def read_topics(
 
     ``path`` is a file, or the folder of a data set in BEIR's or MTEB's layout. A file that is not UTF-8 is in
     ``encoding`` or, without one, in one of the language's. ``collection`` and ``translation`` are those of
-    :class:`TopicTexts`. Raises :class:`DataError` for bad lines and a file without topics, :class:`UsageError` for
-    another form.
+    :func:`read_neuclir_topics`. Raises :class:`DataError` for bad lines and a file without topics, :class:`UsageError`
+    for another form.
     """
     encoding = encoding or lang
     if not form and is_data_set(path):
@@ -52,7 +51,7 @@ def read_topics(
         return read_queries(path, lang, encoding=encoding)
     form = form or recognised(path, encoding)
     if form == "neuclir":
-        return read_neuclir_topics(path, TopicTexts(lang, collection or lang, translation, fields), encoding)
+        return read_neuclir_topics(path, lang, fields, encoding, collection=collection, translation=translation)
     if form not in ROWS:
         raise UsageError(f"{path}: topics in {form}'s form; they belong to heed neuclir")
     rows = list(ROWS[form](path, encoding))
@@ -98,7 +97,7 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
         if isinstance(record, str):
             problems.append(f"{path}, line {line_no}: {record}")
             continue
-        spoken = code_of(str(record.get("lang", lang)))
+        spoken = code_of(str(record["lang"])) if "lang" in record else lang
         if lang and spoken != lang:
             others.append(str(record["lang"]))
             continue
@@ -142,8 +141,7 @@ def _slips(record: dict[str, Any]) -> Iterator[str]:
     for part, keys, known in objects:
         for key in keys:
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+                hint = did_you_mean(str(key), known) or f"known are {', '.join(known)}"
                 if key in ("narrative", "narr"):
                     hint = "a narrative is 'instructions': {'original': …}"
                 yield f"key {key!r} of {part} is not known; {hint}"
@@ -273,23 +271,19 @@ LEVELS = (
 )
 
 
-class TopicTexts(NamedTuple):
-    """Which of a topic's texts to read.
+def read_neuclir_topics(
+    path: Path,
+    lang: str,
+    fields: str = "title",
+    encoding: str | None = None,
+    *,
+    collection: str = "",
+    translation: str = "any",
+) -> list[Topic]:
+    """Return the topics of a NeuCLIR or HC4 file in ``lang``, with the narrative as the original instruction.
 
-    ``lang`` is the query's language, ``collection`` the documents' (narratives of HC4 are kept by
-    it), ``translation`` human, machine, or any (human where there is one), ``fields`` title,
-    description or both.
-    """
-
-    lang: str
-    collection: str
-    translation: str
-    fields: str
-
-
-def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = None) -> list[Topic]:
-    """Return the topics of a NeuCLIR or HC4 file, with the narrative as the original instruction.
-
+    ``collection`` is the documents' language, by which HC4 keeps narratives; ``translation`` is human, machine, or any,
+    which is human where there is one; ``fields`` are the title, the description or both.
     A topic without a text in the wanted language and translation is left out, with a warning. Where the
     narrative exists in another form only (2023 has no human translation of it, HC4 has English
     alone), that one is used and logged. Raises :class:`DataError` naming each line that is not of
@@ -299,29 +293,29 @@ def read_neuclir_topics(path: Path, texts: TopicTexts, encoding: str | None = No
     problems: list[str] = []
     left_out: list[str] = []
     forms: dict[str, list[str]] = {}
-    for line_no, record in read_objects(path, encoding or texts.lang):
+    for line_no, record in read_objects(path, encoding or lang):
         problem = _problem(record)
         if problem:
             problems.append(f"{path}, line {line_no}: {problem}")
             continue
         qid = str(record.get("topic_id", ""))
-        form, text = _text(record, texts.lang, texts.translation)
-        query, description = query_and_description(text.get("topic_title"), text.get("topic_description"), texts.fields)
+        form, text = _text(record, lang, translation)
+        query, description = query_and_description(text.get("topic_title"), text.get("topic_description"), fields)
         if not qid or not query:
             left_out.append(qid or f"line {line_no}")
             continue
-        narrated, narrative = _narrative(record, texts)
+        narrated, narrative = _narrative(record, lang, translation, collection or lang)
         if form != narrated:
             form = f"{form}, with the instruction as {narrated}"
         forms.setdefault(form, []).append(qid)
         instructions = {"original": narrative} if narrative else {}
-        topics.append(Topic(qid, texts.lang, query, instructions, description=description))
+        topics.append(Topic(qid, lang, query, instructions, description=description))
     fail(problems)
     for form, qids in forms.items():
         log.info(f"{path}: {len(qids)} topics as {form}")
     if left_out:
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
-    sought = f"in {texts.lang}, translation {texts.translation}, with {texts.fields}"
+    sought = f"in {lang}, translation {translation}, with {fields}"
     fail([] if topics else [f"{path}: no topic {sought}; try another query_lang=, translation= or fields="])
     return topics_with_ids(topics, path)
 
@@ -357,13 +351,13 @@ def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dic
     return "machine translations", entries[machines[-1]] if machines else {}
 
 
-def _narrative(record: dict[str, Any], texts: TopicTexts) -> tuple[str, str]:
+def _narrative(record: dict[str, Any], lang: str, translation: str, collection: str) -> tuple[str, str]:
     """Return the kind of narrative and the instruction: the entry's own narrative first, then the nearest other."""
-    for lang, translation in ((texts.lang, texts.translation), (texts.lang, "machine"), ("eng", "any")):
-        form, entry = _text(record, lang, translation)
+    for spoken, kind in ((lang, translation), (lang, "machine"), ("eng", "any")):
+        form, entry = _text(record, spoken, kind)
         if (entry.get("topic_narrative") or "").strip():
             return form, entry["topic_narrative"].strip()
-    levels = (record.get("narratives") or {}).get(texts.collection)
+    levels = (record.get("narratives") or {}).get(collection)
     return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("none", "")
 
 

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, cast
 
-from heed.errors import UsageError
+from heed.errors import UsageError, did_you_mean
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic, difference
 from heed.measures.registry import find
@@ -213,8 +212,7 @@ def against_baseline(
         baseline, reason = _best_first_stage(details, entries)
         sentences.append(reason)
     elif baseline not in names:
-        close = get_close_matches(baseline, names, 1)
-        meant = f"; did you mean {close[0]}?" if close else ""
+        meant = did_you_mean(baseline, names, before="; ")
         raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
     same_pools = {name: _same_pool(entries[name], entries[baseline]) for name in names if name != baseline}
     untested = [name for name, same_pool in same_pools.items() if same_pool is False and not across_pools]

@@ -15,7 +15,7 @@ from heed.measures.registry import BUILT_IN, COMING, JUDGED, find, is_of_pair, s
 from heed.measures.significance import interval
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
 from heed.progress import brief, counted, warn
-from heed.ranking import in_order, ranked
+from heed.ranking import ranked
 from heed.types import Qrels, Run
 
 MEASURES = ("nDCG@20", JUDGED, "AP")  # standard measures of each run, beside the pairwise ones
@@ -94,13 +94,6 @@ def warn_of_foreign_ids(runs: Mapping[str, Run], judgements: Sequence[Mapping[st
         warn(f"{label}none of the {count} judged documents is in {where}: are its ids those of another collection?")
 
 
-def warn_of_same_lists(base: Run, new: Run, label: str = "") -> None:
-    """Warn where both runs of a pair have the same documents with the same scores."""
-    if base and base == new:
-        why = "the same run twice, or a system that reads no instruction"
-        warn(f"{label}both runs hold the same lists and scores: {why}")
-
-
 def warn_of_depths(runs: Mapping[str, Run], label: str = "") -> None:
     """Warn where most lists of one of ``runs``, which are by name, end at a depth that most of another's pass."""
     qids = sorted(set.intersection(*(set(run) for run in runs.values())))
@@ -170,17 +163,6 @@ def warn_of_same_runs(runs: Mapping[str, Run]) -> None:
     for first, second in combinations(runs, 2):
         if runs[first] and runs[first] == runs[second]:
             warn(f"runs {first} and {second} hold the same lists and scores")
-
-
-def warn_of_missing_topics(runs: Mapping[str, Run], topic_of: Mapping[str, str]) -> None:
-    """Warn of topics that only some of ``runs`` have; ``topic_of`` has the topic of each qid."""
-    topics = {name: {topic_of.get(qid, qid) for qid in run} for name, run in runs.items()}
-    union = in_order(set().union(*topics.values()))
-    some = [topic for topic in union if not all(topic in of_run for of_run in topics.values())]
-    if some:
-        missing = {name: len(union) - len(of_run) for name, of_run in topics.items()}
-        lacking = [f"{name} lacks {count}" for name, count in missing.items() if count]
-        warn(f"{len(some)} of {len(union)} topics are in some runs only: {brief(some)}; {brief(lacking)}")
 
 
 class Statistics(TypedDict):
@@ -262,7 +244,9 @@ def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic]) -> None:
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
     """Warn of lists and documents that make ``values`` meaningless or weak; ``label`` begins each line."""
     warn_of_foreign_ids(inputs.runs, [inputs.qrels, inputs.new_qrels, inputs.ruled_out], label)
-    warn_of_same_lists(inputs.base, inputs.new, label)
+    if inputs.base and inputs.base == inputs.new:
+        why = "the same run twice, or a system that reads no instruction"
+        warn(f"{label}both runs hold the same lists and scores: {why}")
     warn_of_depths(inputs.runs, label)
     warn_of_unseen(inputs, values, label)
 

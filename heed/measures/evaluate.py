@@ -5,8 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from heed.errors import DataError, UsageError
-from heed.formats.pairs import renamed
-from heed.formats.topic_ids import number_hint
+from heed.formats.topic_ids import number_hint, renamed
 from heed.languages import LANGUAGES
 from heed.measures.comparison import (
     absent,

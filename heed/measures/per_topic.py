@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.formats.pairs import qrels_for, renamed
+from heed.formats.topic_ids import qrels_for, renamed
 from heed.ranking import ranks
 from heed.types import UNJUDGED, Qrels, Run
 

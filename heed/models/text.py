@@ -113,7 +113,8 @@ class Cutter:
         if len(ends) <= room:
             return text
         if document.is_table:
-            text = self._filled(document, fit(document.text, int(room), lambda rows: self._length(document, rows)))
+            rows = fit(document.text, int(room), lambda rows: self.count(self._filled(document, rows)))
+            text = self._filled(document, rows)
             return _first_tokens(text, self._token_ends(text), int(room))
         self._ends[_key(document)] = ends  # it is cut again under other conditions
         return _first_tokens(text, ends, int(room))
@@ -126,7 +127,9 @@ class Cutter:
         ``room`` is how many tokens of a document should fit, ``lengths`` returns how many an input with each text has:
         tokens at a document's ends may join with those around it.
         """
-        rooms = [room if self._is_long(document, limit) else math.inf for document in documents]
+        # those that alone have so many tokens, as an earlier input showed
+        are_long = [len(self._ends.get(_key(document), ())) >= limit for document in documents]
+        rooms = [room if is_long else math.inf for is_long in are_long]
         while True:
             texts = [self.text(document, room) for document, room in zip(documents, rooms, strict=True)]
             excess = [length - limit for length in lengths(texts)] if texts else []
@@ -135,15 +138,8 @@ class Cutter:
             pairs = zip(rooms, excess, strict=True)
             rooms = [(room if left == math.inf else left - more) if more > 0 else left for left, more in pairs]
 
-    def _is_long(self, document: Document, limit: float) -> bool:
-        """Whether the document alone has ``limit`` tokens, as an earlier input showed."""
-        return len(self._ends.get(_key(document), ())) >= limit
-
     def _filled(self, document: Document, text: str) -> str:
         return document_text(self._model, document.title, text)
-
-    def _length(self, document: Document, rows: str) -> int:
-        return self.count(self._filled(document, rows))
 
     def _token_ends(self, text: str) -> "array[int]":
         """Return the character of ``text`` at which each of its tokens ends."""

@@ -1,4 +1,4 @@
-"""Results folders read and checked: summary, values by topic, manifest, and whether the runs beside them changed."""
+"""Results folders read and checked: summary, values by topic, manifest."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +10,9 @@ from msgspec.json import decode
 
 from heed.addon_table import brought_if_here
 from heed.errors import DataError, HeedError, fail
-from heed.files import digest, read_bytes
+from heed.files import read_bytes
 from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry, lower_is_better
-from heed.progress import brief, log
-from heed.reuse import RESULTS, read_note
+from heed.progress import log
 
 Form = TypeVar("Form", bound=Struct)
 AGAIN = "run the command that made them once more (what is complete is used again)"
@@ -33,8 +32,7 @@ class PrintedFigure(NamedTuple):
 class ResultsFolder(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
-    ``path`` is where it was read; ``doubt``, the first of ``warnings`` if there is one, says that the figures may not
-    be those of the runs beside them. ``lower_is_better`` is of the user's own measures.
+    ``path`` is where it was read; ``lower_is_better`` is of the user's own measures.
     """
 
     folder: str
@@ -45,7 +43,6 @@ class ResultsFolder(NamedTuple):
     shifts: list[Shift]
     warnings: list[str]
     path: Path
-    doubt: str = ""
     lower_is_better: Mapping[str, bool] = {}
     systems: Sequence[SystemEntry] = ()
     against_query: Sequence[AgainstQuery] = ()
@@ -102,8 +99,8 @@ class _PerTopic(Struct):
 def read_tree(runs: Path, measured: ResultsFolder | None = None) -> list[ResultsFolder]:
     """Return all results at and below ``runs``, by path; raise :class:`DataError` with all problems of their files.
 
-    Those of ``runs`` itself may be given as this process has ``measured`` them; of others it is checked that they are
-    those of the runs. A run without judgements leaves a summary without rows; such folders are logged and left out.
+    Those of ``runs`` itself may be given as this process has ``measured`` them. A run without judgements leaves a
+    summary without rows; such folders are logged and left out.
     """
     if not runs.is_dir():
         raise DataError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
@@ -124,7 +121,7 @@ def read_tree(runs: Path, measured: ResultsFolder | None = None) -> list[Results
     fail(problems or ([] if having else [f"{problem}; give judgements and run again" for problem in empty]))
     for problem in empty:
         log.info(f"{problem}; left out")
-    return [results if results is measured else _checked(results) for results in having]
+    return having
 
 
 def read_folders(folders: Sequence[Path]) -> list[ResultsFolder]:
@@ -144,7 +141,7 @@ def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
     topics = (path.exists() and _read_json(path, _PerTopic, problems)) or _PerTopic([], [])
     about = below.as_posix(), summary.collection, summary.subset, summary.rows, topics.rows, topics.shifts
     further = summary.lower_is_better, summary.systems, topics.against_query
-    return ResultsFolder(*about, summary.warnings, folder, "", *further)
+    return ResultsFolder(*about, summary.warnings, folder, *further)
 
 
 def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:
@@ -156,38 +153,6 @@ def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         problems.append(f"{path}: {error}; run the collection again")
     return None
-
-
-def _checked(results: ResultsFolder) -> ResultsFolder:
-    """Return results without the systems whose runs are gone, and with a warning where others are not those measured.
-
-    The note has the digests of the runs that were measured. Without a note, and without any run, all stays.
-    """
-    folder, note = results.path, read_note(results.path / RESULTS)
-    if not (folder / RESULTS).exists():
-        return results
-    measured = note.recipe.get("runs") if note else None
-    runs = measured if isinstance(measured, dict) else {}
-    digests = {f"{name}.{each}.run": sha for name, of_name in runs.items() for each, sha in (of_name or {}).items()}
-    there = [path for path in sorted(folder.glob("*.run")) if path.name in digests]
-    changed = [path.name for path in there if digest(path) != digests[path.name]]
-    doubt = ""
-    if note and not note.finished:
-        doubt = f"The writing of these figures was stopped, so that they may be those of earlier runs; {AGAIN}."
-    elif measured is None:  # another version's, or damaged
-        doubt = f"It is not known whether these figures are those of the runs: {RESULTS} cannot be read; {AGAIN}."
-    elif changed:
-        doubt = f"These figures are not those of the runs: {brief(changed)} changed since; {AGAIN}."
-    names = {path.name.removesuffix(".run").rpartition(".")[0] for path in there}
-    gone = {name for name, of_name in runs.items() if there and of_name and name not in names}
-    return results._replace(
-        rows=[row for row in results.rows if row["system"] not in gone],
-        details=[row for row in results.details if row["system"] not in gone],
-        shifts=[row for row in results.shifts if row["system"] not in gone],
-        systems=[entry for entry in results.systems if entry["system"] not in gone],
-        warnings=[doubt, *results.warnings] if doubt else results.warnings,
-        doubt=doubt,
-    )
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

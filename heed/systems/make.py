@@ -37,7 +37,7 @@ S = TypeVar("S", bound=System)
 
 
 class Search(NamedTuple):
-    """How documents are searched: BM25, the shards of its index, and the kind of dense index.
+    """How documents are searched: BM25, and the kind of dense index.
 
     ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``. BM25 searches ``lucene_index``, a folder with an index of Anserini or
     Pyserini or the name of one that they give away, instead of building its own. ``vectors`` is a folder with a
@@ -45,19 +45,14 @@ class Search(NamedTuple):
     """
 
     bm25: Bm25Settings = Bm25Settings()
-    shards: int = 1
     faiss: str = KINDS[0]
     lucene_index: str | Path | None = None
     vectors: str | Path | None = None
 
     def check(self) -> None:
-        """Raise :class:`UsageError` for an unknown kind of index, and for shards that cannot be."""
+        """Raise :class:`UsageError` for an unknown kind of index."""
         if self.faiss not in KINDS:
             raise UsageError(f"faiss: found {self.faiss!r}, expected one of {', '.join(KINDS)}")
-        if self.shards < 1:
-            raise UsageError(f"shards: found {self.shards}, expected at least 1")
-        if self.lucene_index is not None and self.shards > 1:
-            raise UsageError(f"shards: found {self.shards} beside an index made elsewhere, which stays as it is")
 
 
 SEARCH = Search()
@@ -94,7 +89,7 @@ class Place:
         corpus, search = self.documents(name), self.search
         path = search.lucene_index
         index = brought("foreign index")(Path(path), corpus, self.compute.heap) if path else None
-        return Bm25(name, corpus, search.bm25, self.compute, search.shards, index)
+        return Bm25(name, corpus, search.bm25, self.compute, index)
 
     def dense(self, encoder: Encoder | None) -> Dense:
         """Return a retriever by the vectors of ``encoder``, or by LSA's where it is None."""

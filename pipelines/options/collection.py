@@ -137,13 +137,6 @@ def _search_options(search: Group) -> None:
     search.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
     search.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")
     search.add_argument(
-        "--shards",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="build BM25's index in N parts, one after the other, and search them as one (default 1)",
-    )
-    search.add_argument(
         "--index",
         metavar="DIR|NAME",
         help="Lucene index of Anserini or Pyserini that BM25 searches: a folder, or the name of a prebuilt index; "

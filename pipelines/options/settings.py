@@ -81,4 +81,4 @@ def maxp_of(options: argparse.Namespace) -> Cut | None:
 def search_of(options: argparse.Namespace) -> Search:
     """Return how documents are searched."""
     bm25 = Bm25Settings(options.k1, options.b, *options.field_weights)
-    return Search(bm25, options.shards, options.faiss, options.index, options.vectors)
+    return Search(bm25, options.faiss, options.index, options.vectors)

@@ -81,7 +81,7 @@ def test_everyday_options_come_first() -> None:
     options = re.findall(r"^  (--[a-z][a-z0-9-]*)", parser("neuclir").format_help(), re.MULTILINE)
     everyday = ["--lang", "--docs", "--topics", "--qrels", "--retriever", "--reranker", "--condition", "--out"]
     assert [option for option in options if option in everyday] == everyday
-    assert options.index("--out") < min(map(options.index, ("--k1", "--shards", "--dtype", "--engine", "--name")))
+    assert options.index("--out") < min(map(options.index, ("--k1", "--faiss", "--dtype", "--engine", "--name")))
 
 
 @pytest.mark.parametrize("option", SHARED)

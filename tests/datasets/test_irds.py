@@ -13,7 +13,6 @@ from hub_copies import packed
 from heed.data import FIELDS
 from heed.datasets import irds
 from heed.errors import HeedError
-from heed.formats.topics import TopicTexts
 from heed.types import Topic
 
 
@@ -58,14 +57,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_2022_topics_are_those_judged_in_the_language(home: Path) -> None:
-    topics, qrels = irds.judged("neuclir", ["2022"], TopicTexts("zho", "zho", "human", "title"))
+    topics, qrels = irds.judged("neuclir", ["2022"], "zho", "zho", translation="human")
     assert [topic.qid for topic in topics] == ["1"]
     assert topics[0].instructions == {"original": "必须说明原因。"}
     assert qrels == {"1": {"u1": 3}}
 
 
 def test_2023_has_queries_and_takes_the_gains_file(home: Path) -> None:
-    topics, qrels = irds.judged("neuclir", ["2023"], TopicTexts("zho", "zho", "any", "title"))
+    topics, qrels = irds.judged("neuclir", ["2023"], "zho", "zho")
     assert [(topic.qid, topic.query) for topic in topics] == [("200", "气候变化"), ("201", "气候变化")]
     assert topics[0].instructions == {"original": "机器"}  # no human narrative in 2023
     assert qrels == {"200": {"u2": 1}, "201": {"u3": 3}}

@@ -20,7 +20,7 @@ from heed.formats.trec_files import read_run
 from heed.report.results import read_tree
 from heed.reranking.maxp import Cut
 from heed.types import SubtopicGrades, Topic
-from pipelines import compare, report
+from pipelines import compare
 
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
@@ -311,19 +311,6 @@ def test_files_are_the_truth(tmp_path: Path) -> None:
     assert content(tmp_path) == of_both
 
 
-@pytest.mark.parametrize("command", [compare, report])
-def test_runs_of_one_name_that_were_made_in_different_ways_are_warned_of_once(
-    tmp_path: Path, command: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evaluate(tmp_path, Words(), Over(), conditions=["original", "changed"])
-    evaluate(tmp_path, Words(), Over(2.0), conditions=["original", "changed"])
-    (tmp_path / DRINKS / "earlier/1/over.changed.run").rename(tmp_path / DRINKS / "over.changed.run")
-    assert command.main([str(tmp_path / DRINKS)]) == 0
-    warning = "over: its runs original and changed were made in different ways: weight was 2.0 and is now 1.0"
-    assert capsys.readouterr().err.count(warning) == 1
-    assert warning in read_tree(tmp_path / DRINKS)[0].warnings
-
-
 def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
     """Measured again by its own files, all is as the experiment wrote it."""
     of = collection()
@@ -385,10 +372,7 @@ class Counted(Over):
         return super().score(query, documents)
 
 
-@pytest.mark.parametrize("of_earlier_version", [False, True])
-def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(
-    tmp_path: Path, of_earlier_version: bool
-) -> None:
+def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(tmp_path: Path) -> None:
     topics = [collection().topics[0]._replace(qid=qid) for qid in "12"]
     of, whole = collection(topics=topics), Counted()
     evaluate(tmp_path / "whole", Words(), whole, of=of)
@@ -397,9 +381,6 @@ def test_what_was_scored_before_a_kill_stays_while_others_work_in_the_folder(
         evaluate(tmp_path, Words(), Counted(stop=3), of=of)  # of the second condition one topic is done
     assert (tmp_path / DRINKS / "over.query.run").read_text().count("\n") == 2  # the finished one is there yet
     evaluate(tmp_path, Twice(), Over(), of=of, depth=2)  # over other documents
-    if of_earlier_version:
-        [journal] = (tmp_path / DRINKS).rglob("*.partial")
-        journal.rename(tmp_path / DRINKS / ".made" / journal.name)
     again = Counted()
     evaluate(tmp_path, Words(), again, of=of)
     assert again.topics == whole.topics[3:]

@@ -306,3 +306,13 @@ def test_a_store_of_an_earlier_form_is_named_and_built_again(tmp_path: Path) -> 
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
     note.write_text(json.dumps({"recipe": made["recipe"] | {"store": 3}, "files": files}))
     assert list(store_of(tmp_path, records)) == expected
+
+
+def test_the_store_counts_and_cuts_without_reading(tmp_path: Path) -> None:
+    records = [{"id": f"d{number:03}", "text": str(number)} for number in range(100)][::-1]
+    store = open_store(tmp_path / "store", Files([write_jsonl(tmp_path / "docs.jsonl", records)]))
+    assert store.count == 100
+    assert [one.docid for one in store.within(97, 120)] == ["d097", "d098", "d099"]
+    assert [one.text for one in store.within(0, 2)] == ["0", "1"]
+    assert list(store.within(5, 5)) == []
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == ["documents.sqlite", "made.json"]

@@ -131,7 +131,7 @@ def test_one_place_decides_for_every_kind_of_file(tmp_path: Path, encoding: str)
     results = [{"query": {"qid": "1"}, "candidates": [{"docid": "文档", "score": 2.0}]}]
     assert read_any_run(file("r.json", json.dumps(results, ensure_ascii=False)), None, named) == {"1": {"文档": 2.0}}
     own = Data((str(tmp_path / "d.jsonl"),), str(topics[1]), qrels=tmp_path / "q.txt", encoding=named)
-    read, qrels = read_own(own, "zho")
+    read, qrels, _ = read_own(own, "zho")
     assert (read[0].instructions["original"], qrels) == (CHINESE, {"original": {"1": {"文档": 2}}})
 
 

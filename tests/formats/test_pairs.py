@@ -6,7 +6,7 @@ import pytest
 from mteb_predictions import RUN
 
 from heed.errors import HeedError
-from heed.formats.pairs import pair, qrels_for, select, stem
+from heed.formats.topic_ids import pair, qrels_for, select, stem
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ def test_pairs_are_found_by_the_ids(base: list[str], new: list[str], pairs: dict
 
 
 def test_a_file_of_both_conditions_plays_both_roles() -> None:
-    assert select(RUN, "base").keys() == {"1-og"}
-    assert select(RUN, "new").keys() == {"1-changed"}
-    assert select({"1-og": {}}, "new").keys() == {"1-og"}  # one condition alone is taken as it is
+    assert select(RUN, "original").keys() == {"1-og"}
+    assert select(RUN, "changed").keys() == {"1-changed"}
+    assert select({"1-og": {}}, "changed").keys() == {"1-og"}  # one condition alone is taken as it is
     assert [stem(qid) for qid in ("1-og", "1-changed", "1-reversed", "og")] == ["1", "1", "1", "og"]
 
 

@@ -12,7 +12,6 @@ from ir_datasets.formats.trec import TrecColonQueries
 from heed.datasets.irds import _topic
 from heed.errors import HeedError
 from heed.formats.topics import (
-    TopicTexts,
     instruction_of_levels,
     read_neuclir_topics,
     read_topics,
@@ -42,7 +41,7 @@ def neuclir(
     tmp_path: Path, record: dict, lang: str = "zho", translation: str = "any", fields: str = "title"
 ) -> list[Topic]:
     path = write_jsonl(tmp_path / "topics.jsonl", [record])
-    return read_neuclir_topics(path, TopicTexts(lang, "zho", translation, fields))
+    return read_neuclir_topics(path, lang, fields, collection="zho", translation=translation)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +91,11 @@ def test_hc4s_four_levels_become_one_instruction() -> None:
 def test_the_real_hc4_topics_are_read(shared: Path) -> None:
     counts = {}
     for lang in ("zho", "fas", "rus"):
-        topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", TopicTexts(lang, lang, "human", "title"))
+        topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", lang, translation="human")
         counts[lang] = len(topics)
         assert all("original" in topic.instructions for topic in topics)
     assert counts == {"zho": 10, "fas": 10, "rus": 4}  # dev topics with qrels, HC4's README
-    topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", TopicTexts("zho", "zho", "human", "title"))
+    topics = read_neuclir_topics(shared / "hc4" / "dev.topics.v1-0.jsonl", "zho", translation="human")
     assert topics[0].query == "小行星危害地球"
 
 
@@ -275,10 +274,10 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
     with pytest.raises(HeedError) as error:
         read_topics(write_jsonl(tmp_path / "t.jsonl", slips), "eng", "title", "heed")
     assert [line.removeprefix(f"{tmp_path}/t.jsonl, line ") for line in str(error.value).splitlines()] == [
-        "1: key 'instruction' of the topic is not known; did you mean 'instructions'?",
-        "2: key 'orginal' of instructions is not known; did you mean 'original'?",
+        "1: key 'instruction' of the topic is not known; did you mean instructions?",
+        "2: key 'orginal' of instructions is not known; did you mean original?",
         "3: key 'notes' of the topic is not known; known are qid, lang, query, description, instructions, type",
-        "4: key 'ids' of the topic is not known; did you mean 'qid'?",
+        "4: key 'ids' of the topic is not known; did you mean qid?",
     ]
 
 
@@ -288,7 +287,7 @@ def test_lines_of_beir_and_mteb_have_keys_of_their_own(tmp_path: Path) -> None:
     topics = read_topics(write_jsonl(tmp_path / "t.jsonl", [beir, mteb]), "eng", "title", "heed")
     assert topics == [Topic("1", "eng", "q", {}), Topic("2", "eng", "q", {"original": "o"})]
     slip = write_jsonl(tmp_path / "t.jsonl", [beir | {"instruction_changed": "c"}])
-    with pytest.raises(HeedError, match="key 'instruction_changed' of the topic is not known; did you mean 'instruct"):
+    with pytest.raises(HeedError, match="key 'instruction_changed' of the topic is not known; did you mean instruct"):
         read_topics(slip, "eng", "title", "heed")
 
 

@@ -31,7 +31,7 @@ from heed.files import parse_json, read_bytes, read_lines
 from heed.formats.data_sets import grades_of, read_listed, rows
 from heed.formats.documents import Files
 from heed.formats.run_formats import read_any_run
-from heed.formats.topics import TopicTexts, read_neuclir_topics, read_topics, recognised
+from heed.formats.topics import read_neuclir_topics, read_topics, recognised
 from heed.formats.trec_files import read_pool, read_qrels
 from heed.models.encoders import SentenceEncoder
 from heed.models.files import local_copy
@@ -137,7 +137,7 @@ def test_readers_of_json_lines_refuse_text_that_no_file_can_hold(tmp_path: Path)
 def test_neuclir_topics_of_another_form_are_told(tmp_path: Path, record: object, said: str) -> None:
     path = write_jsonl(tmp_path / "topics.jsonl", [record])
     with pytest.raises(HeedError) as error:
-        read_neuclir_topics(path, TopicTexts("eng", "zho", "any", "title"))
+        read_neuclir_topics(path, "eng", collection="zho")
     assert str(error.value).startswith(f"{path}, line 1: ") and said in str(error.value)
 
 

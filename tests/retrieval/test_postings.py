@@ -19,6 +19,7 @@ from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
+from heed.retrieval.bm25 import matrix, postings
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
 from heed.retrieval.bm25.matrix import best, break_ties, length_of
 from heed.retrieval.lucene.analysis import MARK, WHOLE, Analysis
@@ -129,6 +130,46 @@ def test_runs_and_scores_are_lucenes_on_real_tables(tmp_path: Path, shared: Path
 def test_what_bm25_does_not_take_is_an_error(drawn: Pair, k1: float, b: float, told: str) -> None:
     with pytest.raises(HeedError, match=told):
         Searcher(drawn.folder, language("eng"), Bm25Settings(k1, b))
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_scores_of_chosen_documents_are_lucenes(drawn: Pair, data: st.DataObject) -> None:
+    matrix, lucene = drawn.searchers(Bm25Settings())
+    known = list(lucene.search({"q": "w0"}, 1000)["q"])
+    docids = data.draw(st.lists(st.sampled_from([*known, "none", "unheard of"]), unique=True, max_size=40))
+    term = st.tuples(st.sampled_from([FIELD, *TABLE_FIELDS, "nofield"]), st.sampled_from(["w0", "w1", "w5", "never"]))
+    weighted = data.draw(st.dictionaries(term, st.floats(0.125, 8, width=32), max_size=8))
+    assert matrix.score(weighted, Subset(docids)) == lucene.score(weighted, docids)
+
+
+def test_no_document_has_words(tmp_path: Path) -> None:
+    pair = indexed(tmp_path, Given((Document("a", "", "the"), Document("b", "", " "))))
+    assert pair.searchers(Bm25Settings())[0].search({"q": "the words"}, 9) == {"q": {}}
+
+
+def test_what_a_large_matrix_does_for_its_memory_changes_nothing(drawn: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(12)}
+    first = drawn.searchers(Bm25Settings())[0]
+    expected, pool = first.search(queries, 60), list(first.search({"q": "w2"}, 1000)["q"])[::3]
+    scores = first.score({(FIELD, "w1"): 1.0}, Subset(pool))
+    monkeypatch.setattr(postings, "DOCIDS_IN_MEMORY", 0)
+    monkeypatch.setattr(postings, "MAX_MAPPED", 0)
+    monkeypatch.setattr(matrix, "MAX_SATURATIONS", 0)
+    monkeypatch.setattr(matrix, "BLOCK", 3)
+    bounded = drawn.searchers(Bm25Settings())[0]
+    assert bounded.search(queries, 60, threads=2) == expected
+    assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
+
+
+@pytest.mark.parametrize("known", [0, 10**6])
+def test_documents_are_numbered_by_their_ids(drawn: Pair, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
+    monkeypatch.setattr(postings, "DOCIDS_IN_MEMORY", known)
+    opened = postings.open_postings(drawn.folder, (FIELD, *TABLE_FIELDS))
+    docids = opened.docids_of(np.arange(opened.size))
+    assert docids == sorted(docids) and opened.size > 50
+    assert opened.numbers_of(docids).tolist() == list(range(opened.size))
+    assert opened.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
 
 
 def test_the_matrix_is_used_again_and_made_anew_with_its_index(

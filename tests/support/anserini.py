@@ -30,7 +30,7 @@ class ByLucene(LuceneSearch):
     """An index as Lucene itself searches it, without Heed's matrix."""
 
     def __init__(self, folder: Path, lang: str, settings: Bm25Settings) -> None:
-        super().__init__([folder], FIELD, settings.k1, settings.b, Analysis(language(lang)))
+        super().__init__(folder, FIELD, settings.k1, settings.b, Analysis(language(lang)))
 
     def search(self, queries: Mapping[str, str], depth: int, fields: Mapping[str, float] | None = None) -> Run:
         return {

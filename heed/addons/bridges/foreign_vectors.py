@@ -15,7 +15,7 @@ from heed.errors import DataError, fail
 from heed.files import digest, digest_json, write_bytes
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, timed, warn
-from heed.retrieval.dense.vectors import SHARD, Vectors, VectorsMadeElsewhere, document_config, write_matrix
+from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, write_matrix
 from heed.reuse import NOTE, Recipe, ensure_folder, folder_note, recipe_version
 from heed.types import Document, Encoder, Matrix
 
@@ -38,7 +38,7 @@ class VectorComparison(NamedTuple):
     cosine: float
 
 
-class ForeignVectors(VectorsMadeElsewhere):
+class ForeignVectors:
     """A folder of vectors made elsewhere; nothing is written there."""
 
     def __init__(self, path: Path) -> None:

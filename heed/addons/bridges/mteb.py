@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from heed.addons.bridges.mteb_models import require_mteb
 from heed.compute import Compute
 from heed.files import digest_json
-from heed.formats.pairs import ENDINGS
-from heed.formats.run_formats import ROLES
+from heed.formats.topic_ids import ENDINGS
 from heed.models.registry.entries import Registry
 from heed.reranking.similarity import Similarity
 from heed.systems.make import Place, make
 from heed.types import Document, Encoder, Query, Reranker
 
 Numbers = NDArray[np.float64]
-CONDITIONS = {ENDINGS[role]: condition for condition, role in ROLES.items()}  # by the end of a qid
+CONDITIONS = {ending: condition for condition, ending in ENDINGS.items()}  # by the end of a qid
 
 
 def as_mteb(

@@ -1,6 +1,5 @@
 """The systems of a results folder, loaded once: they rank the documents of a question as a command would."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -23,12 +22,11 @@ from heed.reranking.polarity import Explanation, Polarity, explain
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.index import K1, TABLE_FIELDS, B, Bm25Settings, Searcher
-from heed.retrieval.bm25.retriever import FIELDS, Bm25
+from heed.retrieval.bm25.retriever import FIELDS, FIELDS_IN, Bm25
 from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, Search, built_in, make, refuse_twins
 from heed.types import JOIN, Query, Reranker, Retriever, Run, Topic
 
-INDEX = re.compile(r"(bm25(?:-fields|-vectors)?)(?:-(\d+)-shards)?")
 REMEMBERED = 64  # lists of earlier questions
 
 
@@ -88,7 +86,7 @@ class LiveSystems:
         self._loaded, self._load_begun = set[str](), False
         self._opening, self._loading = Lock(), Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
-        search, registry = Search(self.settings.bm25, shards_in(self._corpus.folder)), choice.registry or Registry()
+        search, registry = Search(self.settings.bm25), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
         place = Place(registry, choice.compute, self._corpus, search, answers, instructed=True)
         searching = self._names(built_in(Retriever), "bm25", choice.retrievers)
@@ -152,15 +150,15 @@ class LiveSystems:
             self._loaded.add(system.name)
 
     def _open_index(self, system: Retriever | Reranker) -> None:
-        needed = getattr(system, "index_name", "")
-        indexes = (INDEX.fullmatch(path.name) for path in self._corpus.folder.glob("bm25*"))
-        if not any(match and needed in ("", match[1]) for match in indexes):  # none is built while somebody waits
-            raise DataError(f"{self._corpus.folder}: no index for {system.name} here; {AGAIN}")
+        needed, folder = getattr(system, "index_name", ""), self._corpus.folder
+        here = [name for name in FIELDS_IN if (folder / name).is_dir()]
+        if not here or (needed and needed not in here):  # none is built while somebody waits
+            raise DataError(f"{folder}: no index for {system.name} here; {AGAIN}")
         try:
-            with locked(self._corpus.folder):
+            with locked(folder):
                 system.load()
         except OSError as error:
-            raise DataError(f"{self._corpus.folder}: cannot be opened ({error})") from error
+            raise DataError(f"{folder}: cannot be opened ({error})") from error
 
     @property
     def searcher(self) -> Searcher:
@@ -242,12 +240,6 @@ class LiveSystems:
     def _search(self, name: str, query: Query) -> dict[str, float]:
         with self._answering[name]:
             return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
-
-
-def shards_in(folder: Path) -> int:
-    """Return into how many shards the index of BM25 in ``folder`` is split."""
-    names = (INDEX.fullmatch(path.name) for path in folder.glob("bm25*-shards"))
-    return 1 if (folder / "bm25").is_dir() else max((int(match[2]) for match in names if match), default=1)
 
 
 def read_run_settings(folder: Path) -> RunSettings:

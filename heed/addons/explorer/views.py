@@ -51,7 +51,7 @@ def folder_view(explored: Explored) -> View:
         "lower": [explored.results.is_lower_better(key.measure) for key in explored.values],
         "factors": {key.measure: factor(key.measure) for key in explored.values},
         "values": [[value and float(f"{value:.5g}") for value in row] for row in values],  # more than a reader compares
-        "notes": [*filter(None, [explored.results.doubt]), *explored.notes],
+        "notes": [*explored.notes],
     }
 
 

@@ -6,6 +6,7 @@ Each fault is reported once, at the line where it shows: after a damaged line th
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from ctypes import c_float
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -16,7 +17,7 @@ from heed.addons.submission.tracks import RunName, parse_name, tag_problems
 from heed.formats.topic_ids import number as number_of
 from heed.formats.trec_files import parse_score
 from heed.progress import brief
-from heed.ranking import in_order, swapped_in_single
+from heed.ranking import in_order
 
 FORM = "topic Q0 docid rank score tag"
 RANK = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -349,3 +350,11 @@ def _check_languages(run: CheckedRun, name: RunName) -> None:
     if name.source == "mlir" and len(languages) == 1:
         problem = f"found documents in {', '.join(languages)} alone, expected a list over three languages"
         run.report.warning(0, "language", f"{problem}; check what was searched")
+
+
+def swapped_in_single(docid: str, score: float, lower_docid: str, lower_score: float) -> bool:
+    """Whether two neighbours of a list change places for tools that read scores in single precision.
+
+    pytrec_eval and trec_eval before version 10 do: scores that differ only beyond it tie there, and docids decide.
+    """
+    return lower_score < score and lower_docid > docid and c_float(score).value == c_float(lower_score).value

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.addons.submission.expected import Rules
-from heed.addons.submission.run_checks import check_lines, is_header
+from heed.addons.submission.run_checks import check_lines, is_header, swapped_in_single
 from heed.addons.submission.run_report import ERROR, CheckedRun, Report, run_lines
 from heed.errors import DataError, fail
 from heed.files import write_packed
-from heed.ranking import ranked, swapped_in_single
+from heed.ranking import ranked
 
 NEEDS_GUESS = {"character", "empty", "encoding", "fields", "reversed", "score", "unreadable"}
 FIXED = {  # the change, by the kind of problem that it solves

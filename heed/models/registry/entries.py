@@ -1,6 +1,5 @@
 """How to run a model: templates, pooling, lengths, tokens, licence and the papers' variants, as data."""
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from heed.errors import DataError, HeedError, ModelError, UsageError, fail
+from heed.errors import DataError, HeedError, ModelError, UsageError, did_you_mean, fail
 from heed.files import parse_json, read_text
 from heed.models.registry.families import BI_ENCODER, FAMILIES, SERVICE
 
@@ -197,8 +196,9 @@ class Registry:
         if source.startswith((".", "/", "~")):
             raise UsageError(f"{source}: no such folder; give the folder of a model, or a name that heed models lists")
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
-        nearest = difflib.get_close_matches(source, sorted(others), n=3) or built_in
-        meant = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
+        meant = did_you_mean(source, sorted(others), 3, before="; ")
+        if built_in and not meant:
+            meant = f"; Heed's own are {', '.join(built_in)}"
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name{meant}")
 
 
@@ -262,9 +262,8 @@ def parse_entry(origin: str, entry: Mapping[str, Any]) -> Model:
 def _family_problems(family: Any) -> list[str]:
     if not family or not isinstance(family, str) or family in FAMILIES:
         return []
-    near = difflib.get_close_matches(family, FAMILIES, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    return [f"family {family!r} is unknown; {meant}There are {', '.join(FAMILIES)}"]
+    meant = did_you_mean(family, [*FAMILIES], before="; ")
+    return [f"family {family!r} is unknown{meant or ';'} There are {', '.join(FAMILIES)}"]
 
 
 def _converted(origin: str, field: str, value: Any) -> Any:

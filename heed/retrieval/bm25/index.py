@@ -1,7 +1,7 @@
 """BM25's Lucene index by Anserini's classes: build it, search it as Lucene does, score chosen documents."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from heed.errors import UsageError, fail
 from heed.formats.document_store import DocumentStore
 from heed.languages import Language
 from heed.progress import bar, log, timed
-from heed.retrieval.bm25.matrix import MatrixSearch, PostingsMatrix
+from heed.retrieval.bm25.matrix import MatrixSearch
 from heed.retrieval.bm25.postings import Numbers, open_postings
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.index_files import shard_folders, shard_ranges, write_index
+from heed.retrieval.lucene.index_files import write_index
 from heed.retrieval.lucene.jvm import anserini_version, java_errors
 from heed.retrieval.lucene.search import LuceneSearch
 from heed.reuse import Recipe, ensure_folder, recipe_version
@@ -50,23 +50,22 @@ class Searcher:
     single precision cannot express 1e-6, follow :mod:`heed.ranking` as in trec_eval.
 
     Scores are computed by numpy from a matrix of the index's postings (:mod:`heed.retrieval.bm25.postings`), made
-    when first needed. An index in ``shards`` is searched with the statistics of all of them, and finds what one index
-    finds.
+    when first needed.
     """
 
-    def __init__(self, folder: Path, language: Language, settings: Bm25Settings, shards: int = 1) -> None:
+    def __init__(self, folder: Path, language: Language, settings: Bm25Settings) -> None:
         """Read nothing yet of the index that :func:`build_index` left in ``folder``.
 
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have.
         """
         fail(_impossible(settings), UsageError)
-        self._settings, self._folders = settings, shard_folders(folder, shards)
+        self._settings, self._folder = settings, folder
         self._analysis = Analysis(language)
 
     @cached_property
     def lucene(self) -> LuceneSearch:
         """The index as Lucene itself searches it, with feedback."""
-        return LuceneSearch(self._folders, FIELD, self._settings.k1, self._settings.b, self._analysis)
+        return LuceneSearch(self._folder, FIELD, self._settings.k1, self._settings.b, self._analysis)
 
     def load(self) -> None:
         """Export the postings unless they are there, and open them, so that it can be timed alone."""
@@ -75,9 +74,9 @@ class Searcher:
     @cached_property
     def _matrix(self) -> MatrixSearch:
         """The index as numpy searches it."""
-        with java_errors(f"{self._folders[0]}: reading the postings"):
-            matrix = PostingsMatrix([open_postings(shard, (FIELD, *TABLE_FIELDS)) for shard in self._folders])
-        return MatrixSearch(matrix, self._settings.k1, self._settings.b)
+        with java_errors(f"{self._folder}: reading the postings"):
+            postings = open_postings(self._folder, (FIELD, *TABLE_FIELDS))
+        return MatrixSearch(postings, self._settings.k1, self._settings.b)
 
     def search(
         self, queries: Mapping[str, str], depth: int, threads: int = 1, fields: Mapping[str, float] | None = None
@@ -111,7 +110,7 @@ class Searcher:
         Documents without any of the terms get 0.
         """
         if subset.numbers is None:
-            subset.numbers = self._matrix.matrix.numbers_of(subset.docids)
+            subset.numbers = self._matrix.postings.numbers_of(subset.docids)
         return self._matrix.score(weighted, subset.numbers)
 
 
@@ -138,15 +137,13 @@ def build_index(
     language: Language,
     threads: int,
     vectors: bool = False,
-    shards: int = 1,
     fields: Sequence[str] = (FIELD, *TABLE_FIELDS),
 ) -> Path:
     """Return ``folder`` with the Lucene index of ``store``, built unless it is there for the same settings.
 
     Of tables it has ``fields``, of other documents ``FIELD`` alone.
     ``vectors`` keeps each document's terms, which feedback (RM3, Rocchio) reads. Documents without
-    text cannot be indexed and are counted in the log. With several ``shards`` the documents are split in docid
-    order into as many indexes beside ``folder``, built one after the other and each kept when it is complete.
+    text cannot be indexed and are counted in the log.
     """
     fields = fields if store.tabular else (FIELD,)
     recipe: Recipe = {
@@ -158,20 +155,16 @@ def build_index(
         **({"fields": list(fields)} if store.tabular else {}),
     }
 
-    def build(start: int, end: int, target: Path) -> None:
-        documents = bar(store.within(start, end), end - start, "bm25 index", "documents")
+    def build(target: Path) -> None:
+        documents = bar(iter(store), store.count, "bm25 index", "documents")
         with timed("index", "bm25") as work, java_errors(f"{target}: indexing"):
             analyzer = Analysis(language).analyzer
             indexed = write_index(target / "lucene", _rows(documents, fields), fields, analyzer, threads, vectors)
-            work.did(end - start, "documents")
-        if indexed < end - start:
-            log.info(f"bm25: {end - start - indexed} of {end - start} documents have no text and are not in the index")
+            work.did(store.count, "documents")
+        if indexed < store.count:
+            log.info(f"bm25: {store.count - indexed} of {store.count} documents have no text and are not in the index")
 
-    ranges = zip(shard_folders(folder, shards), shard_ranges(store.count, shards), strict=True)
-    for number, (shard, (start, end)) in enumerate(ranges):
-        part = {"shard": [number, shards]} if shards > 1 else {}
-        ensure_folder(shard, recipe | part, partial(build, start, end))
-    return folder
+    return ensure_folder(folder, recipe, build)
 
 
 def _rows(documents: Iterable[Document], fields: Sequence[str]) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ BM25 starts from, term frequencies and Lucene's byte for the length, so that k1 
 import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,8 @@ from heed.retrieval.lucene.index_files import ID, postings_folder, reading, writ
 from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version
 
 BLOCK = 1 << 20  # postings converted at once
+DOCIDS_IN_MEMORY = 1 << 18  # documents up to which all docids are held as strings, which is quicker than reading them
+MAX_MAPPED = 1 << 28  # bytes of mapped files that may stay in memory between two queries
 
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.intp]  # of documents
@@ -67,13 +69,9 @@ class FieldPostings(NamedTuple):
     documents_with: int
     occurrences: int
 
-    def document_frequency(self, term: int) -> int:
-        """Return how many documents have the term of that number."""
-        return int(self.starts[term + 1] - self.starts[term])
 
-
-class ShardPostings:
-    """The open postings of an index, or of one of its shards."""
+class Postings:
+    """The open postings of an index."""
 
     def __init__(self, folder: Path) -> None:
         """Open what was built in ``folder``."""
@@ -87,15 +85,32 @@ class ShardPostings:
         """Number of documents."""
         return len(self.docids)
 
-    def release_memory(self) -> None:
-        """Release the memory of the mapped files; they are read again when needed."""
-        for mapped in self._mapped:
-            mapped.madvise(mmap.MADV_DONTNEED)
+    def docids_of(self, numbers: Numbers) -> list[str]:
+        """Return the docids of documents."""
+        if self.size <= DOCIDS_IN_MEMORY:
+            docids: list[str] = self._docids[numbers].tolist()
+            return docids
+        return [self.docids[number].decode() for number in numbers.tolist()]
 
-    @property
-    def mapped(self) -> int:
-        """Size of the files in bytes."""
-        return sum(map(len, self._mapped))
+    def numbers_of(self, docids: Sequence[str]) -> Numbers:
+        """Return the number of each of ``docids``, -1 for one that has none."""
+        if self.size <= DOCIDS_IN_MEMORY:
+            return np.array([self._numbers.get(docid, -1) for docid in docids], dtype=np.intp)
+        return np.array([self.docids.find(docid.encode()) for docid in docids], dtype=np.intp)
+
+    @cached_property
+    def _docids(self) -> NDArray[np.object_]:
+        return np.array(list(self.docids.decoded()), dtype=object)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {docid: number for number, docid in enumerate(self._docids)}
+
+    def release_memory(self) -> None:
+        """Release the memory of large mapped files; they are read again when needed."""
+        if sum(map(len, self._mapped)) > MAX_MAPPED:
+            for mapped in self._mapped:
+                mapped.madvise(mmap.MADV_DONTNEED)
 
     def _field(self, folder: Path, name: str) -> FieldPostings:
         texts, ends, starts, documents, frequencies, lengths, counts = (
@@ -113,13 +128,13 @@ class ShardPostings:
         return np.asarray(mapped)  # slices of a memmap cost ten times as much as those of a plain array over it
 
 
-def open_postings(index: Path, fields: Sequence[str]) -> ShardPostings:
-    """Return the postings of an index, or of one of its shards, exported from Lucene unless they are there.
+def open_postings(index: Path, fields: Sequence[str]) -> Postings:
+    """Return the postings of an index, exported from Lucene unless they are there.
 
     ``index`` is a folder of :func:`heed.retrieval.bm25.index.build_index`. Java is not needed where they are there.
     """
     recipe: Recipe = {"postings": recipe_version("postings"), "index": folder_note(index).recipe}
-    return ShardPostings(ensure_folder(postings_folder(index), recipe, partial(_build, index, fields)))
+    return Postings(ensure_folder(postings_folder(index), recipe, partial(_build, index, fields)))
 
 
 def _build(index: Path, fields: Sequence[str], folder: Path) -> None:

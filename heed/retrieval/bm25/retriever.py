@@ -37,7 +37,6 @@ class Bm25(Retriever):
         corpus: Corpus,
         settings: Bm25Settings,
         compute: Compute,
-        shards: int = 1,
         index: ForeignIndex | None = None,
     ) -> None:
         """Build and start nothing before the first search; with ``index``, one made elsewhere, search that.
@@ -46,7 +45,7 @@ class Bm25(Retriever):
         an index made elsewhere that lacks what ``name`` needs.
         """
         self.name, self.corpus = name, corpus
-        self._settings, self._compute, self._shards, self._index = settings, compute, shards, index
+        self._settings, self._compute, self._index = settings, compute, index
         self._threads = compute.threads or os.cpu_count() or 1
         self._searcher: Searcher | None = None
         self._feedback = name.partition("+")[2].removeprefix("fields")
@@ -77,7 +76,7 @@ class Bm25(Retriever):
 
     def over(self, corpus: Corpus) -> "Bm25":
         """Return the same system over other documents, with an index of Heed's own."""
-        return Bm25(self.config["system"], corpus, self._settings, self._compute, self._shards)
+        return Bm25(self.config["system"], corpus, self._settings, self._compute)
 
     def load(self) -> None:
         """Build the index, and the matrix of its postings, unless they are there, and open them."""
@@ -98,8 +97,8 @@ class Bm25(Retriever):
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
         index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
-        build_index(index, store, language, self._threads, vectors, self._shards, fields)
-        return Searcher(index, language, self._settings, self._shards)
+        build_index(index, store, language, self._threads, vectors, fields)
+        return Searcher(index, language, self._settings)
 
     @property
     def index_name(self) -> str:

@@ -13,7 +13,7 @@ from heed.addon_table import brought
 from heed.progress import log
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import SHARD, Vectors, VectorsMadeElsewhere, document_config, embed, folder_of
+from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed, folder_of
 from heed.retrieval.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa import build_lsa
 from heed.reuse import Recipe, ensure_folder, recipe_version
@@ -23,6 +23,7 @@ KINDS = ("exact", "hnsw", "ivfpq")
 SPARE = 64  # further candidates, so that rounding inside FAISS does not decide which documents are returned
 LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
 PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched, code bytes a vector, bits a byte's quantiser
+SETTINGS = {"hnsw": {"links": LINKS, "construction": EF_CONSTRUCTION}, "ivfpq": {"bytes": BYTES, "bits": BITS}}
 TRAIN = 200_000  # vectors that IVF-PQ is trained on, at most
 MAX_ON_GPU = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
 
@@ -76,7 +77,7 @@ def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device
     index_recipe: Recipe = {
         "faiss": recipe_version("faiss"),
         "kind": kind,
-        "settings": _settings(kind),
+        "settings": SETTINGS[kind],
         "vectors": recipe,
     }
     ensure_folder(folder, index_recipe, lambda part: _write(part / "faiss", vectors, kind))
@@ -94,10 +95,6 @@ def _write(path: Path, vectors: Vectors, kind: str) -> None:
     faiss.omp_set_num_threads(1)  # HNSW's links depend on the order in which threads add vectors
     faiss.write_index(_build(vectors, kind), str(path))
     faiss.omp_set_num_threads(threads)
-
-
-def _settings(kind: str) -> Recipe:
-    return {"links": LINKS, "construction": EF_CONSTRUCTION} if kind == "hnsw" else {"bytes": BYTES, "bits": BITS}
 
 
 def _build(vectors: Vectors, kind: str) -> Any:
@@ -134,9 +131,7 @@ class Dense(Retriever):
         self._model, self._corpus, self._kind, self._device = encoder, corpus, kind, device
         self.name = encoder.name if encoder else "lsa"
         self._opened: tuple[Encoder, DenseIndex] | None = None
-        self._foreign: VectorsMadeElsewhere | None = (
-            brought("foreign vectors")(foreign) if encoder and foreign else None
-        )
+        self._foreign = brought("foreign vectors")(foreign) if encoder and foreign else None
         if self._foreign:
             self._foreign.log_comparison(self._vectors)  # also where runs are reused
         system = encoder.config if encoder else LSA_SETTINGS

@@ -63,24 +63,6 @@ class Vectors:
         return self.rows(np.array([bisect_left(self.docids, docid) for docid in docids], dtype=np.int64))
 
 
-class VectorsMadeElsewhere:
-    """A folder of document vectors that another tool made, as an add-on reads it.
-
-    ``sha256`` is the digest of its files, ``label`` the beginning of that, for names of folders.
-    """
-
-    sha256: str
-    label: str
-
-    def vectors(self, folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
-        """Return the vectors of ``store`` as Heed keeps its own, in ``folder``, written there unless they are."""
-        raise NotImplementedError
-
-    def log_comparison(self, folder: Path) -> None:
-        """Log how the vectors fit the collection and the model, if they were taken into ``folder``."""
-        raise NotImplementedError
-
-
 def document_config(encoder: Encoder) -> Config | str:
     """Return an encoder's config without what changes no document's vector: its queries' fields, and the search.
 

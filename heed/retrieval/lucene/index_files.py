@@ -1,10 +1,10 @@
-"""The files of a Lucene index: its shards and their readers, documents written to it, postings exported from it."""
+"""The files of a Lucene index: its reader, documents written to it, postings exported from it."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +21,9 @@ BUFFER = 2048.0  # MiB that Lucene fills before it writes, as Anserini has it; n
 Row = Sequence[str]  # a document's id, then the text of each field
 
 
-def shard_folders(folder: Path, shards: int) -> list[Path]:
-    """Return the folders of the shards of the index in ``folder``; one shard is the index itself."""
-    if shards == 1:
-        return [folder]
-    width = len(str(shards - 1))
-    return [folder.with_name(f"{folder.name}-{shards}-shards") / f"{number:0{width}}" for number in range(shards)]
-
-
 def postings_folder(index: Path) -> Path:
     """Return the folder of the postings of an index, as arrays."""
     return index.with_name(f"{index.name}-postings")
-
-
-def shard_ranges(count: int, shards: int) -> list[tuple[int, int]]:
-    """Return the first document of each shard and the one after its last; sizes differ by at most 1 and may be 0."""
-    return list(pairwise(count * number // shards for number in range(shards + 1)))
 
 
 def open_reader(folder: Path) -> Any:
@@ -55,13 +42,6 @@ def reading(folder: Path) -> Iterator[Any]:
         yield reader
     finally:
         reader.close()
-
-
-def combined_reader(shards: Sequence[Any]) -> Any:
-    """Return the readers of shards as one, which has the statistics of all."""
-    if len(shards) == 1:
-        return shards[0]
-    return cast(READER, java("org.apache.lucene.index.MultiReader")(list(shards), True))
 
 
 def write_index(

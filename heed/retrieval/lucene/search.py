@@ -1,12 +1,12 @@
 """Search with feedback, by Lucene itself through Anserini's classes; scores are those of Anserini's run files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from heed.progress import bar
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.index_files import combined_reader, open_reader
+from heed.retrieval.lucene.index_files import open_reader
 from heed.retrieval.lucene.jvm import java, java_errors
 from heed.types import Run
 
@@ -15,15 +15,15 @@ MAX_CLAUSES = 1 << 20  # of a query: a long instruction has more terms than Luce
 
 
 class LuceneSearch:
-    """An open index, in one or more shards, as Lucene searches it."""
+    """An open index as Lucene searches it."""
 
-    def __init__(self, folders: Sequence[Path], field: str, k1: float, b: float, analysis: Analysis) -> None:
-        """Open the shards in ``folders``, whose ``field`` has the whole texts."""
+    def __init__(self, folder: Path, field: str, k1: float, b: float, analysis: Analysis) -> None:
+        """Open the index in ``folder``, whose ``field`` has the whole texts."""
         self.field, self._analysis = field, analysis
         with java_errors("opening the index"):
             index_searcher = java("org.apache.lucene.search.IndexSearcher")
             index_searcher.setMaxClauseCount(MAX_CLAUSES)
-            self.index_searcher = index_searcher(combined_reader([open_reader(folder) for folder in folders]))
+            self.index_searcher = index_searcher(open_reader(folder))
             self.index_searcher.setSimilarity(java("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
             self._tie_breaker = java("io.anserini.rerank.lib.ScoreTiesAdjusterReranker")()
 

@@ -174,12 +174,10 @@ def test_feedback_needs_the_terms_of_documents(tmp_path: Path) -> None:
         searched(tmp_path, written(tmp_path, contents("eng")), "bm25+rm3")
 
 
-def test_what_is_no_index_is_an_error(tmp_path: Path, english: Path) -> None:
+def test_what_is_no_index_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"empty: no Lucene index in it; expected a folder with a file segments_N"):
         searched(tmp_path, tmp_path / "empty")
-    with pytest.raises(UsageError, match="shards: found 2 beside an index made elsewhere"):
-        searched(tmp_path, english, shards=2)
 
 
 def test_an_index_that_no_retriever_searches_is_an_error(heed: Heed, english: Path) -> None:

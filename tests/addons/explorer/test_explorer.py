@@ -242,10 +242,6 @@ def test_a_report_is_written_when_documents_or_topics_are_gone(moved: Path) -> N
         Explored(*read_tree(moved))
 
 
-def test_what_makes_the_figures_doubtful_is_among_the_notes(explored: Explored) -> None:
-    assert folder_view(Explored(explored.results._replace(doubt="Changed since.")))["notes"] == ["Changed since."]
-
-
 def test_other_documents_in_the_same_place_are_not_shown(tmp_path: Path) -> None:
     explored = Explored(*read_tree(ships(tmp_path)))
     noted = explored.path / "topics.json"

@@ -18,7 +18,7 @@ from serving import Running, serving
 from heed.addons.explorer.answers import answer, search
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.flags import Flag, Flags
-from heed.addons.explorer.live_systems import Choice, LiveSystems, Question, shards_in
+from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
 from heed.errors import DataError, UsageError
 from heed.formats.trec_files import read_run
 from heed.ranking import ranked
@@ -133,14 +133,6 @@ def test_fields_of_tables_have_the_weights_of_the_runs(heed: Heed, tmp_path: Pat
     told = answer(live, "bm25+fields", asked(live, qid, "original"))
     assert told["after"]["words"][0]["query"]
     live.close()
-
-
-def test_the_shards_of_any_index_of_bm25_are_counted(tmp_path: Path) -> None:
-    for name in ("bm25-fields-postings", "bm25-fields-4-shards", "bm25-12ab"):
-        (tmp_path / name).mkdir()
-    assert shards_in(tmp_path) == 4
-    (tmp_path / "bm25").mkdir()
-    assert shards_in(tmp_path) == 1
 
 
 def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSystems) -> None:

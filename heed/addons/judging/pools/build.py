@@ -21,13 +21,12 @@ from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_sets import read_judgements
 from heed.formats.document_store import read_docids
-from heed.formats.pairs import stem
 from heed.formats.run_formats import read_any_run
-from heed.formats.topic_ids import number_hint
+from heed.formats.topic_ids import number_hint, stem
 from heed.formats.trec_files import Pool
-from heed.measures.comparison import warn_of_missing_topics, warn_of_same_runs
+from heed.measures.comparison import warn_of_same_runs
 from heed.measures.per_topic import judged as without_negative
-from heed.progress import bar, brief, log, number_of
+from heed.progress import bar, brief, log, number_of, warn
 from heed.ranking import Fused, fuse, in_order, ranked
 from heed.types import CONDITIONS, Qrels, Run
 
@@ -303,7 +302,7 @@ def pool_inputs(
     """
     in_runs = {qid for run in runs.values() for qid in run}
     base_of = _bases(in_runs, in_runs.union(further_qids, *qrels), settings.by_base)
-    warn_of_missing_topics(runs, base_of)
+    _warn_of_missing_topics(runs, base_of)
     topics = ranked_lists(runs, {qid: base_of[qid] for qid in in_runs}, languages)
     only = relevant_documents(qrels_by_topic(qrels.only, base_of))
     if qrels.only:
@@ -417,3 +416,14 @@ def _ordered(
     lists = [ranking.docids for ranking in inputs.topics[topic]]
     topic_pool = TopicPool(topic, chosen.keys(), fused, lists, inputs.grades.get(topic, {}))
     return order_documents(settings.order, topic_pool, settings.seed)
+
+
+def _warn_of_missing_topics(runs: Mapping[str, Run], topic_of: Mapping[str, str]) -> None:
+    """Warn of topics that only some of ``runs`` have; ``topic_of`` has the topic of each qid."""
+    topics = {name: {topic_of.get(qid, qid) for qid in run} for name, run in runs.items()}
+    union = in_order(set().union(*topics.values()))
+    some = [topic for topic in union if not all(topic in of_run for of_run in topics.values())]
+    if some:
+        missing = {name: len(union) - len(of_run) for name, of_run in topics.items()}
+        lacking = [f"{name} lacks {count}" for name, count in missing.items() if count]
+        warn(f"{len(some)} of {len(union)} topics are in some runs only: {brief(some)}; {brief(lacking)}")
