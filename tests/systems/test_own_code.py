@@ -139,3 +139,13 @@ def test_without_a_source_runs_are_made_anew_which_is_said(
     exec(MINE.replace("WEIGHT *", "3 *"), cell)  # noqa: S102 (as a notebook runs a cell)
     assert library.reranker(cell["Mine"]()).config is None
     assert "mine: the source of its code cannot be read, so its runs are made anew" in capsys.readouterr().err
+
+
+def test_a_measure_is_known_by_its_source_too(imported: Import) -> None:
+    text = "def depth(run, qrels):\n    return {qid: 1.0 for qid in qrels}\n"
+    first, same, other = (
+        library.measure("depth", config={})(imported(each).depth).config
+        for each in (text, f"# mine\n{text}", text.replace("1.0", "2.0"))
+    )
+    assert first == same != other and None not in (first, other)
+    assert library.measure("depth")(imported(text).depth).config is None
