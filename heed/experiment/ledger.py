@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from heed.experiment.run_files import RunFile, SystemRuns, journal_of
 from heed.files import digest, digest_json, read_bytes, write_bytes
-from heed.progress import brief, log
+from heed.progress import brief, log, warn
 from heed.reuse import Note, Recipe, differences, note_of, read_note, write_note
 from heed.systems.user_objects import CODE
 from heed.types import CONDITIONS
@@ -153,6 +153,16 @@ def finished_note(path: Path) -> Note | None:
     notes = [note_of(path), *sorted(path.parent.glob(f"{ASIDE}/*/.made/{path.name}.json"))]
     files = {path.name: digest(path)}
     return next((note for note in map(read_note, notes) if note and note.finished and note.files == files), None)
+
+
+def warn_of_mixtures(systems: Sequence[SystemRuns]) -> None:
+    """Warn of systems whose runs were made in different ways: somebody moved some of them, or remade one alone."""
+    for system in systems:
+        (first, note), *others = ((name, file.note) for name, file in system.files.items())
+        for condition, other in others:
+            if not _are_alike(note, other.recipe):
+                why = _difference(note, other)
+                warn(f"{system.name}: its runs {first} and {condition} were made in different ways: {why}")
 
 
 def settle(folder: Path) -> None:

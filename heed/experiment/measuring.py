@@ -4,28 +4,34 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from heed import __version__
 from heed.datasets.collection import Collection
 from heed.errors import BusyError
-from heed.experiment.ledger import Ledger, runs_in, settle
+from heed.experiment.ledger import Ledger, runs_in, settle, warn_of_mixtures
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.extras import installed_version
 from heed.files import digest_json, locked, read_bytes, write_bytes, write_json
+from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts
+from heed.measures.per_topic import PerTopic
 from heed.measures.summary import Detail, own_directions
 from heed.progress import brief, gathering, log, logging_only, timed, warn
 from heed.report.results import read_manifest
 from heed.report.topics_file import TopicsFile, read_topics_file, write_topics_file
 from heed.retrieval.lucene.jvm import anserini_version
 from heed.reuse import RESULTS, Note, Recipe, read_note, write_note
+from heed.types import subtopics_of
 
 SCHEMA = "0.1"  # irgroup/ir_metadata
 LIBRARIES = ("pyserini", "faiss-cpu", "torch", "transformers", "sentence-transformers", "scipy", "ir-measures")
+VALUES = RESULTS.with_name("values.json")  # by measures of the user's own
 
 
 def manifest(
@@ -109,10 +115,15 @@ def results_of(
     of_runs = warnings_of(systems)
     for warning in of_runs:
         warn(warning)
+    earlier, used = read_note(folder / VALUES), dict[str, PerTopic]()
     with timed("measures"), gathering([]) as warnings:
+        warn_of_mixtures(systems)
         moved = shifts(runs, judging, topics)
-        details = [*evaluate(runs, judging, topics, inputs.size or 0), *earlier_rows]
+        remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
+        details = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
         against = against_query(runs, judging, topics, details)
+    if used:
+        write_note(folder / VALUES, Note(used, {}))
     about = inputs.collection, inputs.subset, details, (*inputs.warnings, *of_runs, *warnings)
     results = Results(*about, own_directions(judging.all_measures), [system.entry for system in systems])
     write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against})
@@ -180,3 +191,27 @@ def _earlier_rows(folder: Path, missing: Sequence[str], systems: set[str]) -> It
     for row in json.loads(read_bytes(path))["rows"] if missing and path.exists() else ():
         if row["measure"] in missing and row["system"] in systems:
             yield row
+
+
+def _remembering(judging: Judging, earlier: Mapping[str, PerTopic], used: dict[str, PerTopic]) -> Judging:
+    """Return ``judging`` whose measures of the user's own with a ``config`` take their values from an ``earlier`` time.
+
+    These are by a digest of ``config``, runs and judgements; those that were asked for are added to ``used``.
+    """
+
+    def remembering(measure: str | Measure) -> str | Measure:
+        if isinstance(measure, str) or not measure.is_own or measure.config is None:
+            return measure
+
+        def function(*inputs: Any) -> PerTopic:
+            subtopics = [subtopics_of(grades) for each in inputs for grades in each.values()]
+            key = digest_json([measure.name, measure.config, inputs, subtopics])
+            values = earlier[key] if key in earlier else measure.function(*inputs)
+            with suppress(TypeError, ValueError, AttributeError):  # what is no number is an error of who asked
+                used[key] = {str(qid): float(value) for qid, value in values.items()}
+            return values
+
+        return replace(measure, function=function)
+
+    pairs = (pair._replace(measures=tuple(map(remembering, pair.measures))) for pair in judging.pairs)
+    return judging._replace(measures=tuple(map(remembering, judging.measures)), pairs=tuple(pairs))

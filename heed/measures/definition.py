@@ -67,7 +67,8 @@ class Measure:
     ``by_name`` is whether it is computed where it is asked for by name, the others come of themselves; ``comes_with``
     names another measure; ``test`` is how two systems are compared by it; ``signed`` is whether its 0 is no effect, so
     that a mean is compared with it. ``value``, ``needs``, ``source`` and ``examples`` of its name are words for the
-    page of measures. ``is_own`` is whether it is the user's.
+    page of measures. ``is_own`` is whether it is the user's; its ``config``, JSON data, says what decides its values
+    beside runs and judgements, None that nobody knows.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Measure:
     source: str = "Heed's own"
     examples: tuple[str, ...] = ()
     is_own: bool = False
+    config: Any = None
 
     def __str__(self) -> str:
         """Return its name, as names of measures stand in for measures."""

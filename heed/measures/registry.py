@@ -1,6 +1,7 @@
 """Measures by their names: Heed's own, those of ir_measures' programs, the user's, and the values of one run by all."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heed.errors import UsageError
-from heed.extras import OBJECT, named_object
+from heed.extras import OBJECT, named_object, source_digest
 from heed.measures import pairwise, single_run
 from heed.measures.definition import SUBTOPICS, SUCH_AS, Measure, Name, parse_name
 from heed.measures.per_topic import PerTopic
@@ -205,14 +206,16 @@ def _by_rank(scores: Mapping[str, float]) -> dict[str, float]:
     return {docid: float(len(scores) - rank) for rank, docid in enumerate(ranked(scores))}
 
 
-def measure(name: str, *, lower_is_better: bool = False) -> Callable[[Function], Measure]:
+def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> Callable[[Function], Measure]:
     """Return a decorator that declares a function as the measure ``name``.
 
     The function is one of a run, ``(run, qrels) -> {qid: value}``, or of a pair of runs, ``(base, new, qrels,
-    new_qrels) -> {qid: value}``, all under the new run's qids; a topic without a value is left out. Raises
-    :class:`UsageError` for a name that exists already, or that no table can have, and for other arguments.
+    new_qrels) -> {qid: value}``, all under the new run's qids; a topic without a value is left out. ``config`` is JSON
+    data that says what decides the values beside runs, judgements and the function's source: with it, results are used
+    again as long as both are the same (see :func:`heed.extras.source_digest`), without it they are computed anew each
+    time. Raises :class:`UsageError` for a name that exists already, or that no table can have, and for other arguments.
     """
-    return partial(_declared, name=name, lower_is_better=lower_is_better)
+    return partial(_declared, name=name, lower_is_better=lower_is_better, config=config)
 
 
 def as_measure(measure: AnyMeasure) -> str | Measure:
@@ -227,7 +230,7 @@ def as_measure(measure: AnyMeasure) -> str | Measure:
         return measure
     if not callable(measure) or isinstance(measure, type):
         raise UsageError(f"measure {measure!r:.60}: expected a name, or a function (run, qrels) -> {{qid: value}}")
-    return _declared(measure, getattr(measure, "__name__", ""), lower_is_better=False)
+    return _declared(measure, getattr(measure, "__name__", ""), lower_is_better=False, config=None)
 
 
 def as_measures(measures: Sequence[AnyMeasure]) -> list[str | Measure]:
@@ -239,7 +242,7 @@ def as_measures(measures: Sequence[AnyMeasure]) -> list[str | Measure]:
     return list(by_name.values())
 
 
-def _declared(function: Function, name: Any, lower_is_better: bool) -> Measure:
+def _declared(function: Function, name: Any, lower_is_better: bool, config: Any) -> Measure:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError(f"measure {name!r}: expected a name of letters, digits and . + _ -, perhaps with @5")
     if find(name) or knows(name):
@@ -250,7 +253,11 @@ def _declared(function: Function, name: Any, lower_is_better: bool) -> Measure:
             f"measure {name}: its function takes {count} arguments; expected (run, qrels), or of a pair (base, new, "
             "qrels, new_qrels)"
         )
-    of_pair = count == 4
+    try:
+        json.dumps(config)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"measure {name}: its config is no JSON data ({error}); use texts, numbers, lists") from error
+    digest, of_pair = source_digest(function), count == 4
     return Measure(
         name=name,
         function=function,
@@ -258,6 +265,7 @@ def _declared(function: Function, name: Any, lower_is_better: bool) -> Measure:
         takes=attrgetter("base", "new", "qrels", "new_qrels") if of_pair else None,
         lower_is_better=bool(lower_is_better),
         is_own=True,
+        config=None if config is None or digest is None else [config, digest],
     )
 
 

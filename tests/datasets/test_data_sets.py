@@ -50,9 +50,9 @@ def test_of_a_beir_folder_the_corpus_alone_is_searched_for_its_judged_queries(tm
     for line in ("judgements of qrels/test.tsv", "documents of its corpus alone, 1 of 2 topics, those that are judged"):
         assert f"{line}\n" in result.stderr
     again = heed("pipelines.trec", "--docs", "sea/", "--retriever", "bm25")  # polarity opens the index of bm25 too
-    assert {line for line in again.stderr.splitlines() if line.startswith("indexes/sea/eng/bm25:")} == {
+    assert [line for line in again.stderr.splitlines() if line.startswith("indexes/sea/eng/bm25:")] == [
         "indexes/sea/eng/bm25: used again, inputs and settings are the same"
-    }
+    ]
     line = next(line for line in result.stdout.splitlines() if line.startswith("bm25"))
     assert line.split() == ["bm25", "query", *["100.0"] * 5, "1"]
 

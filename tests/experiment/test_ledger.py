@@ -20,7 +20,7 @@ from heed.formats.trec_files import read_run
 from heed.report.results import read_tree
 from heed.reranking.maxp import Cut
 from heed.types import SubtopicGrades, Topic
-from pipelines import compare
+from pipelines import compare, report
 
 DRINKS = Path("runs/drinks/eng")
 CONDITIONS = ("changed", "original", "query")
@@ -309,6 +309,19 @@ def test_files_are_the_truth(tmp_path: Path) -> None:
     assert content(tmp_path) == before
     evaluate(tmp_path, Words(), Over(2.0))
     assert content(tmp_path) == of_both
+
+
+@pytest.mark.parametrize("command", [compare, report])
+def test_runs_of_one_name_that_were_made_in_different_ways_are_warned_of_once(
+    tmp_path: Path, command: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluate(tmp_path, Words(), Over(), conditions=["original", "changed"])
+    evaluate(tmp_path, Words(), Over(2.0), conditions=["original", "changed"])
+    (tmp_path / DRINKS / "earlier/1/over.changed.run").rename(tmp_path / DRINKS / "over.changed.run")
+    assert command.main([str(tmp_path / DRINKS)]) == 0
+    warning = "over: its runs original and changed were made in different ways: weight was 2.0 and is now 1.0"
+    assert capsys.readouterr().err.count(warning) == 1
+    assert warning in read_tree(tmp_path / DRINKS)[0].warnings
 
 
 def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_damaged_file_of_results_is_written_again(tmp_path: Path, name: str, h
 def test_results_whose_writing_was_stopped_are_written_again(tmp_path: Path) -> None:
     """A kill between two files leaves both whole, but not of one experiment."""
 
-    @measure("stopping")
+    @measure("stopping", config=1)
     def stopping(run: object, qrels: object) -> dict[str, float]:
         raise KeyboardInterrupt
 

@@ -108,15 +108,27 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     return Experiment(load("neuclir-sample", lang="eng"))
 
 
-def test_a_measure_that_is_named_in_one_call_is_not_in_the_next(small: Experiment) -> None:
+def test_without_a_config_values_are_computed_anew_and_with_it_used_again(small: Experiment) -> None:
+    calls: list[str] = []
+
     def depth(run: Lists, qrels: Grades) -> dict[str, float]:
+        calls.append("depth")
         return {qid: float(len(run[qid])) for qid in qrels}
 
+    def computed(measure: Any) -> int:
+        calls.clear()
+        results = small.evaluate(bm25, measures=["P@5", measure])
+        assert results.value("bm25", "original", "depth") > 0 and results.value("bm25", "original", "P@5") > 0
+        assert results.lower_is_better == {"depth": False}
+        return len(calls)
+
     bm25 = small.retrieve("bm25")
-    results = small.evaluate(bm25, measures=["P@5", depth])
-    assert results.value("bm25", "original", "depth") > 0 and results.value("bm25", "original", "P@5") > 0
-    assert results.lower_is_better == {"depth": False}
-    assert "depth" not in {row["measure"] for row in small.evaluate(bm25).rows}
+    conditions = len(bm25)
+    assert [computed(depth), computed(depth)] == [conditions, conditions]
+    declared = library.measure("depth", config={"version": 1})(depth)
+    assert [computed(declared), computed(declared)] == [conditions, 0]
+    assert computed(library.measure("depth", config={"version": 2})(depth)) == conditions
+    assert "depth" not in {row["measure"] for row in small.evaluate(bm25).rows}  # it came with one call alone
 
 
 def nothing(run: Lists, qrels: Grades) -> dict[str, float]:
@@ -138,6 +150,8 @@ def test_a_name_that_no_table_can_have_is_refused(name: str) -> None:
 def test_what_is_no_measure_is_refused() -> None:
     with pytest.raises(UsageError, match=r"its function takes 1 arguments; expected \(run, qrels\), or of a pair"):
         library.measure("mine")(lambda run: {})
+    with pytest.raises(UsageError, match="its config is no JSON data"):
+        library.measure("mine", config={1, 2})(nothing)
     with pytest.raises(UsageError, match="two functions have this name"):
         Judging({}).also([library.measure("mine")(nothing), library.measure("mine")(lambda run, qrels: {})])
     with pytest.raises(UsageError, match="measure Moved: compares two runs, but this collection"):
