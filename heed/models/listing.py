@@ -1,5 +1,6 @@
 """The models of a registry as a list: what each is, needs and reads, what is missing here, what decides its scores."""
 
+import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -10,7 +11,7 @@ from typing import Any
 
 from heed.addon_table import brought, brought_if_here
 from heed.compute import Compute
-from heed.errors import HeedError, UsageError, did_you_mean
+from heed.errors import HeedError, UsageError
 from heed.extras import NOT_INSTALLED, installed_version
 from heed.models.encoders import as_trained
 from heed.models.files import FETCHED, guess, in_cache, loading
@@ -33,7 +34,7 @@ from heed.models.rerankers.block import block_text
 from heed.models.rerankers.cross_encoder import load_cross_encoder, reads_messages
 from heed.models.rerankers.listwise import WORDS, messages, passage, pieces
 from heed.models.sentence_models import SentenceModel, load_sentence_model, similarity_of
-from heed.models.text import document_text, prompt_of, prompt_text, query_text
+from heed.models.text import DOCUMENT, QUERY, document_text, prompt_of, prompt_text, query_text
 from heed.types import Document
 
 UNKNOWN = "-"
@@ -48,7 +49,7 @@ EXAMPLE = {
 EXAMPLE_DOCUMENT = Document("1", "Ouarzazate", "The plant in Morocco supplies a million homes.")
 
 LIBRARIES = (SENTENCE_TRANSFORMERS, TRANSFORMERS)
-FIELDS = ("class", "prompts", "pair", "pooling", "similarity", "max_length", "truncation_side", "dtype")
+FIELDS = ("class", "prompts", "template", "pair", "pooling", "similarity", "max_length", "truncation_side", "dtype")
 PARTS = {0: "{query}", 1: "{document}"}
 
 
@@ -63,7 +64,9 @@ def find_entry(registry: Registry, name: str) -> Model:
     if source in entries or Path(source).is_dir():
         return _as_found(registry.find(name))
     spelt = {alias.lower(): key for key in entries for alias in (key, key.rpartition("/")[2])}
-    hint = did_you_mean(source.lower(), spelt, 3, cutoff=0.5) or "without a name, all are listed"
+    matches = difflib.get_close_matches(source.lower(), spelt, n=6, cutoff=0.5)
+    near = list(dict.fromkeys(spelt[match] for match in matches))[:3]
+    hint = f"did you mean {' or '.join(near)}?" if near else "without a name, all are listed"
     raise UsageError(f"{source}: no entry of the registry and no folder; {hint}")
 
 
@@ -188,7 +191,7 @@ def scoring_facts(model: Model, compute: Compute, here: bool) -> dict[str, Any]:
     family = FAMILIES.get(model.family)
     if model.status != "runs" or family is None or family.library not in LIBRARIES:
         return facts
-    facts |= {"class": family.class_name, "pooling": model.pooling}
+    facts |= {"class": family.class_name, "template": _template(model), "pooling": model.pooling}
     facts |= {"similarity": model.similarity, "max_length": model.max_length}
     facts["inference"] = compute.inference if family.library == TRANSFORMERS else None
     if find_spec("torch") is None:
@@ -201,6 +204,12 @@ def scoring_facts(model: Model, compute: Compute, here: bool) -> dict[str, Any]:
             return facts | READERS[model.family](model, replace(compute, device="meta"))
     except HeedError as error:
         return facts | {"problem": str(error)}
+
+
+def _template(model: Model) -> dict[str, str]:
+    """Return the texts into which query, instruction and document are put."""
+    template = {"query": model.query or QUERY, "document": model.document or DOCUMENT}
+    return {**template, **({"prompt": model.prompt} if model.prompt else {})}
 
 
 def _of_encoder(model: Model, compute: Compute) -> dict[str, Any]:

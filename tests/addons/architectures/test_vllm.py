@@ -61,7 +61,8 @@ def closed_engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.skipif(HERE, reason="vllm is installed")
 def test_the_error_without_vllm_names_the_package() -> None:
-    with pytest.raises(HeedError, match=r"vllm is not installed; give inference=transformers, or pip install 'vllm==0.32.0'"):
+    expected = r"vllm is not installed; give inference=transformers, or pip install 'vllm==0.32.0'"
+    with pytest.raises(HeedError, match=expected):
         VLLM.check()
 
 

@@ -237,7 +237,8 @@ def test_what_mteb_cannot_give_is_an_error_that_says_what_to_do(experiment: heed
         heed.UsageError, match="mteb:tiny/search: has no score.*; it searches, so use it as a retriever"
     ):
         experiment.reranker("mteb:tiny/search")
-    with pytest.raises(heed.UsageError, match="code of this model's repository; read it, then give trust_remote_code=True"):
+    expected = "code of this model's repository; read it, then give trust_remote_code=True"
+    with pytest.raises(heed.UsageError, match=expected):
         experiment.retriever("mteb:nvidia/NV-Embed-v2")
     with pytest.raises(
         heed.UsageError, match="polarity: needs an index of documents; give the object that an experiment makes of it"
