@@ -9,7 +9,7 @@ import json
 import random
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,6 +90,13 @@ def varied(labelled: Labelled, chance: random.Random) -> Labelled:
         blank = chance.choice(("", " "))
         parts = tuple(Part(text.replace("\u200c", blank), label) for text, label in parts)
     return labelled._replace(parts=parts)
+
+
+def joined(labelled: Labelled, others: Sequence[Labelled], chance: random.Random) -> Labelled:
+    """Return a text, now and then with another one of its language after it."""
+    if chance.random() > 0.2:
+        return labelled
+    return labelled._replace(parts=(*labelled.parts, Part(" ", UNKNOWN), *chance.choice(others).parts))
 
 
 def _some_sentences(parts: tuple[Part, ...], chance: random.Random) -> tuple[Part, ...]:

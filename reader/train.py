@@ -5,6 +5,7 @@ usage: python -m reader.train WHEEL_FILE [--data FOLDER…] [--seeds 5] [--out h
 
 import random
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -12,10 +13,10 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from reader.labels import ASKED, EXCLUDED, NEUTRAL, NOT_EXCLUDED, UNKNOWN, Labelled, varied
+from reader.labels import ASKED, EXCLUDED, NEUTRAL, NOT_EXCLUDED, UNKNOWN, Labelled, joined, varied
 from reader.network import LONGEST, Tagger
 
-BATCH = 16
+BATCH = 32
 Log = Callable[[str], None]
 
 
@@ -96,8 +97,11 @@ def train(
         optimizer, lambda step: min(1.0, (step + 1) / 50) * max(0.0, 1 - step / steps)
     )
     began = time.perf_counter()
+    of_lang = defaultdict(list)
+    for labelled in texts:
+        of_lang[labelled.lang].append(labelled)
     for epoch in range(epochs):
-        examples = [tokens(tokenizer, varied(labelled, chance)) for labelled in texts]
+        examples = [tokens(tokenizer, varied(joined(labelled, of_lang[labelled.lang], chance), chance)) for labelled in texts]
         total = torch.zeros((), device=device)
         made = batches(examples, chance, device)
         for ids, mask, labels in made:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
-FREQUENT = 60_000  # pieces are in the order of their frequency
+FREQUENT = 51_000  # pieces are in the order of their frequency
 SCRIPTS = ("LATIN", "CYRILLIC", "ARABIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "DEVANAGARI", "FULLWIDTH")
 HAN = "[\u3001-\u30ff\u3400-\u9fff\uff00-\uff65]"
 FOLDED = (  # from left to right; the tokenizer keeps count of where each letter stood
@@ -20,7 +20,7 @@ FOLDED = (  # from left to right; the tokenizer keeps count of where each letter
     ("&nbsp;", " "),
     ("\u200c", " "),
     (Regex("[\u00ad\u200b\u200d-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"), ""),  # nobody sees them
-    (Regex(f"(?<={HAN})\\s*\\n\\s*(?={HAN})"), ""),  # a line break within a Chinese or Japanese sentence
+    (Regex(f"(?<={HAN})\\s+(?={HAN})"), ""),  # a line break or blanks within a Chinese or Japanese sentence
     (Regex("[‘’`´ʼ′]"), "'"),
     (Regex("[\u0640\u064b-\u0655\u0670]"), ""),  # tatweel and vowel signs
 )
