@@ -44,6 +44,7 @@ class Compute:
     )
     threads: int | None = described(None, "threads for Java and search (default: all cores)", metavar="N")
     heap: str = described("4g", "largest heap of Java, such as 512m or 8g", metavar="SIZE")
+    reader: str | None = described(None, "folder of another reader of instructions, as make reader writes it", metavar="DIR")
 
     @property
     def torch_device(self) -> str:

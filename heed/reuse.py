@@ -8,13 +8,14 @@ and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
-from heed.files import digest, finished_folder, read_bytes, write_json
+from heed.files import digest, digest_json, finished_folder, read_bytes, write_json
 from heed.progress import brief, log
+from heed.types import Query
 
 Recipe = dict[str, Any]
 NOTE = "made.json"
@@ -65,6 +66,11 @@ CHANGED = {  # how the log calls an input whose digest is in a recipe
     "encoder": "the encoder has changed",
     "data": "the examples have changed",
 }
+
+
+def queries_digest(queries: Iterable[Query]) -> str:
+    """Return the digest of queries; how a person has read an instruction is a part of it where one has."""
+    return digest_json([tuple(query) if query.reading else tuple(query)[:-1] for query in queries])
 
 
 def recipe_version(key: str) -> int:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import UsageError, fail
-from heed.templates import fill, paragraphs
+from heed.templates import UNSEEN, fill, paragraphs
 
 Matrix = NDArray[np.float32]  # one vector a row
 
@@ -79,6 +80,19 @@ class Document(NamedTuple):
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
+class Span(NamedTuple):
+    """A part of an instruction, ``instruction[start:end]``.
+
+    ``kind`` is ``asked``, ``excluded`` or ``neutral`` (it says nothing about content); ``cue`` is the word by which a
+    rule has told the kind, None where a model or a person has.
+    """
+
+    start: int
+    end: int
+    kind: str
+    cue: str | None = None
+
+
 class _QueryFields(NamedTuple):
     qid: str
     text: str
@@ -86,6 +100,7 @@ class _QueryFields(NamedTuple):
     instruction: str
     lang: str
     condition: str
+    reading: tuple[Span, ...]
 
 
 class Query(_QueryFields):
@@ -93,19 +108,36 @@ class Query(_QueryFields):
 
     ``text`` is query and instruction as one text, in the collection's order; by default the query, a space, the
     instruction. A ``text`` alone is the query. ``instruction`` is empty under the condition ``query``, and with one the
-    condition is ``original`` unless another is named. ``lang`` is an ISO 639-3 code.
+    condition is ``original`` unless another is named. ``lang`` is an ISO 639-3 code. ``reading`` are the spans of the
+    instruction as a person has read it, where one has.
     """
 
     __slots__ = ()
 
     def __new__(
-        cls, qid: str, text: str = "", query: str = "", instruction: str = "", lang: str = "eng", condition: str = ""
+        cls,
+        qid: str,
+        text: str = "",
+        query: str = "",
+        instruction: str = "",
+        lang: str = "eng",
+        condition: str = "",
+        reading: Iterable[Span] = (),
     ) -> Self:
         """Fill in text, query and condition where they are not given, and join the lines of the instruction."""
-        query, instruction = query or text, paragraphs(instruction)
-        text = text or fill(JOIN, query=query, instruction=instruction)
-        condition = condition or ("original" if instruction else "query")
-        return super().__new__(cls, qid, text, query, instruction, lang, condition)
+        joined = paragraphs(instruction)
+        query, reading = query or text, in_joined(reading, instruction, joined)
+        text = text or fill(JOIN, query=query, instruction=joined)
+        condition = condition or ("original" if joined else "query")
+        return super().__new__(cls, qid, text, query, joined, lang, condition, reading)
+
+
+def in_joined(spans: Iterable[Span], text: str, joined: str) -> tuple[Span, ...]:
+    """Return spans of ``text`` as those of the same text with its lines joined by :func:`heed.templates.paragraphs`."""
+    places = [place for place, letter in enumerate(joined) if not letter.isspace()]
+    seen = [0, *accumulate(not (letter.isspace() or UNSEEN.match(letter)) for letter in text)]
+    counts = ((seen[span.start], seen[span.end], span) for span in spans)
+    return tuple(span._replace(start=places[a], end=places[b - 1] + 1) for a, b, span in counts if a < b)
 
 
 class Topic(NamedTuple):
@@ -115,7 +147,7 @@ class Topic(NamedTuple):
     variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
     of its own (FollowTable: ``3`` for ``3_0``); empty where this topic is asked under ``query`` too.
     ``description`` is the topic's sentence between title and narrative, empty where the query holds it: no system
-    reads it, assessors do.
+    reads it, assessors do. ``readings`` are the instructions as a person has read them, by condition.
     """
 
     qid: str
@@ -125,14 +157,16 @@ class Topic(NamedTuple):
     type: str = ""
     base: str = ""
     description: str = ""
+    readings: dict[str, tuple[Span, ...]] = {}  # noqa: RUF012
 
     def under(self, condition: str, join: str = JOIN) -> Query:
         """Return the query under ``condition``; KeyError if the topic has no instruction for it."""
         if condition == "query":
             return Query(self.qid, self.query, self.query, "", self.lang, condition)
-        instruction = paragraphs(self.instructions[condition])
-        text = fill(join, query=self.query, instruction=instruction)
-        return Query(self.qid, text, self.query, instruction, self.lang, condition)
+        instruction = self.instructions[condition]
+        text = fill(join, query=self.query, instruction=paragraphs(instruction))
+        reading = self.readings.get(condition, ())
+        return Query(self.qid, text, self.query, instruction, self.lang, condition, reading)
 
     def has(self, condition: str) -> bool:
         """Whether the topic can be put to a system under ``condition``."""
@@ -220,11 +254,9 @@ class Encoder(System):
 class Reranker(System):
     """Scores documents for a query.
 
-    ``reads_cues``: whether it finds by cues what an instruction excludes. ``at_once`` is how many queries
-    :meth:`score_all` scores at the same time.
+    ``at_once`` is how many queries :meth:`score_all` scores at the same time.
     """
 
-    reads_cues = False
     at_once = 1
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:

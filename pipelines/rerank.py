@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
-from heed.files import digest_json, locked, unpacked_name
+from heed.files import locked, unpacked_name
 from heed.formats.document_store import DocumentStore
 from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import Pool, read_pool
@@ -16,7 +16,7 @@ from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
-from heed.reuse import RESULTS
+from heed.reuse import RESULTS, queries_digest
 from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Topic, closed
 from pipelines.command import main_of
@@ -98,7 +98,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _digests(topics: Sequence[Topic]) -> dict[str, str]:
     """Return the digest of each condition's queries."""
-    return {each: digest_json([topic.under(each) for topic in topics if topic.has(each)]) for each in CONDITIONS}
+    return {each: queries_digest(topic.under(each) for topic in topics if topic.has(each)) for each in CONDITIONS}
 
 
 def _reranker(options: argparse.Namespace, corpus: Corpus, pooled: Pool) -> Reranker:

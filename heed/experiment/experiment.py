@@ -31,7 +31,6 @@ from heed.experiment.run_files import (
 from heed.files import digest_json, locked, write_json
 from heed.formats.document_store import DocumentStore, open_documents
 from heed.formats.trec_files import write_pool
-from heed.instructions.clauses import warn_of_none_excluded
 from heed.measures.registry import AnyMeasure
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
@@ -41,7 +40,7 @@ from heed.reranking.maxp import maxp as over_passages
 from heed.reranking.rescore import PoolDocuments
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.jvm import check_heap
-from heed.reuse import Recipe
+from heed.reuse import Recipe, queries_digest
 from heed.systems.make import Place, Search, compute_of, make, refuse_twins, split_name
 from heed.systems.user_objects import check_name
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic, closed, conditions_of
@@ -148,7 +147,7 @@ class Experiment:
 
     @cached_property
     def _ledger(self) -> Ledger:
-        topics = {condition: digest_json(self._queries(condition)) for condition in CONDITIONS}
+        topics = {condition: queries_digest(self._queries(condition)) for condition in CONDITIONS}
         return Ledger(self.folder, self.documents.digest, topics)
 
     @cached_property
@@ -275,8 +274,6 @@ class Experiment:
             if maxp:
                 reranker = over_passages(reranker, maxp, self._place.documents(name), docids)
             documents = PoolDocuments(pooled, self.documents)
-            if reranker.reads_cues:
-                warn_of_none_excluded(query for condition in self.conditions for query in self._queries(condition))
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
             return self._runs_of(
                 reranker, lambda destination, queries: rescore_to_file(destination, reranker, queries, documents, facts)

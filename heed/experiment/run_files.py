@@ -18,7 +18,7 @@ from heed.progress import brief, replies, replying, timed, warn
 from heed.ranking import pooled as fused_pool
 from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
-from heed.reuse import Note, Recipe, ensure_file, note_of, recipe_version, write_note
+from heed.reuse import Note, Recipe, ensure_file, note_of, queries_digest, recipe_version, write_note
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic
 
 Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
@@ -210,7 +210,7 @@ def _ensure(
         "run": recipe_version("run"),
         "system": config,
         "condition": condition,
-        "topics": digest_json(queries),
+        "topics": queries_digest(queries),
         **recipe,
     }
     facts = facts if config else {**facts, "made_by": system.manifest_entry}

@@ -1,1 +1,1 @@
-"""How an instruction is read, from its text alone: what it asks for and what it excludes, by cues of its language."""
+"""How an instruction is read: what it asks for and what it excludes, by a small tagger with its weights."""

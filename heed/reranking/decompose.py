@@ -2,16 +2,15 @@
 
 A document's score is ``d·q + α·d·(q + a) − β·d·x``: its similarity to the query, plus that to the
 query with the asked part as its instruction, minus that to the excluded part, which an encoder that
-reads query and instruction as one text takes for wanted. :func:`heed.instructions.clauses.split` makes the parts.
+reads query and instruction as one text takes for wanted. :mod:`heed.instructions.reader` makes the parts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from heed.instructions.clauses import split
-from heed.instructions.cues import cues_digest, warn_without_cues
+from heed.instructions.reader import Reader, reader_at
 from heed.reranking.similarity import VectorReranker
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
@@ -33,17 +32,21 @@ WEIGHTS = Weights(5.0, 5.0)
 class Decompose(VectorReranker):
     """The reranker over any encoder, as a :class:`heed.types.Reranker`."""
 
-    reads_cues = True
-
-    def __init__(self, encoder: Encoder, weights: Weights = WEIGHTS, corpus: Corpus | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        weights: Weights = WEIGHTS,
+        corpus: Corpus | None = None,
+        reader: Reader | None = None,
+    ) -> None:
         """Compare by ``encoder``, with the vectors of ``corpus``."""
         super().__init__(encoder, corpus)
-        self.name, self._weights = f"decompose:{encoder.name}", weights
+        self.name, self._weights, self._reader = f"decompose:{encoder.name}", weights, reader or reader_at()
         config = encoder.config
         if config is not None:
             self.config: Config = {
                 "decompose": [recipe_version("decompose"), *weights],
-                "cues": cues_digest(),
+                "reader": self._reader.config,
                 "encoder": config,
             }
 
@@ -51,26 +54,28 @@ class Decompose(VectorReranker):
         """Return ``d·q + α·d·(q + a) − β·d·x`` for each document; an empty part adds nothing."""
         if not documents:
             return []
-        if query.instruction:
-            warn_without_cues(query.lang)
-        parts = parts_of(query, self._weights)
+        parts = self._parts(query)
         vectors = self.encoder.encode_queries([part for _, part in parts]).astype(np.float64)
         weights = np.array([weight for weight, _ in parts])
         similarities = self.vectors_of(documents) @ vectors.T
         scores: list[float] = (similarities @ weights).tolist()
         return scores
 
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Log how many instructions exclude something."""
+        self._reader.log_exclusions(queries)
+        super().begin(queries, documents)
 
-def parts_of(query: Query, weights: Weights) -> list[tuple[float, Query]]:
-    """Return the queries that a document is compared with, each with its weight."""
-    sides = split(query.instruction, query.lang)
-    parts = [(1.0, _query(query, query.query, ""))]
-    if sides.asked_for:
-        parts.append((weights.alpha, _query(query, query.query, sides.asked_for)))
-    if sides.excluded:
-        parts.append((-weights.beta, _query(query, sides.excluded, "")))
-    return parts
+    def _parts(self, query: Query) -> list[tuple[float, Query]]:
+        """Return the queries that a document is compared with, each with its weight."""
+        asked, excluded = (self._reader.text_of(query, kind) for kind in ("asked", "excluded"))
+        parts = [(1.0, _query(query, query.query, ""))]
+        if asked:
+            parts.append((self._weights.alpha, _query(query, query.query, asked)))
+        if excluded:
+            parts.append((-self._weights.beta, _query(query, excluded, "")))
+        return parts
 
 
 def _query(query: Query, text: str, instruction: str) -> Query:
-    return query._replace(query=text, instruction=instruction, text=f"{text} {instruction}".strip())
+    return query._replace(query=text, instruction=instruction, reading=(), text=f"{text} {instruction}".strip())

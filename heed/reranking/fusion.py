@@ -7,7 +7,7 @@ from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import Pair, Wrapper
 from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
-from heed.types import Config, Reranker
+from heed.types import Config, Document, Query, Reranker
 
 # Of the other reranker; chosen on WTR and IndusTR alone, with decompose over all-MiniLM-L6-v2 as the other: from 0.2 on
 # nDCG@10 rises further and IRS falls: python -m benchmarks.decompose
@@ -25,7 +25,7 @@ class Fusion(Wrapper):
     def __init__(self, polarity: Polarity, other: Reranker, weight: float = WEIGHT) -> None:
         """Add ``weight`` times the scores of ``other`` to those of ``polarity``."""
         super().__init__(other)
-        self.name, self.reads_cues = f"{polarity.name}+{other.name}", True
+        self.name = f"{polarity.name}+{other.name}"
         self._polarity, self._weight = polarity, weight
         config = other.config
         if config is not None:
@@ -34,6 +34,11 @@ class Fusion(Wrapper):
     def over(self, corpus: Callable[[], Corpus]) -> "Fusion":
         """Return the same reranker with polarity's statistics of other documents."""
         return Fusion(self._polarity.over(corpus), self._inner.over(corpus), self._weight)
+
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Log what each logs before the first query."""
+        self._polarity.begin(queries, documents)
+        super().begin(queries, documents)
 
     def load(self) -> None:
         """Load both."""

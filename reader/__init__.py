@@ -1,0 +1,1 @@
+"""How the weights of Heed's reader of instructions are made: ``make reader``."""
