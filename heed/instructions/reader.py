@@ -23,7 +23,7 @@ from heed.extras import installed_version
 from heed.files import digest_json
 from heed.languages import HAN, OWN_LETTERS, known_language
 from heed.progress import log, number_of, warn
-from heed.types import Config, Query, Span
+from heed.types import KINDS, Config, Query, Span
 
 WEIGHTS = Path(__file__).with_name("weights")
 FILES = ("tokenizer.json", "graph.onnx", "weights.safetensors")
@@ -76,7 +76,11 @@ class Reader:
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
-        return Tokenizer.from_file(str(self._folder / FILES[0]))
+        try:
+            return Tokenizer.from_file(str(self._folder / FILES[0]))
+        except Exception as error:  # of no other class
+            version = installed_version("tokenizers")
+            raise ModelError(f"{self._folder / FILES[0]}: tokenizers {version} cannot open it ({error})") from error
 
     @cached_property
     def _session(self) -> Any:
@@ -176,6 +180,10 @@ def _checked(folder: Path) -> Card:
         raise ModelError(
             f"{path}: no card of a reader of instructions ({reason}); expected what make reader writes"
         ) from error
+    if sorted(card.kinds) != [*KINDS] or len(card.favour) != len(KINDS):
+        raise ModelError(
+            f"{path}: found kinds {card.kinds} and favour {card.favour}, expected those of {', '.join(KINDS)}"
+        )
     for name in FILES:
         try:
             digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
