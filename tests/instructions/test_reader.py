@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from readings import read_topic
 
 import heed
+from benchmarks import reader as benchmark
 from heed.errors import ModelError
 from heed.files import digest_json
 from heed.instructions.reader import FILES, STEP, WINDOW, Reader, read_instruction, reader_at
@@ -191,3 +192,24 @@ def test_queries_without_a_reading_have_the_digest_of_the_time_before_readings()
     query = Query(*fields)
     assert queries_digest([query]) == digest_json([fields])
     assert queries_digest([query._replace(reading=(Span(0, 4, "asked"),))]) != digest_json([fields])
+
+
+class Fixed:
+    """A reader that gives the same spans whatever it reads."""
+
+    def __init__(self, *spans: Span) -> None:
+        self._spans = spans
+
+    def spans(self, text: str) -> tuple[Span, ...]:
+        return self._spans
+
+
+def test_the_benchmark_counts_content_words() -> None:
+    text, squeezed = "Wanted tugs.\nLeave  out old rafts.", "Wanted tugs. Leave out old rafts."
+    spans = [{"class": "N", "start": 13, "end": 22}, {"class": "E", "start": 23, "end": 32}]
+    row = {"lang": "eng", "text": text, "squeezed": squeezed, "spans": spans}
+    read = Fixed(Span(0, 13, "excluded"), Span(13, 28, "asked"), Span(28, 34, "excluded"))
+    # of "old rafts" one is found and one missed, "Wanted tugs" are excluded: 1 / 3, 1 / 2, 2 / 5
+    score = benchmark.scored(read, row)  # type: ignore[arg-type]
+    assert score[:3] == (1, 1, 2)
+    assert benchmark.line("English", [score])[:8] == ["English", "1", "33.3", "50.0", "40.0", "0.0", "0.0", "100.0"]
