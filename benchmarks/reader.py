@@ -18,7 +18,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.errors import fail
 from heed.files import read_objects
 from heed.instructions.reader import Reader, reader_at
 from heed.languages import LANGUAGES
@@ -115,7 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(made + further, end="")
     if options.page:
         page = options.page.read_text(encoding="utf-8")
-        fail([] if PLACE.search(page) else [f"{options.page}: no <!-- benchmarks.reader --> … <!-- end --> to fill"])
+        if not PLACE.search(page):
+            parser.error(f"{options.page}: no <!-- benchmarks.reader --> … <!-- end --> to fill")
         options.page.write_text(PLACE.sub(lambda match: match[1] + made + match[2], page), encoding="utf-8")
 
 

@@ -22,7 +22,7 @@ def described(default: Any, text: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Compute:
-    """How systems are run; no score depends on it but by precision and lengths of models, and the reader of instructions.
+    """How systems are run; scores depend on it by precision and lengths of models, and by the reader of instructions.
 
     These are parts of the ``config`` of the systems that they decide.
     """
