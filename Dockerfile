@@ -19,7 +19,7 @@ RUN if [ "$MODELS$GPU" != 00 ]; then \
         fi; \
     fi \
     && if [ "$GPU" = 1 ]; then pip uninstall -y faiss-cpu && pip install 'faiss-gpu-cu12>=1.12'; fi
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY heed heed
 COPY pipelines pipelines
 COPY documents documents

@@ -22,7 +22,20 @@ from pipelines import COMMANDS
 NOTEBOOK = "tutorials/first-hour.ipynb"
 LINK = re.compile(r"\[([^\]]+)\]\(((?!https?:|#|mailto:)[^)#\s]+)(#[^)\s]*)?\)")
 API = {
-    "Data": ("load", "load_files", "Collection", "Topic", "Query", "Document", "Documents", "Qrels", "Run", "language"),
+    "Data": (
+        "load",
+        "load_files",
+        "Collection",
+        "Topic",
+        "Query",
+        "Document",
+        "Documents",
+        "Qrels",
+        "Run",
+        "language",
+        "read_instruction",
+        "Span",
+    ),
     "Experiments": ("Experiment", "SystemRuns", "Results", "Judging", "Pair", "measure", "Cut"),
     "Systems": ("reranker", "encoder", "Retriever", "Reranker", "Encoder", "Registry"),
     "Settings": ("Compute", "Search", "Bm25Settings"),

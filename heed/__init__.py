@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from heed.experiment.run_files import SystemRuns
     from heed.experiment.runs import Qrels, Run
     from heed.formats.documents import Documents
+    from heed.instructions.reader import read_instruction
     from heed.languages import language
     from heed.measures.evaluate import Judging, Pair
     from heed.measures.registry import measure
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from heed.retrieval.bm25.index import Bm25Settings
     from heed.systems.alone import encoder, reranker
     from heed.systems.make import Search
-    from heed.types import Document, Encoder, Query, Reranker, Retriever, Topic
+    from heed.types import Document, Encoder, Query, Reranker, Retriever, Span, Topic
 
 _HOMES = {
     "compute": ("Compute",),
@@ -42,6 +43,7 @@ _HOMES = {
     "measures.registry": ("measure",),
     "experiment.experiment": ("Experiment",),
     "formats.documents": ("Documents",),
+    "instructions.reader": ("read_instruction",),
     "languages": ("language",),
     "models.registry.entries": ("Registry",),
     "reranking.maxp": ("Cut",),
@@ -51,7 +53,7 @@ _HOMES = {
     "experiment.runs": ("Qrels", "Run"),
     "systems.alone": ("encoder", "reranker"),
     "systems.make": ("Search",),
-    "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Topic"),
+    "types": ("Document", "Encoder", "Query", "Reranker", "Retriever", "Span", "Topic"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -77,6 +79,7 @@ __all__ = [
     "Retriever",
     "Run",
     "Search",
+    "Span",
     "SystemRuns",
     "Topic",
     "UsageError",
@@ -85,6 +88,7 @@ __all__ = [
     "load",
     "load_files",
     "measure",
+    "read_instruction",
     "reranker",
 ]
 

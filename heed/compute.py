@@ -22,7 +22,10 @@ def described(default: Any, text: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Compute:
-    """How systems are run; no score depends on it but by precision and lengths of models, parts of their ``config``."""
+    """How systems are run; scores depend on it by precision and lengths of models, and by the reader of instructions.
+
+    These are parts of the ``config`` of the systems that they decide.
+    """
 
     device: str = described(
         "auto", "where models run: auto, cpu, cuda, cuda:1 for the second GPU, or mps for a Mac's", metavar="NAME"
@@ -44,7 +47,9 @@ class Compute:
     )
     threads: int | None = described(None, "threads for Java and search (default: all cores)", metavar="N")
     heap: str = described("4g", "largest heap of Java, such as 512m or 8g", metavar="SIZE")
-    reader: str | None = described(None, "folder of another reader of instructions, as make reader writes it", metavar="DIR")
+    reader: str | None = described(
+        None, "folder of another reader of instructions, as make reader writes it", metavar="DIR"
+    )
 
     @property
     def torch_device(self) -> str:

@@ -71,17 +71,6 @@ THAI_WORD = 4
 THAI = "\u0e01-\u0e3a\u0e40-\u0e5b"
 _THAI_MARKS = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"  # above and below a letter
 SCRIPTS = {"zho": r"[\u3400-\u9fff]", "fas": r"[\u0600-\u06ff]", "rus": r"[\u0400-\u04ff]", "eng": r"[a-z]"}
-OWN_SCRIPTS = {  # of languages that are not written in English's
-    "ara": SCRIPTS["fas"],
-    "ben": r"[\u0980-\u09ff]",
-    "ell": r"[\u0370-\u03ff]",
-    "hin": r"[\u0900-\u097f]",
-    "jpn": r"[\u3041-\u30ff\u3400-\u9fff]",
-    "kor": r"[\uac00-\ud7a3]",
-    "tel": r"[\u0c00-\u0c7f]",
-    "tha": r"[\u0e00-\u0e7f]",
-    "ukr": SCRIPTS["rus"],
-}
 SYLLABIC = {"zho", "jpn", "kor"}
 LETTERS = {  # of languages not in Latin letters, as Unicode calls them: the first word of a character's name
     "ara": "ARABIC",
@@ -195,15 +184,8 @@ def foreign_letters(text: str, expected: str) -> tuple[str, str] | None:
     return letters.capitalize(), next(iter(by_own + [code for code in codes if code not in OWN_LETTERS]), "")
 
 
-def script_language(text: str, expected: str = "eng") -> str:
-    """Return the language in whose script most letters of ``text`` are, English without any letter.
-
-    It is ``expected`` where that is a known language in the same script, else Chinese, Persian, Russian or English.
-    """
-    known, patterns = known_language(expected), SCRIPTS
-    if known and known.code not in SCRIPTS:
-        patterns = {known.code: OWN_SCRIPTS.get(known.code, SCRIPTS["eng"]), **SCRIPTS}
-    counts = {code: len(re.findall(pattern, text.lower())) for code, pattern in patterns.items()}
-    for code in SYLLABIC & counts.keys():
-        counts[code] *= 3  # one Han character carries about as much as one word of the others
+def script_language(text: str) -> str:
+    """Return Chinese, Persian, Russian or English, in whose script most letters are; English without any letter."""
+    counts = {code: len(re.findall(pattern, text.lower())) for code, pattern in SCRIPTS.items()}
+    counts["zho"] *= 3  # one Han character carries about as much as one word of the others
     return max(counts, key=lambda code: counts[code]) if any(counts.values()) else "eng"

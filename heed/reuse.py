@@ -65,6 +65,7 @@ CHANGED = {  # how the log calls an input whose digest is in a recipe
     "scores": "its scores have changed",
     "encoder": "the encoder has changed",
     "data": "the examples have changed",
+    "reader": "the reader of instructions has changed",
 }
 
 

@@ -80,6 +80,9 @@ class Document(NamedTuple):
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
+KINDS = ("asked", "excluded", "neutral")  # of the parts of an instruction
+
+
 class Span(NamedTuple):
     """A part of an instruction, ``instruction[start:end]``.
 
@@ -147,7 +150,8 @@ class Topic(NamedTuple):
     variant. ``base`` is the qid of the topic that asks the same query alone, where that is a topic
     of its own (FollowTable: ``3`` for ``3_0``); empty where this topic is asked under ``query`` too.
     ``description`` is the topic's sentence between title and narrative, empty where the query holds it: no system
-    reads it, assessors do. ``readings`` are the instructions as a person has read them, by condition.
+    reads it, assessors do. ``readings`` are the instructions as a person has read them, by condition: spans that cover
+    the text, or some of it; the rest is neutral.
     """
 
     qid: str
@@ -167,6 +171,12 @@ class Topic(NamedTuple):
         text = fill(join, query=self.query, instruction=paragraphs(instruction))
         reading = self.readings.get(condition, ())
         return Query(self.qid, text, self.query, instruction, self.lang, condition, reading)
+
+    def instructed(self, instructions: dict[str, str]) -> Self:
+        """Return the topic with other instructions, and of its readings those of texts that are the same."""
+        same = {name for name, text in instructions.items() if text == self.instructions.get(name)}
+        readings = {name: spans for name, spans in self.readings.items() if name in same}
+        return self._replace(instructions=instructions, readings=readings)
 
     def has(self, condition: str) -> bool:
         """Whether the topic can be put to a system under ``condition``."""

@@ -45,7 +45,7 @@ def manifest(
         "name": f"{collection.name}/{collection.subset}",
         "documents": documents,
         "query and instruction": collection.join,
-        "topics": digest_json([topic[:-1] for topic in collection.topics]),
+        "topics": digest_json([topic if topic.readings else topic[:-1] for topic in collection.topics]),
         "qrels": {condition: digest_json(qrels) for condition, qrels in collection.judging.qrels.items()},
     }
     manifest = {

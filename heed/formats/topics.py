@@ -16,9 +16,9 @@ from heed.formats.topic_ids import topics_with_ids
 from heed.languages import code_of
 from heed.progress import brief, counted, log, warn
 from heed.templates import paragraphs
-from heed.types import INSTRUCTED, Topic
+from heed.types import INSTRUCTED, KINDS, Span, Topic
 
-KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "type")
+KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "readings", "type")
 BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
 FORMS = {"qid": KEYS, "_id": BEIR_KEYS, "id": ("id", "title", *KEYS[1:])}  # by the id's key; the last of RAG tracks
 TSV_IDS = (*FORMS, "query_id", "query-id", "topic_id")  # what the first column of a header is called
@@ -121,7 +121,9 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
         else:
             texts = {name: text for name in INSTRUCTED if (text := instructions.get(name)) and text.strip()}
             kind = str(record.get("type") or "")
-            topics[spoken, qid] = Topic(qid, spoken, query, texts, kind, description=description)
+            readings, wrong = _readings(record.get("readings") or {}, texts)
+            problems += [f"{path}, line {line_no}: topic {qid}: {problem}" for problem in wrong]
+            topics[spoken, qid] = Topic(qid, spoken, query, texts, kind, "", description, readings)
     fail(problems)
     reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
@@ -134,10 +136,9 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
 
 def _slips(record: dict[str, Any]) -> Iterator[str]:
     """Yield the problem with each key of a topic that its form does not have, with the nearest key, else with all."""
-    instructions = record.get("instructions")
     objects = [("the topic", record, next((FORMS[key] for key in FORMS if key in record), KEYS))]
-    if isinstance(instructions, dict):
-        objects.append(("instructions", instructions, INSTRUCTED))
+    by_condition = ((part, record.get(part)) for part in ("instructions", "readings"))
+    objects += [(part, texts, INSTRUCTED) for part, texts in by_condition if isinstance(texts, dict)]
     for part, keys, known in objects:
         for key in keys:
             if key not in known:
@@ -145,6 +146,45 @@ def _slips(record: dict[str, Any]) -> Iterator[str]:
                 if key in ("narrative", "narr"):
                     hint = "a narrative is 'instructions': {'original': …}"
                 yield f"key {key!r} of {part} is not known; {hint}"
+
+
+def _readings(record: Any, texts: dict[str, str]) -> tuple[dict[str, tuple[Span, ...]], list[str]]:
+    """Return the readings of instructions by a topic's ``record``, and the problems with it."""
+    if not isinstance(record, dict):
+        return {}, [f"readings are {repr(record)[:60]}, expected an object with {', '.join(INSTRUCTED)}"]
+    readings, problems = {}, []
+    for condition, text in texts.items():
+        if condition in record:
+            spans, wrong = _spans(record[condition], len(text))
+            readings[condition] = spans
+            problems += [f"reading of {condition}: {problem}" for problem in wrong]
+    missing = [name for name in INSTRUCTED if name in record and name not in texts]
+    return readings, problems + [f"a reading of {name}, but no instruction for it" for name in missing]
+
+
+def _spans(record: Any, length: int) -> tuple[tuple[Span, ...], list[str]]:
+    """Return spans that cover a text of ``length`` characters, neutral ones between those of the ``record``."""
+    if not isinstance(record, list):
+        return (), [f"is {repr(record)[:60]}, expected a list of [start, end, kind]"]
+    spans, problems, last = list[Span](), list[str](), 0
+    for span in record:
+        match span:
+            case [int(start), int(end), str(kind)] if kind in KINDS and last <= start < end <= length:
+                spans += [*_neutral(last, start), Span(start, end, kind)]
+                last = end
+            case _:
+                expected = f"[start, end, kind] with {last} ≤ start < end ≤ {length} and kind one of {', '.join(KINDS)}"
+                problems.append(f"found {repr(span)[:60]}, expected {expected}")
+    return (*spans, *_neutral(last, length)), problems
+
+
+def _neutral(start: int, end: int) -> list[Span]:
+    return [Span(start, end, "neutral")] if start < end else []
+
+
+def readings_of(topic: Topic) -> dict[str, list[list[Any]]]:
+    """Return a topic's readings as its file has them, ``[start, end, kind]`` of each span."""
+    return {condition: [[*span[:3]] for span in spans] for condition, spans in topic.readings.items()}
 
 
 def with_bases(topics: Collection[Topic]) -> list[Topic]:

@@ -6,7 +6,9 @@ files), ``tokenizer.json``, ``graph.onnx`` and ``weights.safetensors``; ``make r
 """
 
 import hashlib
+import html
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -19,15 +21,22 @@ from numpy.typing import NDArray
 from heed.errors import ModelError
 from heed.extras import installed_version
 from heed.files import digest_json
-from heed.languages import HAN, known_language
+from heed.languages import HAN, OWN_LETTERS, known_language
 from heed.progress import log, number_of, warn
-from heed.types import Config, Query, Span
+from heed.types import KINDS, Config, Query, Span
 
 WEIGHTS = Path(__file__).with_name("weights")
 FILES = ("tokenizer.json", "graph.onnx", "weights.safetensors")
 WINDOW, STEP = 510, 384  # tokens that are read at once, and from one window's start to the next
-WORD = re.compile(r"\w+(?:['’‘-]\w+)*")
+MARKS = "".join(letter for letter in map(chr, range(0x300, 0x1B00)) if unicodedata.category(letter)[0] == "M")
+WORD = re.compile(rf"[\w{MARKS}]+(?:['’‘`´ʼ′-][\w{MARKS}]+)*")
 UNSPACED = re.compile(f"[{HAN}]")
+TAGS = {  # by what stands for them
+    "": re.compile(r"</?(?:a|b|em|font|i|small|span|strong|su[bp]|u)(?:\s[^<>]*=[^<>]*)?\s*/?>", re.IGNORECASE),
+    " ": re.compile(r"</?(?:br|div|h\d|li|[ou]l|p|t[dr])(?:\s[^<>]*=[^<>]*)?\s*/?>", re.IGNORECASE),
+}
+APOSTROPHES = dict.fromkeys(map(ord, "‘’`´ʼ′"), "'")
+PERSIAN = str.maketrans("يىك", "ییک")  # as it is also typed
 Scores = NDArray[np.float32]  # one row a token or word, one column a kind
 
 
@@ -46,7 +55,7 @@ class Card(msgspec.Struct):
     digests: dict[str, str]
 
 
-class Part(NamedTuple):
+class InstructionPart(NamedTuple):
     """A part of an instruction as plain text; ``kind`` as in :class:`heed.types.Span`."""
 
     kind: str
@@ -67,7 +76,11 @@ class Reader:
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
-        return Tokenizer.from_file(str(self._folder / FILES[0]))
+        try:
+            return Tokenizer.from_file(str(self._folder / FILES[0]))
+        except Exception as error:  # of no other class
+            version = installed_version("tokenizers")
+            raise ModelError(f"{self._folder / FILES[0]}: tokenizers {version} cannot open it ({error})") from error
 
     @cached_property
     def _session(self) -> Any:
@@ -82,10 +95,10 @@ class Reader:
             version = installed_version("onnxruntime")
             raise ModelError(f"{self._folder / FILES[1]}: ONNX Runtime {version} cannot open it ({error})") from error
 
-    def parts(self, query: Query) -> list[Part]:
+    def parts(self, query: Query) -> list[InstructionPart]:
         """Return the parts of a query's instruction, as a person has read it where one has."""
         spans = query.reading or self.spans(query.instruction)
-        return [Part(span.kind, query.instruction[span.start : span.end].strip()) for span in spans]
+        return [InstructionPart(span.kind, _plain(query.instruction[span.start : span.end])) for span in spans]
 
     def text_of(self, query: Query, kind: str) -> str:
         """Return the parts of one kind as one text."""
@@ -128,7 +141,8 @@ class Reader:
 
     def _words(self, text: str) -> Iterable[tuple[int, Scores]]:
         """Yield each word's start with the mean score of its tokens; in Chinese and Japanese each token's."""
-        encoding = self._tokenizer.encode(text)
+        persian = any(letter in text for letter in OWN_LETTERS["fas"])
+        encoding = self._tokenizer.encode(text.translate(PERSIAN) if persian else text)
         scores = self._scores(encoding.ids) + np.array(self.card.favour, np.float32)
         words = [match.span() for match in WORD.finditer(text)]
         of_word: dict[tuple[int, int], list[int]] = {}
@@ -150,8 +164,8 @@ class Reader:
         for start in range(0, max(1, len(inner) - WINDOW + STEP), STEP):
             window = [first, *inner[start : start + WINDOW], last]
             [read] = self._session.run(None, {"ids": np.array([window])})[0]
-            kept = (WINDOW - STEP) // 2 if start else 0  # of an overlap each window gives its half
-            scores[1 + start + kept : 1 + start + len(window) - 2] = read[1 + kept : -1]
+            first_read = (WINDOW - STEP) // 2 if start else 0  # of an overlap each window gives its half
+            scores[1 + start + first_read : 1 + start + len(window) - 2] = read[1 + first_read : -1]
         highest = scores.max(axis=1, keepdims=True)
         normal: Scores = scores - highest - np.log(np.exp(scores - highest).sum(axis=1, keepdims=True))
         return normal
@@ -162,7 +176,14 @@ def _checked(folder: Path) -> Card:
     try:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
     except (OSError, msgspec.MsgspecError) as error:
-        raise ModelError(f"{path}: no card of a reader of instructions ({error}); make reader makes one") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ModelError(
+            f"{path}: no card of a reader of instructions ({reason}); expected what make reader writes"
+        ) from error
+    if sorted(card.kinds) != [*KINDS] or len(card.favour) != len(KINDS):
+        raise ModelError(
+            f"{path}: found kinds {card.kinds} and favour {card.favour}, expected those of {', '.join(KINDS)}"
+        )
     for name in FILES:
         try:
             digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
@@ -174,6 +195,12 @@ def _checked(folder: Path) -> Card:
                 f"{card.digests.get(name, 'none')[:8]} by card.json; install Heed again"
             )
     return card
+
+
+def _plain(text: str) -> str:
+    for blank, tag in TAGS.items():
+        text = tag.sub(blank, text)
+    return html.unescape(text).translate(APOSTROPHES).strip()
 
 
 def _path(scores: Scores, change: float) -> list[int]:
@@ -197,7 +224,7 @@ def reader_at(folder: str | Path | None = None, threads: int | None = None) -> R
 
 
 def read_instruction(text: str, lang: str = "eng") -> tuple[Span, ...]:
-    """Return what an instruction asks for and what it excludes, as spans that cover ``text`` without a gap.
+    """Return the spans of an instruction, asked for, excluded or neutral, which cover ``text`` without a gap.
 
     The ``kind`` of a span is ``asked``, ``excluded`` or ``neutral`` (words about the task, cues, politeness, reasons);
     ``start`` and ``end`` count the characters of ``text`` as it is given. A language that the reader was not trained on

@@ -17,7 +17,7 @@ from heed.formats.document_store import DocumentStore, existing_store
 from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, Pair
 from heed.measures.registry import as_measure
-from heed.types import Qrels, SubtopicGrades, Subtopics, Topic, subtopics_of
+from heed.types import Qrels, Span, SubtopicGrades, Subtopics, Topic, subtopics_of
 
 FILE = "topics.json"
 
@@ -31,10 +31,11 @@ class StoredTopic(msgspec.Struct):
     instructions: dict[str, str]
     type: str = ""
     base: str = ""
+    readings: dict[str, tuple[Span, ...]] = {}
 
     def topic(self) -> Topic:
         """Return the topic."""
-        return Topic(*msgspec.structs.astuple(self))
+        return Topic(**msgspec.structs.asdict(self))
 
 
 class StoredPair(NamedTuple):
@@ -119,7 +120,7 @@ def topics_file(
         store=store,
         documents=documents,
         topics=[
-            StoredTopic(each.qid, each.lang, each.query, each.instructions, each.type, each.base)
+            StoredTopic(each.qid, each.lang, each.query, each.instructions, each.type, each.base, each.readings)
             for each in collection.topics
         ],
         qrels=judging.qrels,

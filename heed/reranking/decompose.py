@@ -68,10 +68,10 @@ class Decompose(VectorReranker):
 
     def _parts(self, query: Query) -> list[tuple[float, Query]]:
         """Return the queries that a document is compared with, each with its weight."""
-        asked, excluded = (self._reader.text_of(query, kind) for kind in ("asked", "excluded"))
+        asked_for, excluded = (self._reader.text_of(query, kind) for kind in ("asked", "excluded"))
         parts = [(1.0, _query(query, query.query, ""))]
-        if asked:
-            parts.append((self._weights.alpha, _query(query, query.query, asked)))
+        if asked_for:
+            parts.append((self._weights.alpha, _query(query, query.query, asked_for)))
         if excluded:
             parts.append((-self._weights.beta, _query(query, excluded, "")))
         return parts

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heed.errors import UsageError
 from heed.formats.document_store import chosen, docids_of
-from heed.instructions.reader import Part, Reader, reader_at
+from heed.instructions.reader import InstructionPart, Reader, reader_at
 from heed.ranking import ranked
 from heed.retrieval.bm25.index import FIELD, Subset, Term
 from heed.retrieval.bm25.retriever import Bm25
@@ -176,7 +176,7 @@ class TopicTerms(NamedTuple):
     excluded: Weights
 
 
-def topic_terms(analyser: Analyser, query: str, parts: Sequence[Part]) -> TopicTerms:
+def topic_terms(analyser: Analyser, query: str, parts: Sequence[InstructionPart]) -> TopicTerms:
     """Return the terms of a query and of the ``parts`` of its instruction; neutral parts have none.
 
     A query's term counts as often as it is repeated, as in BM25. A term is asked for where more parts of the
@@ -253,8 +253,8 @@ def explain(polarity: Polarity, query: Query, documents: Sequence[Document], doc
         raise UsageError(f"explain: document {docid} is not among the {len(docids)} documents of topic {query.qid}")
     parts, position = polarity.parts(query, documents), docids.index(docid)
     texts: dict[str, list[str]] = {"query": [query.query], **{kind: [] for kind in SIGNS}, "like": []}
-    for part in polarity.reader.parts(query):
-        texts[part.kind].append(part.text)
+    for kind, text in polarity.reader.parts(query):
+        texts[kind].append(text)
     contributions = []
     for part in parts:
         by_term: defaultdict[str, float] = defaultdict(float)

@@ -11,9 +11,9 @@ from msgspec.json import encode  # a twentieth of json's time
 
 from heed.errors import ModelError, fail
 from heed.files import digest_json
-from heed.reuse import queries_digest
 from heed.formats.document_store import DocumentStore, StoredDocuments, docids_of
 from heed.progress import Replies, bar, brief, duration, log, plain_rate, replies, replying, timed, warn
+from heed.reuse import queries_digest
 from heed.types import Document, Query, Reranker, Run
 
 EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic

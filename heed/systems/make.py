@@ -159,7 +159,7 @@ MAKERS = {
     "bm25+rocchio": Maker(_bm25, (Retriever,), "BM25 with feedback by Rocchio"),
     "bm25+fields": Maker(_bm25, (Retriever,), "BM25 of tables by caption, header and cells"),
     "lsa": Maker(lambda _, place, role: place.dense(None), (Retriever,), "a dense baseline that needs no model"),
-    "polarity": Maker(_polarity, (Reranker,), "reads the instruction and needs no model"),
+    "polarity": Maker(_polarity, (Reranker,), "reads the instruction and needs no download"),
     MODEL: Maker(_model, ANY, "a model by name, path or hub id; an encoder searches, and reranks by similarity"),
     "rank_bm25": Maker(lambda _, place, role: RankBm25(), (Reranker,), "BM25 over each topic's candidates alone"),
     "decompose:": Maker(_decompose, (Reranker,), "an encoder that reads instructions without training", "ENCODER"),
@@ -240,7 +240,7 @@ def _words(role: type[System]) -> str:
 
 
 def built_in(role: type[System]) -> list[str]:
-    """Return the names of Heed's own systems in a role, which need no model."""
+    """Return the names of Heed's own systems in a role, which need no download."""
     names = (key for key, maker in MAKERS.items() if role in maker.roles and key not in (MODEL, CLASS))
     return [name for name in names if name[-1] not in ":+"]
 

@@ -58,7 +58,7 @@ class HtmlRow(NamedTuple):
         return [squeeze("".join(pieces)) for pieces in self.pieces]
 
 
-class _Span(NamedTuple):
+class _CellSpan(NamedTuple):
     """A cell in the grid: columns ``start`` to before ``end``, rows ``first`` to before ``stop``."""
 
     start: int
@@ -206,7 +206,7 @@ def grid(rows: list[HtmlRow], has_head: bool) -> Grid:
     """
     rows = sorted(rows, key=lambda row: {"thead": 0, "tfoot": 2}.get(row.section, 1))
     written = sum(len(row.pieces) for row in rows)
-    lines: list[list[_Span]] = []
+    lines: list[list[_CellSpan]] = []
     for _, group in groupby(rows, key=lambda row: row.group):
         lines += _lay_out(list(group), len(lines), written)
     starts = sorted({span.start for line in lines for span in line})
@@ -218,10 +218,10 @@ def grid(rows: list[HtmlRow], has_head: bool) -> Grid:
     return [row for row in texts if row], sum(1 for row in header if row)
 
 
-def _lay_out(rows: list[HtmlRow], first: int, written: int) -> Iterator[list[_Span]]:
+def _lay_out(rows: list[HtmlRow], first: int, written: int) -> Iterator[list[_CellSpan]]:
     """Yield the spans that cover each row of a row group, from left to right."""
     end = first + len(rows)
-    above: list[_Span] = []
+    above: list[_CellSpan] = []
     for number, row in enumerate(rows, first):
         above = [span for span in above if span.stop > number]
         above = sorted([*above, *_own_spans(row, above, number, end)])
@@ -229,23 +229,26 @@ def _lay_out(rows: list[HtmlRow], first: int, written: int) -> Iterator[list[_Sp
         yield above
 
 
-def _own_spans(row: HtmlRow, above: list[_Span], number: int, end: int) -> Iterator[_Span]:
+def _own_spans(row: HtmlRow, above: list[_CellSpan], number: int, end: int) -> Iterator[_CellSpan]:
     """Yield the cells of a row, each from the first column free of spans from above, with gaps where it meets one."""
-    column, rest = 0, [*above, _Span(sys.maxsize, sys.maxsize, 0, 0, "")][::-1]  # the next span from above comes last
+    column, rest = (
+        0,
+        [*above, _CellSpan(sys.maxsize, sys.maxsize, 0, 0, "")][::-1],
+    )  # the next span from above comes last
     for text, (columns, rows) in zip(row.texts, row.spans, strict=True):
         while rest[-1].start <= column:
             column = rest.pop().end
         past, stop = column + columns, min(number + (rows or end), end)
         while rest[-1].start < past:
             if column < rest[-1].start:
-                yield _Span(column, rest[-1].start, number, stop, text)
+                yield _CellSpan(column, rest[-1].start, number, stop, text)
             column = rest.pop().end
         if column < past:
-            yield _Span(column, past, number, stop, text)
+            yield _CellSpan(column, past, number, stop, text)
             column = past
 
 
-def _texts(line: Iterable[_Span], places: dict[int, int], starts: list[int]) -> list[str]:
+def _texts(line: Iterable[_CellSpan], places: dict[int, int], starts: list[int]) -> list[str]:
     row = [""] * len(starts)
     for start, end, _, _, text in line:
         position = places[start]
@@ -269,7 +272,7 @@ def _marked_header(rows: list[HtmlRow], has_head: bool) -> int | None:
     return None
 
 
-def _linked_header(lines: list[list[_Span]]) -> int:
+def _linked_header(lines: list[list[_CellSpan]]) -> int:
     """Return how many rows are header by their spans, where no row is marked as header; at least one is left as body.
 
     It is the first row, the second too if all cells of the first span columns and it has more, and each further row

@@ -17,6 +17,7 @@ import yaml
 from conftest import ROOT, Heed
 from hypothesis import given
 from hypothesis import strategies as st
+from readings import read_topic
 
 import heed as library
 from heed import (
@@ -107,7 +108,7 @@ def run_bm25(root: Path, lang: str, k1: float, depth: int, threads: int) -> None
 
 class Configured:
     name = "configured"
-    config = {"cues": "its own word"}  # noqa: RUF012 (nobody changes it)
+    config = {"version": 1}  # noqa: RUF012 (nobody changes it)
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         return [float(len(document.text)) for document in documents]
@@ -123,22 +124,16 @@ class Configured:
         ("test_experiment:Configured", False),
     ],
 )
-def test_a_collection_whose_narratives_yield_no_cue_is_named(small: Experiment, system: str, reads: bool) -> None:
-    """Traditional characters have no cues; by one narrative with a cue the others are taken for what they are."""
-    plain = [
-        topic._replace(lang="zho", instructions={"original": "只敘述被告反應的文件是不相關的。"})
-        for topic in small.collection.topics
-    ]
-    one = [plain[0]._replace(instructions={"original": "只叙述被告反应的文件是不相关的。"}), *plain[1:]]
-    line = "no cue of Chinese excludes anything in 12 instructions: all is asked for; are they in other letters?"
-    warned = []
-    for topics in (plain, one):
-        experiment = Experiment(replace(small.collection, topics=topics), depth=10)
-        bm25 = experiment.retrieve("bm25")
-        warned.append(experiment.warnings[:])
-        experiment.rerank(system, bm25)
-        warned.append([warning for warning in experiment.warnings if "cue" in warning])
-    assert warned == [[], [line] if reads else [], [], []]
+def test_instructions_that_exclude_something_are_counted_and_an_unknown_language_is_named(
+    small: Experiment, system: str, reads: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = [read_topic("car", "swa", original=text) for text in ["Car{ or not}"] * 9 + ["[-Car-]"] * 3]
+    topics = [each._replace(qid=topic.qid) for each, topic in zip(read, small.collection.topics, strict=True)]
+    experiment = Experiment(replace(small.collection, topics=topics), depth=10)
+    experiment.rerank(system, experiment.retrieve("bm25"))
+    warning = "the reader of instructions was not trained on Swahili: what it takes for excluded there may be wrong"
+    assert [each.startswith(warning) for each in experiment.warnings] == [True] * reads
+    assert ("12 instructions: 3 exclude something" in capsys.readouterr().err) == reads
 
 
 def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: Path) -> None:

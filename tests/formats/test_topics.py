@@ -4,8 +4,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import msgspec
 import pytest
 from conftest import write_jsonl
+from hypothesis import given
+from hypothesis import strategies as st
 from ir_datasets.formats import TrecQuery
 from ir_datasets.formats.trec import TrecColonQueries
 
@@ -15,10 +18,12 @@ from heed.formats.topics import (
     instruction_of_levels,
     read_neuclir_topics,
     read_topics,
+    readings_of,
     recognised,
 )
-from heed.templates import paragraphs
-from heed.types import Query, Topic, conditions_of, under
+from heed.report.topics_file import StoredTopic
+from heed.templates import UNSEEN, paragraphs
+from heed.types import KINDS, Query, Span, Topic, conditions_of, under
 
 SOURCES = {
     "en": ("eng", "original"),
@@ -276,7 +281,8 @@ def test_a_key_that_no_form_has_is_an_error_with_the_nearest_one(tmp_path: Path)
     assert [line.removeprefix(f"{tmp_path}/t.jsonl, line ") for line in str(error.value).splitlines()] == [
         "1: key 'instruction' of the topic is not known; did you mean instructions?",
         "2: key 'orginal' of instructions is not known; did you mean original?",
-        "3: key 'notes' of the topic is not known; known are qid, lang, query, description, instructions, type",
+        "3: key 'notes' of the topic is not known; known are qid, lang, query, description, instructions, "
+        "readings, type",
         "4: key 'ids' of the topic is not known; did you mean qid?",
     ]
 
@@ -354,3 +360,89 @@ def test_a_wrapped_narrative_is_put_to_systems_as_the_plain_one(
 )
 def test_line_breaks_are_blanks_but_at_empty_lines_and_items(text: str, expected: str) -> None:
     assert paragraphs(text) == paragraphs(paragraphs(text)) == expected
+
+
+TEXT = "Ferries. Leave out tugs."
+READ = [[0, 7, "asked"], [19, 23, "excluded"]]
+
+
+def read_with(tmp_path: Path, *readings: object) -> list[Topic]:
+    records = [
+        {"qid": str(number), "query": "q", "instructions": {"original": TEXT}, "readings": each}
+        for number, each in enumerate(readings, 1)
+    ]
+    return read_topics(write_jsonl(tmp_path / "t.jsonl", records), "eng", "title")
+
+
+def test_a_reading_covers_its_instruction_and_reaches_the_query(tmp_path: Path) -> None:
+    read, unread, nothing = read_with(tmp_path, {"original": READ}, {}, {"original": []})
+    spans = (Span(0, 7, "asked"), Span(7, 19, "neutral"), Span(19, 23, "excluded"), Span(23, 24, "neutral"))
+    assert read.readings == {"original": spans}
+    assert read.under("original").reading[:3:2] == spans[:3:2] and read.under("query").reading == ()
+    assert unread.readings == {} and unread.under("original").reading == ()
+    assert nothing.under("original").reading == (Span(0, 24, "neutral"),)  # a person found nothing in it
+    assert read.instructed({"original": TEXT, "changed": TEXT}).readings == read.readings
+    assert read.instructed({"original": TEXT + " Now."}).readings == {}
+
+
+def test_every_fault_of_readings_is_named_with_its_line(tmp_path: Path) -> None:
+    expected = "expected [start, end, kind] with {} ≤ start < end ≤ 24 and kind one of asked, excluded, neutral"
+    faults = [
+        (
+            ["asked"],
+            "topic 1: readings are ['asked'], expected an object with keywords, short, original, changed, reversed",
+        ),
+        ({"originl": READ}, "key 'originl' of readings is not known; did you mean 'original'?"),
+        ({"changed": READ}, "topic 3: a reading of changed, but no instruction for it"),
+        ({"original": "asked"}, "topic 4: reading of original: is 'asked', expected a list of [start, end, kind]"),
+        ({"original": [[0, 25, "asked"]]}, f"found [0, 25, 'asked'], {expected.format(0)}"),
+        ({"original": [[3, 3, "asked"]]}, f"found [3, 3, 'asked'], {expected.format(0)}"),
+        ({"original": [[0, 3, "wanted"]]}, f"found [0, 3, 'wanted'], {expected.format(0)}"),
+        ({"original": [[0, 3]]}, f"found [0, 3], {expected.format(0)}"),
+        ({"original": [[0, 9, "asked"], [8, 12, "asked"]]}, f"found [8, 12, 'asked'], {expected.format(9)}"),
+        ({"original": [[9, 12, "asked"], [0, 3, "asked"]]}, f"found [0, 3, 'asked'], {expected.format(12)}"),
+        ({"original": [[0.0, 3, "asked"]]}, f"found [0.0, 3, 'asked'], {expected.format(0)}"),
+    ]
+    with pytest.raises(HeedError) as error:
+        read_with(tmp_path, *(readings for readings, _ in faults))
+    lines = str(error.value).splitlines()
+    assert len(lines) == len(faults)
+    for number, ((_, message), line) in enumerate(zip(faults, sorted(lines, key=line_number), strict=True), 1):
+        assert line.startswith(f"{tmp_path}/t.jsonl, line {number}: ")
+        assert message in line
+
+
+def line_number(line: str) -> int:
+    return int(line.partition(", line ")[2].partition(":")[0])
+
+
+@st.composite
+def topics_read_by_people(draw: st.DrawFn) -> Topic:
+    instructions, readings = {}, {}
+    for condition in draw(st.sets(st.sampled_from(["original", "changed", "reversed"]))):
+        text = draw(st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip))
+        ends = sorted({*draw(st.sets(st.integers(1, len(text)))), len(text)})
+        instructions[condition] = text
+        readings[condition] = tuple(
+            Span(start, end, draw(st.sampled_from(KINDS))) for start, end in zip([0, *ends], ends, strict=False)
+        )
+    return Topic("1", "eng", "query", instructions, readings=readings)
+
+
+@given(topic=topics_read_by_people())
+def test_readings_are_the_same_after_writing(tmp_path_factory: pytest.TempPathFactory, topic: Topic) -> None:
+    record = {"qid": "1", "query": "query", "instructions": topic.instructions, "readings": readings_of(topic)}
+    assert read_topics(write_jsonl(tmp_path_factory.getbasetemp() / "t.jsonl", [record]), "eng", "title") == [topic]
+    stored = StoredTopic(*topic[:6], topic.readings)
+    assert msgspec.json.decode(msgspec.json.encode(stored), type=StoredTopic).topic() == topic
+
+
+@given(topic=topics_read_by_people())
+def test_readings_are_of_the_same_letters_whatever_the_white_space(topic: Topic) -> None:
+    for condition, spans in topic.readings.items():
+        text = topic.instructions[condition]
+        query = topic.under(condition)
+        for kind in KINDS:
+            before = "".join(text[span.start : span.end] for span in spans if span.kind == kind)
+            after = "".join(query.instruction[span.start : span.end] for span in query.reading if span.kind == kind)
+            assert "".join(UNSEEN.sub("", before).split()) == "".join(after.split())

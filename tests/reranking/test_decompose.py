@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import write_jsonl
+from readings import read_topic
 
 from heed.compute import Compute
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
@@ -21,12 +22,10 @@ from heed.reranking.similarity import PREFIX, PoolVectors, Similarity
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
-from heed.types import Document, Encoder, Query, Reranker, Topic
+from heed.types import Document, Encoder, Query, Reranker
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
-TOPIC = Topic(
-    "1", "eng", "car", {"original": "Engines; leave out prices.", "changed": "Prices.", "reversed": "No trees."}
-)
+TOPIC = read_topic("car", original="Engines;{ leave out }[-prices.-]", changed="Prices.", reversed="{No }[-trees.-]")
 DOCIDS = ["both", "engine", "car", "none", "price"]
 CPU = Compute("cpu")
 

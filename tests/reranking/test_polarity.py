@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from anserini import ByLucene
 from conftest import ROOT, write_jsonl
+from readings import read_topic
 
 from benchmarks.polarity import Collection
 from heed.compute import Compute
@@ -15,24 +16,14 @@ from heed.errors import UsageError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
 from heed.formats.topics import read_topics
+from heed.instructions.reader import reader_at
 from heed.languages import language
 from heed.measures import mean
-from heed.progress import gathering
 from heed.reranking.polarity import TEXT_SETTINGS, Polarity, Weighting, centroid, document_vector, explain, topic_terms
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.types import Topic
-
-
-def test_a_language_without_cues_is_told(bm25: Bm25) -> None:
-    topic = Topic("1", "ita", "car", {"original": "Senza price."})
-    with gathering([]) as told:
-        for condition in ("query", "original", "original"):
-            scores(bm25, topic, condition, ["both", "price"])
-    [line] = told
-    assert line.startswith("no cues for Italian: all of an instruction counts as asked for, nothing as excluded (there")
-    assert line.endswith("are cues for ara, deu, eng, fas, fra, jpn, rus, spa, zho)")
 
 
 @pytest.fixture
@@ -42,9 +33,9 @@ def bm25(tmp_path: Path) -> Bm25:
 
 
 SPELT: dict[str, Callable[[str], str]] = {
-    "wrapped": lambda text: textwrap.fill(text, 72),
-    "wrapped and indented": lambda text: textwrap.fill(text, 50, subsequent_indent="  ").replace("\n", "\r\n"),
-    "doubly spaced": lambda text: text.replace(" ", "  ").replace("。", "。\t"),
+    "wrapped": lambda text: textwrap.fill(text, 72, break_on_hyphens=False),
+    "wrapped and indented": lambda text: "\r\n  ".join(textwrap.wrap(text, 50, break_on_hyphens=False)),
+    "doubly spaced": lambda text: text.replace(" ", "  "),
     "soft hyphens": lambda text: re.sub(r"(?<=\w\w)(?=\w\w)", "\u00ad", text),
     "zero-width spaces": lambda text: re.sub(r"(?<=\w)(?=\W)|(?<=[不相])", "\u200b", text),
     "bold words": lambda text: re.sub(r"(\w+)", r"<b>\1</b>", text),
@@ -78,12 +69,13 @@ def test_narratives_have_the_same_terms_however_they_are_wrapped_and_spelt(
     spelt = (SPELT | LETTERS)[spelling]
     terms = bm25_over(tmp_path, {"1": "text"}, lang).searcher.terms_of_each
     differ = []
-    for topic in read_topics(ROOT / "topics" / "neuclir-sample" / f"{lang}.jsonl", lang, "title", "heed"):
+    for topic in read_topics(ROOT / "topics" / "neuclir-sample" / f"{lang}.jsonl", lang, "title", "heed")[::2]:
         for condition, plain in topic.instructions.items():
-            written = topic._replace(instructions={condition: spelt(plain)}).under(condition)
-            if topic_terms(terms, topic.query, plain, lang) != topic_terms(
-                terms, topic.query, written.instruction, lang
-            ):
+            written = topic.instructed({condition: spelt(plain)})
+            read, other = (
+                topic_terms(terms, topic.query, reader_at().parts(each.under(condition))) for each in (topic, written)
+            )
+            if read != other:
                 differ.append((topic.qid, condition))
     assert differ == []
 
@@ -104,7 +96,7 @@ NO_LIKE = TEXT_SETTINGS._replace(asked_for=0.5, excluded=0.75, like=0.0)
 
 
 def test_the_score_is_query_plus_asked_minus_excluded(bm25: Bm25) -> None:
-    topic = Topic("1", "eng", "engine", {"original": "Speed; leave out prices and engines."})
+    topic = read_topic("engine", original="Speed;{ leave out }[-prices and engines.-]")
     docids = ["both", "engine", "car", "none", "price"]
     searcher = bm25.searcher
     hits = {term: searcher.search({"q": term}, 10)["q"] for term in ("engine", "speed", "price")}
@@ -135,7 +127,7 @@ def test_documents_like_the_best_rise(tmp_path: Path) -> None:
         "excluded": "car price discount",
         **{f"other{number}": f"tree{number} leaf" for number in range(20)},
     }
-    topic = Topic("1", "eng", "car", {"original": "Engines; leave out prices."})
+    topic = read_topic("car", original="Engines;{ leave out }[-prices.-]")
     bm25, with_like = bm25_over(tmp_path, texts), TEXT_SETTINGS._replace(examples=1)
     values = dict(zip(texts, scores(bm25, topic, "original", list(texts), with_like), strict=True))
     assert values["best"] > values["like_best"] > values["plain"] > values["excluded"] > values["other1"]
@@ -149,7 +141,7 @@ def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
     texts = {f"d{number}": " ".join(chooser.choices(words, k=6)) for number in range(90)}
     texts |= {f"same{number}": "car engine wheel leaf" for number in range(30)}  # more than there are examples
     bm25 = bm25_over(tmp_path, texts)
-    topic = Topic("1", "eng", "car road", {"original": "Engines and wheels; leave out prices and paint."})
+    topic = read_topic("car road", original="Engines and wheels;{ leave out }[-prices and paint.-]")
     docids = list(texts)
     first = dict(zip(docids, scores(bm25, topic, "original", docids), strict=True))
     for _ in range(3):
@@ -158,7 +150,7 @@ def test_the_order_of_documents_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_explained_contributions_add_up_to_the_score(bm25: Bm25) -> None:
-    topic = Topic("1", "eng", "engine", {"original": "Old cars at speed. Leave out prices."})
+    topic = read_topic("engine", original="Old cars at speed.{ Leave out }[-prices.-]")
     documents = bm25.corpus.documents.get(["both", "engine", "price"])
     polarity, query = Polarity(bm25), topic.under("original")
     for document, score in zip(documents, polarity.score(query, documents), strict=True):
@@ -173,9 +165,10 @@ def test_explained_contributions_add_up_to_the_score(bm25: Bm25) -> None:
         explain(polarity, query, documents, "x")
 
 
-def test_a_term_is_on_the_side_of_most_sentences(bm25: Bm25) -> None:
-    instruction = "Engines, engines and brakes. Old engines. Leave out trees. Leave out engines, brakes and trees."
-    found = topic_terms(bm25.searcher.terms_of_each, "car", instruction)
+def test_a_term_is_on_the_side_of_most_parts(bm25: Bm25) -> None:
+    read = "Engines, engines and brakes.{ No }[-trees.-]{ I want }old engines.{ No }[-engines, brakes and trees.-]"
+    parts = reader_at().parts(read_topic("car", original=read).under("original"))
+    found = topic_terms(bm25.searcher.terms_of_each, "car", parts)
     assert found.asked_for == {"engin": 1, "old": 1}  # brakes: once each
     assert found.excluded == {"tree": 1}
 
@@ -198,13 +191,12 @@ def test_repeated_terms_of_a_query_count_as_bm25_counts_them(bm25: Bm25) -> None
     assert scores(bm25, topic, "query", list(found)) == pytest.approx(shares, abs=1e-3)
 
 
-def test_words_about_the_task_are_no_terms(bm25: Bm25) -> None:
-    found = topic_terms(
-        bm25.searcher.terms_of_each,
-        "car",
-        "Relevant documents must mention engines; leave out any document about trees.",
+def test_neutral_parts_have_no_terms(bm25: Bm25) -> None:
+    read = read_topic("car", original="{Relevant documents must mention }engines;{ leave out }[-trees.-]").under(
+        "original"
     )
-    assert [part.keys() for part in found] == [{"car"}, {"engin"}, {"ani", "tree"}]
+    found = topic_terms(bm25.searcher.terms_of_each, "car", reader_at().parts(read))
+    assert [part.keys() for part in found] == [{"car"}, {"engin"}, {"tree"}]
 
 
 def test_no_documents_give_no_scores(bm25: Bm25) -> None:

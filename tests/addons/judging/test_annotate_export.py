@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from annotating import SAMPLE, Judging, sample_pool
+from annotating import SAMPLE, Judging, annotation_files, sample_pool
 from conftest import ROOT
+from readings import read_topic
 
 from heed.addons.judging.annotate.grades import (
     disagreements,
@@ -378,6 +379,25 @@ def test_an_exported_topic_keeps_its_type_and_its_bare_query(tmp_path: Path) -> 
     assert read_topics(tmp_path / "out" / "topics.jsonl", "eng", "title") == [
         topic for topic in sample if topic.qid in ("1", "1_0")
     ]
+
+
+def test_an_exported_topic_keeps_the_readings_of_narratives_that_nobody_edited(tmp_path: Path) -> None:
+    from heed.formats.topics import read_topics, readings_of
+
+    read = read_topic("cars", original="Cars;{ leave out }[-prices-]", changed="Cars;{ leave out }[-age-]")
+    record = {"qid": "1", "query": "cars", "instructions": read.instructions, "readings": readings_of(read)}
+    arguments = annotation_files(tmp_path, [record], [{"id": "d", "text": "a car"}])
+    for edit in ("", "Cars; leave out dates"):
+        task, store = open_given(annotate_parser().parse_args([*map(str, arguments)]))
+        if edit:
+            edited = Change("narrative", "1", value=edit, base=store.narratives()["1"][1])
+            store.record("client-1", "ann", "client-1", [edited])
+        store.record("client-2", "ann", "client-2" + edit, [Change("grade", "1", "original", "d", 1)])
+        export(task, store, tmp_path / "out", None)
+        store.close()
+        [topic] = read_topics(tmp_path / "out" / "topics.jsonl", "eng", "title")
+        assert topic == (read if not edit else read.instructed({**read.instructions, "changed": edit}))
+        assert topic.readings.keys() == ({"original"} if edit else {"original", "changed"})
 
 
 def test_the_export_tells_what_it_wrote(annotation: Annotation) -> None:

@@ -367,7 +367,7 @@ def _with_changed(topic: Topic, here: Topic) -> Topic:
     """Return ``topic`` with the changed narrative of ``here``: an export's is compared as an edit, not as a source."""
     changed = here.instructions.get("changed")
     instructions = {name: text for name, text in topic.instructions.items() if name != "changed"}
-    return topic._replace(instructions=instructions | ({"changed": changed} if changed is not None else {}))
+    return topic.instructed(instructions | ({"changed": changed} if changed is not None else {}))
 
 
 def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from heed.addons.judging.exchange.judgements import assessor_name
 from heed.errors import UsageError, fail
 from heed.files import read_lines
 from heed.formats.trec_files import Pool
 from heed.progress import brief, log
-from heed.types import Qrels, Topic
+from heed.types import Qrels, Span, Topic
 
 ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
 LONGEST_NAME = 40  # characters
@@ -223,7 +225,10 @@ def dump_task(task: Task) -> dict[str, str]:
 
 def load_task(stored: dict[str, str], only_relevant: bool = False) -> Task:
     """Return the task that :func:`dump_task` stored."""
-    topics = [Topic(**fields) for fields in json.loads(stored["topics"])]
+    topics = [
+        Topic(**{**fields, "readings": msgspec.convert(fields.get("readings", {}), dict[str, tuple[Span, ...]])})
+        for fields in json.loads(stored["topics"])
+    ]
     return Task(
         pool=json.loads(stored["pool"]),
         topics={topic.qid: topic for topic in topics},
