@@ -126,7 +126,7 @@ const readAgain = debounced(EDIT_PAUSE / 2, async () => {
     const { spans } = await post("/api/reading", { text });
     if (text === read.text) markField(byId("editor"), (read = { ...read, spans })); // else edited meanwhile
   } catch (error) {
-    toast(`How Heed reads the narrative is not known. ${error.message}`, true);
+    if (error.message) toast(`How Heed reads the narrative is not known: ${error.message}`, true); // else the alarm says it
   }
 });
 
