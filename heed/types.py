@@ -136,11 +136,18 @@ class Query(_QueryFields):
 
 
 def in_joined(spans: Iterable[Span], text: str, joined: str) -> tuple[Span, ...]:
-    """Return spans of ``text`` as those of the same text with its lines joined by :func:`heed.templates.paragraphs`."""
-    places = [place for place, letter in enumerate(joined) if not letter.isspace()]
-    seen = [0, *accumulate(not (letter.isspace() or UNSEEN.match(letter)) for letter in text)]
+    """Return spans of ``text`` as those of the same text with its lines joined by :func:`heed.templates.paragraphs`.
+
+    With the two texts the other way round it leads back.
+    """
+    places = [place for place, letter in enumerate(joined) if _is_seen(letter)]
+    seen = [0, *accumulate(map(_is_seen, text))]
     counts = ((seen[span.start], seen[span.end], span) for span in spans)
     return tuple(span._replace(start=places[a], end=places[b - 1] + 1) for a, b, span in counts if a < b)
+
+
+def _is_seen(letter: str) -> bool:
+    return not (letter.isspace() or UNSEEN.match(letter))
 
 
 class Topic(NamedTuple):

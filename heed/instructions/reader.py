@@ -23,7 +23,8 @@ from heed.extras import installed_version
 from heed.files import digest_json
 from heed.languages import HAN, OWN_LETTERS, known_language
 from heed.progress import log, number_of, warn
-from heed.types import KINDS, Config, Query, Span
+from heed.templates import paragraphs
+from heed.types import KINDS, Config, Query, Span, in_joined
 
 WEIGHTS = Path(__file__).with_name("weights")
 FILES = ("tokenizer.json", "graph.onnx", "weights.safetensors")
@@ -99,6 +100,11 @@ class Reader:
         """Return the parts of a query's instruction, as a person has read it where one has."""
         spans = query.reading or self.spans(query.instruction)
         return [InstructionPart(span.kind, _plain(query.instruction[span.start : span.end])) for span in spans]
+
+    def as_given(self, text: str) -> tuple[Span, ...]:
+        """Return the spans of a text with line breaks, which is read as a query has it; white space is in none."""
+        joined = paragraphs(text)
+        return in_joined(self.spans(joined), joined, text)
 
     def text_of(self, query: Query, kind: str) -> str:
         """Return the parts of one kind as one text."""

@@ -49,6 +49,29 @@ def test_text_that_looks_like_markup_is_shown_and_nothing_runs(chromium: "Browse
             ann.page.evaluate("document.body.innerHTML = '<b>x</b>'")
 
 
+def test_the_editor_marks_what_an_edit_excludes_below_its_own_text(chromium: "Browser", tmp_path: Path) -> None:
+    bad = "<img src=x onerror='window.ran = 1'>"
+    topic = {"qid": "q", "lang": "eng", "query": "ships", "instructions": {"original": f"Find ships. 🚢 {bad}"}}
+    given = annotation_files(tmp_path, [topic], [{"id": "d", "title": "", "text": "ships"}])
+    with running(*given) as server, assessor(chromium, server, reads=True) as ann:
+        ann.until("document.querySelector('.under mark[data-kind=asked]')")
+        ann.press("e", "Control+End")
+        ann.page.keyboard.insert_text("\nLeave out ferries.")
+        places = """[...document.querySelectorAll('#editor, #difference, #gauge')]
+            .map((one) => JSON.stringify(one.getBoundingClientRect())).join()"""
+        before = ann.page.evaluate(places)
+        kept = ann.page.evaluate("document.querySelector('.under mark[data-kind=asked]').textContent")
+        assert kept.startswith("ships"), "what the edit has left"
+        marked = "[...document.querySelectorAll('.under mark[data-kind=excluded]')].map((one) => one.textContent)"
+        ann.until(f"{marked}.some((text) => text.endsWith('ferries.'))")
+        assert ann.page.evaluate(places) == before, "nothing moves"
+        assert ann.page.text_content(".under") == f"{ann.page.input_value('#editor')}\n"
+        heights = "[...document.querySelectorAll('.under, #editor')].map((one) => one.scrollHeight)"
+        under, editor = ann.page.evaluate(heights)
+        assert under == editor, "lines are broken at the same words"
+        assert ann.page.evaluate("window.ran") is None
+
+
 def test_only_relevant_documents_and_the_way_to_half(chromium: "Browser", tmp_path: Path) -> None:
     pooled = sample_pool(tmp_path / "pool.jsonl", topics=2)
     grades = read_qrels(ROOT / "qrels" / SAMPLE / "original.qrels")

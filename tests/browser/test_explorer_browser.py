@@ -180,7 +180,7 @@ def test_what_polarity_reads_is_marked_in_narrative_and_document(tab: "Page") ->
     go(tab, f"#/{FAS}/topic/01")
     assert texts(tab, ".tabs .key:visible")[0] == "added removed"
     tab.click(".tabs button:text-is('changed')")
-    assert texts(tab, ".tabs .key:visible")[0] == "as polarity reads it: asked excluded"
+    assert texts(tab, ".tabs .key:visible")[0] == "as polarity reads it: asked excluded neutral"
     excluded = texts(tab, ".panel:not([data-off]) mark[data-kind=excluded]")
     assert len(excluded) >= 1 and len(texts(tab, ".panel:not([data-off]) mark[data-kind=asked]")) >= 1
     tab.click(".ranking a >> nth=0")

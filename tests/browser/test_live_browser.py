@@ -1,5 +1,6 @@
 """The explorer in a real Chromium, from its server: by keyboard alone, hostile texts, with annotate, accessible."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -154,6 +155,51 @@ def test_the_playground_is_in_its_address_and_can_be_copied_as_a_topic(tab: "Pag
     tab.wait_for_selector(".ranking a")
     tab.wait_for_timeout(400)
     assert "instruction" not in tab.url
+
+
+def test_a_reading_is_corrected_by_keys_and_copied_with_the_topic(tab: "Page") -> None:
+    text = f"Find ships 🚢 and harbours.\nLeave out ferries and trains. {HOSTILE}"
+    show(tab, "#/./playground/02?condition=changed")
+    answered(tab)
+    tab.fill(".asked label:nth-child(2) textarea", text)
+    excluded = ".asked .under mark[data-kind=excluded]"
+    tab.wait_for_selector(f'{excluded}:has-text("ferries and trains")', state="attached")
+    assert tab.text_content(".asked label:nth-child(2) .under") == f"{text}\n", "below the same text"
+    field = tab.locator(".asked label:nth-child(2) textarea")
+
+    def press(word: str, key: str) -> None:
+        """Press a key with a part of a word selected, one after a character of two units."""
+        field.evaluate("(field, at) => field.setSelectionRange(at + 1, at + 3)", len(text[: text.index(word)]) + 1)
+        field.press(key)
+        tab.wait_for_timeout(200)
+        answered(tab)
+
+    press("trains", "Alt+a")
+    tab.wait_for_selector('.asked .under mark[data-kind=asked][data-new]:text-is("trains")', state="attached")
+    press("harbours", "Alt+x")
+    tab.wait_for_selector(f'{excluded}[data-new]:text-is("harbours")', state="attached")
+    press("ferries", "Alt+n")
+    press("ferries", "Alt+r")
+    field.evaluate("(field) => field.setSelectionRange(0, 0)")
+    tab.keyboard.insert_text("Please: ")  # what is corrected stays so
+    text = f"Please: {text}"
+    tab.wait_for_url(re.compile("instruction=Please.*reading="))
+    answered(tab)
+    tab.reload()
+    answered(tab)
+    tab.wait_for_selector(f'{excluded}[data-new]:text-is("harbours")', state="attached")
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.click("button:text-is('Copy as a topics line')")
+    tab.wait_for_selector("#toast:has-text('Copied')")
+    line = json.loads(tab.evaluate("navigator.clipboard.readText()"))
+    assert line["instructions"]["changed"] == text and [*line["readings"]] == ["changed"]
+    spans = [(text[start:end], kind) for start, end, kind in line["readings"]["changed"]]
+    assert ("trains", "asked") in spans and ("harbours", "excluded") in spans
+    assert any("ferries" in part and kind == "excluded" for part, kind in spans)
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(line["readings"]["changed"]))
+    tab.click("button:text-is('As it was')")
+    tab.wait_for_url(re.compile("condition=changed$"))
+    assert tab.locator("mark[data-new]:visible").count() == 0
 
 
 def test_rows_before_and_after_stand_side_by_side_and_polarity_is_seen_first(tab: "Page") -> None:

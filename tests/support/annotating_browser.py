@@ -86,10 +86,13 @@ class Assessor:
         address: str = "",
         java: bool = False,
         settling: bool = False,
+        reads: bool = False,
     ) -> None:
         self.context = chromium.new_context(viewport={"width": 1400, "height": 900}, bypass_csp=bypass_csp)
         if not java:  # as from a server without it: starting it takes two seconds for each server of the tests
             self.context.route("**/api/terms", lambda route: route.fulfill(json={"terms": None}))
+        if not reads:  # a server takes a second to open the reader
+            self.context.route("**/api/reading", lambda route: route.fulfill(json={"spans": []}))
         if not settling:
             script = (ROOT / "heed/addons/judging/annotate/page/shown.js").read_text(encoding="utf-8")
             assert SETTLING in script
@@ -151,8 +154,9 @@ def assessor(
     address: str = "",
     java: bool = False,
     settling: bool = False,
+    reads: bool = False,
 ) -> Iterator[Assessor]:
-    person = Assessor(chromium, server, name, address=address, java=java, settling=settling)
+    person = Assessor(chromium, server, name, address=address, java=java, settling=settling, reads=reads)
     try:
         yield person
     finally:

@@ -7,9 +7,10 @@ from typing import Any
 
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.live_systems import LiveSystems, Question
-from heed.addons.explorer.views import View, narrative_of
+from heed.addons.explorer.views import View
 from heed.errors import HeedError
 from heed.formats.document_store import title_of
+from heed.instructions.reader import Part
 from heed.ranking import ranked
 from heed.reranking.polarity import topic_terms
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset
@@ -26,8 +27,8 @@ Words = dict[str, list[str]]  # of a topic that a document holds, by kind
 def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOWN) -> View:
     """Return the ranking of ``system`` for ``question`` (``after``), and for the topic as it is (``before``), for JSON.
 
-    ``titles`` and ``grades`` (null: unjudged) are parallel to ``docids``; both sides have query, narrative and ranking
-    as in a topic's view, and the ``words`` of each of the ``docids``; ``seconds`` is how long both took. A system that
+    ``titles`` and ``grades`` (null: unjudged) are parallel to ``docids``; both sides have the query, a ranking as in a
+    topic's view, and the ``words`` of each of the ``docids``; ``seconds`` is how long both took. A system that
     ``explains`` can be asked why a document has its score. Raises :class:`DataError` for an unknown topic or system and
     a condition that the topic does not have.
     """
@@ -35,9 +36,11 @@ def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOW
     explored = live.explored
     topic = live.topic(question)
     stored = explored.topics[question.qid]
-    unchanged = question._replace(query=stored.query, instruction=stored.instructions.get(question.condition, ""))
+    condition = question.condition
+    instruction, reading = stored.instructions.get(condition, ""), stored.readings.get(condition, ())
+    unchanged = Question(topic.qid, condition, stored.query, instruction, reading)
     before, after = live.scores(system, unchanged), live.scores(system, question)
-    grades = explored.grades(topic, question.condition) or {}
+    grades = explored.grades(topic, condition) or {}
     docids = [*dict.fromkeys([*ranked(after)[:shown], *ranked(before)[:shown], *sorted(grades)])]
     documents = live.documents.find(docids)
     return {
@@ -55,7 +58,6 @@ def answer(live: LiveSystems, system: str, question: Question, shown: int = SHOW
 def _side(live: LiveSystems, question: Question, scores: Mapping[str, float], docids: Sequence[str]) -> View:
     """Return a question and its answer, with the ranks of those of ``docids`` that have a score."""
     query = live.query(question)
-    narrative = narrative_of(query.instruction, query.lang) if query.instruction else None
     index_of = {docid: index for index, docid in enumerate(docids)}
     rows = [(index_of[docid], rank) for rank, docid in enumerate(ranked(scores), 1) if docid in index_of]
     ranking = {
@@ -64,20 +66,20 @@ def _side(live: LiveSystems, question: Question, scores: Mapping[str, float], do
         "ranks": [rank for _, rank in rows],
         "scores": [scores[docids[index]] for index, _ in rows],
     }
-    words = matched_words(live.searcher, query, docids)
-    return {"query": query.query, "narrative": narrative, "ranking": ranking, "words": words}
+    words = matched_words(live.searcher, query, live.reader.parts(query), docids)
+    return {"query": query.query, "ranking": ranking, "words": words}
 
 
-def matched_words(searcher: Searcher, query: Query, docids: Sequence[str]) -> list[Words]:
-    """Return for each of ``docids`` the words of the query and the instruction that it holds, in their order.
+def matched_words(searcher: Searcher, query: Query, parts: Sequence[Part], docids: Sequence[str]) -> list[Words]:
+    """Return for each of ``docids`` the words of the query, and of the ``parts`` of its instruction, that it holds.
 
-    Words are those of the query, those asked for and those excluded, as the index and ``polarity`` read them.
+    Words are those of the query, those asked for and those excluded, in their order, as the index has them.
     """
     subset = Subset(docids)
     words: list[Words] = [{kind: [] for kind in KINDS} for _ in docids]
     written = _written_terms(searcher, f"{query.query}\n{query.instruction}")
     position = {term: number for number, term in enumerate(written)}
-    terms_of = topic_terms(searcher.terms_of_each, query.query, query.instruction, query.lang)
+    terms_of = topic_terms(searcher.terms_of_each, query.query, parts)
     for kind, terms in zip(KINDS, terms_of, strict=True):
         for term in sorted(terms, key=lambda term: position.get(term, len(position))):
             # an index of fields has no whole texts, others not all fields

@@ -35,12 +35,13 @@ class Explored:
     """A results folder opened for its pages.
 
     ``topics`` by qid, ``systems`` and ``conditions`` those that have runs, ``notes`` what is not here. ``store`` holds
-    the documents, and is in the folder ``stored``.
+    the documents, and is in the folder ``stored``. ``reader`` is the folder of a reader of instructions, None for
+    Heed's own.
     """
 
-    def __init__(self, results: ResultsFolder) -> None:
+    def __init__(self, results: ResultsFolder, reader: str | None = None) -> None:
         """Read the files of the folder of ``results``; :class:`DataError` for a ``topics.json`` of another form."""
-        self.results, self.path, self.notes = results, results.path, list[str]()
+        self.results, self.path, self.notes, self.reader = results, results.path, list[str](), reader
         self.runs = {
             (system, condition): path
             for system in results.names

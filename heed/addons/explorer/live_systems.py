@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.views import corrected
 from heed.compute import Compute
 from heed.errors import DataError, HeedError, UsageError
 from heed.files import locked
@@ -25,7 +26,7 @@ from heed.retrieval.bm25.index import K1, TABLE_FIELDS, B, Bm25Settings, Searche
 from heed.retrieval.bm25.retriever import FIELDS, FIELDS_IN, Bm25
 from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, Search, built_in, make, refuse_twins
-from heed.types import JOIN, Query, Reranker, Retriever, Run, Topic
+from heed.types import JOIN, Query, Reranker, Retriever, Run, Span, Topic
 
 REMEMBERED = 64  # lists of earlier questions
 
@@ -44,12 +45,16 @@ class Choice(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A topic under one condition, with its query and that condition's instruction as they may have been changed."""
+    """A topic under one condition, with its query and that condition's instruction as they may have been changed.
+
+    ``corrections`` are spans of the instruction as a person reads it; the reader reads the rest.
+    """
 
     qid: str
     condition: str
     query: str
     instruction: str
+    corrections: tuple[Span, ...] = ()
 
 
 class RunSettings(NamedTuple):
@@ -89,6 +94,7 @@ class LiveSystems:
         search, registry = Search(self.settings.bm25), choice.registry or Registry()
         answers = explored.stored.parents[2] / "api"
         place = Place(registry, choice.compute, self._corpus, search, answers, instructed=True)
+        self.reader = place.reader
         searching = self._names(built_in(Retriever), "bm25", choice.retrievers)
         rescoring = self._names(built_in(Reranker), "polarity", choice.rerankers)
         systems: list[Retriever | Reranker] = [make(name, place, Retriever) for name in searching]
@@ -206,10 +212,13 @@ class LiveSystems:
             raise DataError(f"{self.explored.path}: no topic {question.qid!r}")
         if not topic.has(question.condition) and not (question.condition == "query" and topic.base):
             raise DataError(f"topic {question.qid}: it is not asked under {question.condition!r}")
-        instructions = topic.instructions
+        instructions, readings = topic.instructions, topic.readings | {question.condition: ()}
         if question.condition != "query":
             instructions = instructions | {question.condition: question.instruction}
-        return topic._replace(query=question.query, instructions=instructions)
+        if question.corrections:
+            read = self.reader.as_given(question.instruction)
+            readings |= {question.condition: corrected(read, question.corrections)}
+        return topic._replace(query=question.query, instructions=instructions, readings=readings)
 
     def query(self, question: Question) -> Query:
         """Return the question as systems get it."""

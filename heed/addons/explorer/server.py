@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock as ThreadLock
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from starlette.applications import Starlette
@@ -21,12 +21,14 @@ from heed.addons.explorer.embedded import explorer
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.flags import Flag, Flags
 from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
-from heed.addons.explorer.views import DEPTH, document_view, folder_view, topic_view
+from heed.addons.explorer.views import DEPTH, document_view, folder_view, narrative_of, topic_view
 from heed.errors import DataError, HeedError
 from heed.formats.document_store import title_of
+from heed.instructions.reader import reader_at
 from heed.report.html import compose, policy
 from heed.report.page import look, overview, vega_file
 from heed.report.results import ResultsFolder
+from heed.types import Span
 from heed.web import json_route, read_body
 
 DEEPEST = 1000  # documents of a list, as the longest runs have
@@ -38,20 +40,35 @@ CLOSED = 499  # nginx's status of a request that nobody waits for any more
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 
 
-class Ask(msgspec.Struct):
-    """The body of a question to the playground; ``docid`` of one document whose score is to be explained."""
+class Read(msgspec.Struct, kw_only=True):
+    """An instruction to be read; ``reading`` are the spans that a person has corrected, in characters."""
 
     folder: str
+    instruction: Text
+    reading: list[tuple[int, int, Literal["asked", "excluded", "neutral"]]] = []
+
+    def corrections(self) -> tuple[Span, ...]:
+        """Return the spans in their order; :class:`DataError` if one is not in the instruction, or on another."""
+        spans = tuple(Span(*each) for each in sorted(self.reading))
+        ends = [0, *(span.end for span in spans)]
+        for end, span in zip(ends, spans, strict=False):
+            if not end <= span.start < span.end <= len(self.instruction):
+                raise DataError(f"reading: found {[*span[:3]]}, expected a span from {end} to {len(self.instruction)}")
+        return spans
+
+
+class Ask(Read, kw_only=True):
+    """The body of a question to the playground; ``docid`` of one document whose score is to be explained."""
+
     system: str
     topic: str
     condition: str
     query: Text
-    instruction: Text
     docid: str = ""
 
     def question(self) -> Question:
         """Return the question to a system."""
-        return Question(self.topic, self.condition, self.query, self.instruction)
+        return Question(self.topic, self.condition, self.query, self.instruction, self.corrections())
 
 
 def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annotate: str) -> str:
@@ -77,7 +94,7 @@ class PlaygroundServer:
         """``page`` makes the page when it is first asked for; nothing is opened before that."""
         self._page, self._choice, self._flags = cache(page), choice, flags
         self._results = {each.folder: each for each in results}
-        self._open = cache(lambda folder: Explored(self._results[folder]))
+        self._open = cache(lambda folder: Explored(self._results[folder], choice.compute.reader))
         self._opening, self._live = ThreadLock(), dict[str, LiveSystems]()
         self._turns = defaultdict[tuple[str, str], Lock](Lock)  # folder and system -> one question at a time
 
@@ -124,6 +141,7 @@ class PlaygroundServer:
                 Route("/api/document", json_route(self._document)),
                 Route("/api/search", json_route(self._search)),
                 Route("/api/flags", json_route(self._flags_with_titles)),
+                Route("/api/read", self._read, methods=["POST"]),
                 Route("/api/ask", self._ask, methods=["POST"]),
                 Route("/api/why", self._why, methods=["POST"]),
                 Route("/api/flag", self._flag, methods=["POST"]),
@@ -163,6 +181,12 @@ class PlaygroundServer:
         text = request.query_params.get("q", "")[:LONGEST_SEARCH]
         explored = self._explored(request)
         return search(explored, lambda words, depth: self.live(explored.results.folder).search(words, depth), text)
+
+    async def _read(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self._narrative, await read_body(request, Read)))
+
+    def _narrative(self, body: Read) -> object:
+        return narrative_of(body.instruction, reader_at(self.explored(body.folder).reader), body.corrections())
 
     async def _ask(self, request: Request) -> Response:
         return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))

@@ -4,15 +4,14 @@ The report carries these, packed; the server answers with them. In lists of docu
 topic's ``docids``, so that an id is written once.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from heed.addons.explorer.explored import Explored, RankedList, read_list
 from heed.errors import DataError
 from heed.formats.document_store import title_of
-from heed.instructions.reader import reader_at
+from heed.instructions.reader import Reader, reader_at
 from heed.languages import language_data
 from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor
@@ -21,7 +20,6 @@ from heed.tables.markup import as_table
 from heed.types import Document, Span, Topic
 
 DEPTH = 20  # documents of a list that are shown; judged ones are further down too
-BMP = "\uffff"  # the last character that is one unit in JavaScript
 
 Lists = Mapping[tuple[str, str], RankedList]  # (system, condition) -> ranking
 View = dict[str, Any]  # for JSON
@@ -118,19 +116,34 @@ def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str,
 
 def narratives(explored: Explored, topic: Topic) -> dict[str, View]:
     """Return the topic's instructions by condition of the runs, each with its spans."""
+    reader = reader_at(explored.reader)
     return {
-        condition: narrative_of(topic.instructions[condition], topic.readings.get(condition))
+        condition: narrative_of(topic.instructions[condition], reader, topic.readings.get(condition, ()))
         for condition in explored.conditions
         if topic.instructions.get(condition)
     }
 
 
-def narrative_of(text: str, reading: Sequence[Span] | None = None) -> View:
-    """Return an instruction with its ``spans``, ``[start, end, kind]``: as a person has read it, else as the reader."""
-    wide = [index for index, character in enumerate(text) if character > BMP]  # two units in JavaScript
-    spans = reading or reader_at().spans(text)
-    shown = [[start + bisect_left(wide, start), end + bisect_left(wide, end), kind] for start, end, kind, _ in spans]
-    return {"text": text, "spans": shown}
+def narrative_of(text: str, reader: Reader, corrections: Sequence[Span] = ()) -> View:
+    """Return an instruction with its ``spans``, ``[start, end, kind]``, and those of them that a person has corrected.
+
+    ``start`` and ``end`` count characters as Python does, not UTF-16 units.
+    """
+    spans = corrected(reader.as_given(text), corrections)
+    return {"text": text, "spans": [span[:3] for span in spans], "corrected": [span[:3] for span in corrections]}
+
+
+def corrected(spans: Iterable[Span], corrections: Sequence[Span]) -> tuple[Span, ...]:
+    """Return ``spans`` with ``corrections`` in their places; both are in the order of the text."""
+    rest = list[Span]()
+    for span in spans:
+        start = span.start
+        for correction in corrections:
+            if start < correction.end and correction.start < span.end:
+                rest.append(span._replace(start=start, end=correction.start))
+                start = correction.end
+        rest.append(span._replace(start=start))
+    return tuple(sorted((*corrections, *(span for span in rest if span.start < span.end))))
 
 
 def absences(explored: Explored, topic: Topic) -> list[dict[str, str]]:

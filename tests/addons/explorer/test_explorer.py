@@ -14,13 +14,15 @@ from markupsafe import Markup
 from heed import Collection, Document, Documents, Judging, Pair, Topic, language
 from heed.addons.explorer.embedded import MAIN, embedded, packed, style
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.views import document_view, folder_view, topic_view
+from heed.addons.explorer.views import document_view, folder_view, narrative_of, topic_view
 from heed.errors import DataError
 from heed.formats.document_store import title_of
+from heed.instructions.reader import reader_at
 from heed.measures.summary import cells
 from heed.report.html import Part, script
 from heed.report.page import figures, page
 from heed.report.results import ManifestSettings, read_tree
+from heed.types import Span
 
 FERRIES = "Find ships. Leave out ferries."
 NONE = "No document that is relevant under original is ruled out under changed"
@@ -79,13 +81,33 @@ def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(expl
     assert view["values"]["obeys"]["original>changed"]["p-MRR kept"] == -0.5
     assert view["values"]["obeys"]["original>changed"]["selectivity"] == 1.0
     narrative = view["narratives"]["changed"]
-    # the ship is two units in JavaScript, as it is two in UTF-16
-    units = narrative["text"].encode("utf-16-le")
-    [(start, end)] = narrative["excluded"]
-    assert units[2 * start : 2 * end].decode("utf-16-le") == "ferries."
-    assert view["absent"] == []
+    # the ship is one character, though two units in JavaScript
+    assert ("ferries.", "excluded") in [(narrative["text"][start:end], kind) for start, end, kind in narrative["spans"]]
+    assert narrative["corrected"] == [] and view["absent"] == []
     with pytest.raises(DataError, match="no topic 'x'; expected one of its 3 topics"):
         topic_view(explored, "x")
+
+
+def test_a_narrative_is_shown_as_a_person_has_read_it_and_lines_as_they_are_given() -> None:
+    text = "Find ships.\nLeave   out\n\u200bferries of\nall kinds."
+    reader = reader_at()
+    shown = narrative_of(text, reader)
+    assert [text[start:end] for start, end, kind in shown["spans"] if kind == "excluded"] == ["ferries of\nall kinds."]
+    kinds = [(text[start:end], kind) for start, end, kind in shown["spans"]]
+    start = text.index("of\nall")
+    corrections = (Span(start, start + 2, "neutral"), Span(start + 3, start + 6, "asked"))
+    shown = narrative_of(text, reader, corrections)
+    assert [*map(tuple, shown["corrected"])] == [span[:3] for span in corrections]
+    assert [(text[start:end], kind) for start, end, kind in shown["spans"]] == [
+        *kinds[:-1],
+        ("ferries ", "excluded"),
+        ("of", "neutral"),
+        ("\n", "excluded"),
+        ("all", "asked"),
+        (" kinds.", "excluded"),
+    ]
+    whole = (Span(0, len(text), "asked"),)
+    assert narrative_of(text, reader, whole)["spans"] == [whole[0][:3]]
 
 
 def test_a_topic_without_a_value_says_why(explored: Explored) -> None:

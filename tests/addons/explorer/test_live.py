@@ -23,6 +23,7 @@ from heed.errors import DataError, UsageError
 from heed.formats.trec_files import read_run
 from heed.ranking import ranked
 from heed.report.results import read_tree
+from heed.types import Span
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -141,7 +142,6 @@ def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSy
     word = "هواپیما"  # aeroplane
     question = before._replace(instruction=f"{before.instruction} {word} را کنار بگذارید.")
     told = answer(live, "polarity", question, shown=200)
-    assert told["before"]["narrative"] and told["before"]["narrative"]["text"] == before.instruction
     for side, asked_for in (("before", before), ("after", question)):
         order = [told["docids"][place] for place in told[side]["ranking"]["documents"]]  # type: ignore[literal-required]
         assert order == ranked(live.scores("polarity", asked_for))
@@ -154,6 +154,44 @@ def test_an_answer_says_what_moved_and_which_words_a_document_holds(live: LiveSy
     assert live.explored.grades(live.explored.topics["01"], "original") == {
         docid: grade for docid, grade in zip(told["docids"], told["grades"], strict=True) if grade is not None
     }
+
+
+def test_a_corrected_reading_wins_over_the_reader(server: Running, live: LiveSystems) -> None:
+    question = asked(live, "01", "original")
+    clause = "اخبار هواپیما را کنار بگذارید"  # leave out news of aeroplanes
+    question = question._replace(instruction=f"{question.instruction} 🚢 {clause}.")
+    start = question.instruction.index("هواپیما")
+    end = start + len("هواپیما")
+    read = {"folder": ".", "instruction": question.instruction}
+    status, narrative = post(server, "/api/read", read)
+    assert status == 200 and narrative["text"] == question.instruction and narrative["corrected"] == []
+    assert any(from_ <= start and end <= to and kind == "excluded" for from_, to, kind in narrative["spans"])
+    correction = [start, end, "asked"]
+    status, narrative = post(server, "/api/read", read | {"reading": [correction]})
+    assert status == 200 and narrative["corrected"] == [correction] and correction in narrative["spans"]
+    # the answer is that of a topic with these spans in its file
+    reading = tuple(Span(*span) for span in narrative["spans"])
+    corrected = question._replace(corrections=(Span(*correction),))
+    assert live.query(corrected).reading == live.query(question._replace(corrections=reading)).reading
+    assert live.scores("polarity", corrected) != live.scores("polarity", question)
+    assert live.scores("bm25", corrected) == live.scores("bm25", question)
+    body = {"system": "polarity", "topic": "01", "condition": "original", "query": question.query}
+    told = post(server, "/api/ask", read | body | {"reading": [correction]})[1]
+    words = [side for side in told["after"]["words"] if "هواپیما" in side["asked"]]
+    assert words and not any("هواپیما" in side["excluded"] for side in told["after"]["words"])
+
+
+def test_the_reading_of_a_topics_file_stands_until_its_text_is_changed(live: LiveSystems) -> None:
+    question = asked(live, "01", "original")
+    topic, reading = live.explored.topics["01"], (Span(0, 8, "excluded"),)
+    live.explored.topics["01"] = topic._replace(readings={"original": reading})
+    try:
+        told = answer(live, "polarity", question)
+        assert told["before"]["ranking"] != told["after"]["ranking"], "the reader's, since none is sent"
+        told = answer(live, "polarity", question._replace(corrections=reading))
+        assert told["before"]["ranking"] == told["after"]["ranking"]
+    finally:
+        live.explored.topics["01"] = topic
 
 
 def test_polarity_says_which_words_of_which_clause_count_for_and_against(server: Running, live: LiveSystems) -> None:
@@ -169,7 +207,7 @@ def test_polarity_says_which_words_of_which_clause_count_for_and_against(server:
     )
     scores = live.scores("polarity", question)
     body = {"folder": ".", "system": "polarity", "topic": "01", "docid": docid} | question._asdict()
-    del body["qid"]
+    del body["qid"], body["corrections"]
     status, told = post(server, "/api/why", body)
     assert status == 200 and told["score"] == scores[docid]
     [against] = [one for one in told["contributions"] if "هواپیما" in one["words"]]
@@ -306,6 +344,13 @@ QUESTION = {"folder": ".", "system": "bm25", "topic": "01", "condition": "origin
         (QUESTION | {"query": 1}, "Expected `str`, got `int`"),
         (QUESTION | {"instruction": "x" * 20_001}, "length <= 20000"),
         (QUESTION | {"instruction": "\ud800"}, "surrogate"),
+        (QUESTION | {"reading": [[0, 1, "wanted"]]}, "Invalid enum value 'wanted'"),
+        (QUESTION | {"reading": [[0, 2, "asked"]]}, "reading: found [0, 2, 'asked'], expected a span from 0 to 1"),
+        (QUESTION | {"reading": [[0, 0, "asked"]]}, "reading: found [0, 0, 'asked'], expected a span from 0 to 1"),
+        (
+            QUESTION | {"instruction": "a b", "reading": [[1, 3, "asked"], [0, 2, "neutral"]]},
+            "reading: found [1, 3, 'asked'], expected a span from 2 to 3",
+        ),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_an_error(server: Running, body: object, said: str) -> None:

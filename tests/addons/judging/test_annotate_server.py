@@ -126,6 +126,16 @@ def test_terms_are_the_analysers_with_the_places_that_javascript_counts(server: 
     assert (status, json.loads(text)) == (200, {"terms": [[], [[0, 2, "😀"], [3, 5, "火车"], [6, 9, "gdp"]]]})
 
 
+def test_a_narrative_is_read_as_it_is_typed(server: Running) -> None:
+    narrative = "Find 🚢 ships.\nLeave out ferries."
+    status, _, text = server.request("POST", "/api/reading", {"text": narrative})
+    spans = json.loads(text)["spans"]
+    assert status == 200 and ("ferries.", "excluded") in [(narrative[start:end], kind) for start, end, kind in spans]
+    assert json.loads(server.request("POST", "/api/reading", {"text": " "})[2]) == {"spans": []}
+    status, _, text = server.request("POST", "/api/reading", {"text": "x" * 20_001})
+    assert status == 400 and "length <= 20000" in json.loads(text)["error"]
+
+
 def test_all_changes_that_do_not_fit_are_reported_together(server: Running) -> None:
     body = sent(grade("01", DOCID, 2), grade("99", DOCID, 1), grade("01", "gone", 2, "query"))
     status, _, text = server.request("POST", "/api/changes", body)

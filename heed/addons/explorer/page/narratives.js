@@ -2,6 +2,7 @@
 
 import { difference, wordCounts } from "../../../report/page/shared/diff.js";
 import { make, setLanguage } from "../../../report/page/shared/dom.js";
+import { markSpans } from "../../../report/page/shared/spans.js";
 
 const TAGS = { in: "ins", out: "del" };
 
@@ -26,22 +27,14 @@ function differencePanel(topic, [before, after]) {
 
 /** Return a narrative with what it asks for and what it excludes marked. */
 function narrative(topic, name) {
-  const { text, asked, excluded } = topic.narratives[name];
-  const spans = [...asked.map((span) => [...span, "asked"]), ...excluded.map((span) => [...span, "excluded"])];
-  spans.sort((a, b) => a[0] - b[0]);
-  const children = [];
-  let end = 0;
-  for (const [from, to, kind] of spans) {
-    children.push(text.slice(end, from), make("mark", { "data-kind": kind }, text.slice(from, to)));
-    end = to;
-  }
-  children.push(text.slice(end));
-  return setLanguage(make("p", { class: "narrative" }, ...children.filter((child) => child !== "")), topic.language);
+  return setLanguage(make("p", { class: "narrative" }, ...markSpans(topic.narratives[name])), topic.language);
 }
 
 /** Return the texts of a narrative that are asked for and excluded. */
 export function sides(topic, condition) {
-  const { text = "", asked = [], excluded = [] } = topic.narratives[condition] ?? {};
-  const joined = (spans) => spans.map(([from, to]) => text.slice(from, to)).join("\n");
-  return { asked: joined(asked), excluded: joined(excluded) };
+  const { text, spans } = topic.narratives[condition] ?? { text: "", spans: [] };
+  const letters = [...text];
+  const joined = (wanted) =>
+    spans.filter(([, , kind]) => kind === wanted).map(([from, to]) => letters.slice(from, to).join("")).join("\n");
+  return { asked: joined("asked"), excluded: joined("excluded") };
 }

@@ -3,7 +3,7 @@
 const DEPTHS = [20, 100, 1000]; // documents of a list that can be asked for, the first if none are
 const KEPT = 8; // topics: going from document to document asks for the same one again
 
-/** Return a source as of packed.js, with search(), ask(), why(), flag() and `annotate`; null where no server sent the page. */
+/** Return a source as of packed.js, with search(), read(), ask(), why(), flag() and `annotate`; null where no server sent the page. */
 export function servedSource(element) {
   if (!element) return null;
   const { folders, annotate, flags } = JSON.parse(element.textContent);
@@ -16,6 +16,7 @@ export function servedSource(element) {
       kept(topics, `${name} ${id} ${depth}`, KEPT, () => get("topic", { folder: name, id, depth })),
     document: (name, docid) => get("document", { folder: name, docid }),
     search: (name, q, signal) => get("search", { folder: name, q }, { signal }),
+    read: (written, signal) => post("read", written, signal),
     ask: (question, signal) => post("ask", question, signal),
     why: (question) => post("why", question),
     flags: (of) => get("flags", of),

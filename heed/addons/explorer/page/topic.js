@@ -1,6 +1,7 @@
 // A topic: query, narratives, what should have fallen, the lists of a system, the values of all.
 
 import { make, setLanguage } from "../../../report/page/shared/dom.js";
+import { kindMarks } from "../../../report/page/shared/spans.js";
 import { narrativePanels } from "./narratives.js";
 import { fallen, rankingColumns } from "./ranking.js";
 import { absences, formatted, valuesTable } from "./values.js";
@@ -82,8 +83,7 @@ export function narrativeTabs(topic, pair, tab) {
     make("div", { class: "panel" }, make("p", { class: "for-print label" }, label), element),
   );
   const key = (kinds, ...text) => make("span", { class: "key soft" }, ...text, ...kinds.flatMap((mark) => [mark, " "]));
-  const reading = ["asked", "excluded"].map((kind) => make("mark", { "data-kind": kind }, kind));
-  const legends = [key([make("ins", {}, "added"), make("del", {}, "removed")]), key(reading, "as polarity reads it: ")];
+  const legends = [key([make("ins", {}, "added"), make("del", {}, "removed")]), key(kindMarks(), "as polarity reads it: ")];
   const show = (shown) => {
     const isDifference = panels[shown].name === "difference";
     legends.forEach((legend, i) => (legend.hidden = (i === 0) !== isDifference));

@@ -38,6 +38,7 @@ from heed.addons.judging.annotate.grades import (
 from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
 from heed.errors import HeedError, JavaError, fail
+from heed.instructions.reader import reader_at
 from heed.languages import language_data
 from heed.progress import warn
 from heed.tables.markup import as_table
@@ -97,6 +98,10 @@ class _Body(msgspec.Struct):
     wording: NarrativeText = ""  # that grades under the condition changed are given for
     by: str = ""  # who makes an adjudicator's decisions
     changes: Annotated[list[_Sent], msgspec.Meta(max_length=MOST_CHANGES)] = []
+
+
+class _Narrative(msgspec.Struct):
+    text: NarrativeText
 
 
 class _Marked(msgspec.Struct):
@@ -282,6 +287,7 @@ class AnnotationServer:
                 Route("/api/agreement", json_route(lambda request: agreement_data(*self._of(request)))),
                 Route("/api/changes", self._changes, methods=["POST"]),
                 Route("/api/undo", self._undo, methods=["POST"]),
+                Route("/api/reading", self._reading, methods=["POST"]),
                 Route("/api/terms", self._terms_of_texts, methods=["POST"]),
             ],
             exception_handlers={HeedError: _bad_request, sqlite3.Error: _database_error},
@@ -323,6 +329,12 @@ class AnnotationServer:
     async def _undo(self, request: Request) -> Response:
         request_id, assessor, *_ = read_request(await read_body(request, object), self._task)
         return JSONResponse({"done": await run_in_threadpool(self._store.undo, request_id, assessor)})
+
+    async def _reading(self, request: Request) -> Response:
+        """Return the spans of a narrative, ``[start, end, kind]`` in characters."""
+        text = (await read_body(request, _Narrative)).text
+        spans = await run_in_threadpool(lambda: reader_at().as_given(text))
+        return JSONResponse({"spans": [span[:3] for span in spans]})
 
     async def _terms_of_texts(self, request: Request) -> Response:
         sent = await read_body(request, _Marked)

@@ -1,8 +1,9 @@
 // The left side: query, narratives, the editor with its difference, and the gauge of an edit.
 
 import { difference, wordCounts } from "./diff.js";
-import { byId, debounced, make, setLanguage } from "./dom.js";
-import { newId } from "./server.js";
+import { byId, debounced, make, setLanguage, toast } from "./dom.js";
+import { newId, post } from "./server.js";
+import { kept, markField } from "./spans.js";
 import { apply, isRead, judgementOf, originalGrade, page, topicOf, words } from "./state.js";
 
 const EDIT_PAUSE = 500; // ms without a key before an edit is saved
@@ -15,6 +16,7 @@ const conflicts = new Map();
 const storageKey = () => `heed-conflicts-${page.task.name}`;
 const storeConflicts = () => sessionStorage.setItem(storageKey(), JSON.stringify([...conflicts]));
 
+let read = { text: "", spans: [], corrected: [] }; // how the text in the editor is read
 let editBatch = ""; // all edits between focus and blur of the editor are undone together
 let wordsBefore = ""; // when the editor got the focus
 let onEdit = () => {};
@@ -33,6 +35,7 @@ export function prepareNarrative({ edited, undecided }) {
   editor.addEventListener("input", () => {
     fitHeight(editor);
     page.topic.changed = editor.value;
+    showReading();
     showDifference();
     save();
   });
@@ -100,11 +103,32 @@ export function showNarrative() {
   const mine = conflicts.get(topic.qid)?.mine;
   if (mine !== undefined) topic.changed = mine;
   if (editor.value !== topic.changed) editor.value = topic.changed;
+  setLanguage(editor.previousElementSibling, language);
   fitHeight(editor);
+  showReading();
   drawConflict();
   showDifference();
   showGauge();
 }
+
+/** Mark what the narrative asks for and excludes: what an edit has left at once, the rest when the server has read it. */
+function showReading() {
+  const text = byId("editor").value;
+  if (text === read.text) return;
+  read = kept(read, text);
+  markField(byId("editor"), read);
+  readAgain();
+}
+
+const readAgain = debounced(EDIT_PAUSE / 2, async () => {
+  const { text } = read;
+  try {
+    const { spans } = await post("/api/reading", { text });
+    if (text === read.text) markField(byId("editor"), (read = { ...read, spans })); // else edited meanwhile
+  } catch (error) {
+    if (error.message) toast(`How Heed reads the narrative is not known: ${error.message}`, true); // else the alarm says it
+  }
+});
 
 function fitHeight(editor) {
   editor.style.height = "auto";
