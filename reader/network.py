@@ -1,4 +1,4 @@
-"""The network that is trained: an encoder like BERT with a score for each kind at each token, in 32 bits or as if in 8."""
+"""The network that is trained: an encoder like BERT with a score for each kind at each token."""
 
 import torch
 from torch import Tensor, nn

@@ -1,7 +1,4 @@
-"""Make the reader's weights: teachers of all layers, then a smaller student of their mean answers, then its files.
-
-usage: python -m reader.train WHEEL_FILE [--data FOLDER…] [--seeds 5] [--out heed/instructions/weights]
-"""
+"""Train a tagger on labelled texts, and on the mean answers of teachers where there are any."""
 
 import random
 import time
@@ -13,7 +10,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from reader.labels import ASKED, EXCLUDED, NEUTRAL, NOT_EXCLUDED, UNKNOWN, Labelled, joined, varied
+from reader.labels import ASKED, NEUTRAL, NOT_EXCLUDED, UNKNOWN, Labelled, joined, varied
 from reader.network import LONGEST, Tagger
 
 BATCH = 32
@@ -46,7 +43,10 @@ def tokens(tokenizer: Tokenizer, labelled: Labelled) -> Tokens:
 def batches(examples: Sequence[Tokens], chance: random.Random, device: str) -> list[Batch]:
     """Return the examples in batches of similar length, in random order."""
     mixed = chance.sample(examples, len(examples))
-    chunks = [sorted(mixed[start : start + 8 * BATCH], key=lambda one: len(one.ids)) for start in range(0, len(mixed), 8 * BATCH)]
+    chunks = [
+        sorted(mixed[start : start + 8 * BATCH], key=lambda one: len(one.ids))
+        for start in range(0, len(mixed), 8 * BATCH)
+    ]
     groups = [chunk[start : start + BATCH] for chunk in chunks for start in range(0, len(chunk), BATCH)]
     return [batch(group, device) for group in chance.sample(groups, len(groups))]
 
@@ -84,7 +84,7 @@ def train(
 ) -> Tagger:
     """Return the tagger trained on labelled texts, on the mean answers of ``teachers`` too where there are any."""
     torch.manual_seed(seed)
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 - an order, no secret
     tagger.to(device).train()
     for part in (tagger.words, tagger.places, tagger.norm, *tagger.layers[:frozen]):
         part.requires_grad_(False)
@@ -101,7 +101,9 @@ def train(
     for labelled in texts:
         of_lang[labelled.lang].append(labelled)
     for epoch in range(epochs):
-        examples = [tokens(tokenizer, varied(joined(labelled, of_lang[labelled.lang], chance), chance)) for labelled in texts]
+        examples = [
+            tokens(tokenizer, varied(joined(labelled, of_lang[labelled.lang], chance), chance)) for labelled in texts
+        ]
         total = torch.zeros((), device=device)
         made = batches(examples, chance, device)
         for ids, mask, labels in made:

@@ -1,4 +1,4 @@
-"""The reader's tokenizer: the frequent pieces of the encoder's vocabulary, after folding what is the same to a reader."""
+"""The reader's tokenizer: the frequent pieces of the encoder's vocabulary, after folding of equal spellings."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence

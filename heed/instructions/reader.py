@@ -238,4 +238,6 @@ def read_instruction(text: str, lang: str = "eng") -> tuple[Span, ...]:
     """
     reader = reader_at()
     reader.warn_of_unknown(lang)
-    return reader.spans(text)
+    spans = reader.as_given(text)
+    edges = [0, *(span.start for span in spans[1:]), len(text)]
+    return tuple(span._replace(start=edges[place], end=edges[place + 1]) for place, span in enumerate(spans))

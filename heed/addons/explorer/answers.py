@@ -10,7 +10,7 @@ from heed.addons.explorer.live_systems import LiveSystems, Question
 from heed.addons.explorer.views import View
 from heed.errors import HeedError
 from heed.formats.document_store import title_of
-from heed.instructions.reader import Part
+from heed.instructions.reader import InstructionPart
 from heed.ranking import ranked
 from heed.reranking.polarity import topic_terms
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Searcher, Subset
@@ -70,7 +70,9 @@ def _side(live: LiveSystems, question: Question, scores: Mapping[str, float], do
     return {"query": query.query, "ranking": ranking, "words": words}
 
 
-def matched_words(searcher: Searcher, query: Query, parts: Sequence[Part], docids: Sequence[str]) -> list[Words]:
+def matched_words(
+    searcher: Searcher, query: Query, parts: Sequence[InstructionPart], docids: Sequence[str]
+) -> list[Words]:
     """Return for each of ``docids`` the words of the query, and of the ``parts`` of its instruction, that it holds.
 
     Words are those of the query, those asked for and those excluded, in their order, as the index has them.
