@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_sparse_models as tiny
+import torch
 from conftest import Heed, write_jsonl
 from model_inputs import CPU
 
@@ -136,8 +137,6 @@ def test_documents_without_any_weight_are_in_no_list(tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(tiny.masked(tmp_path / "mlm"))
-    import torch
-
     weights = torch.ones(len(tokenizer))
     weights[tokenizer.unk_token_id] = 0
     source = tiny.saved(tmp_path / "table", [SparseStaticEmbedding(tokenizer, weights)])
