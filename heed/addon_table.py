@@ -14,6 +14,7 @@ BROUGHT = {
     "family api-embedding": "apis.encoder:ApiEncoder",
     "family api-rerank": "apis.rerank:ApiReranker",
     "family late-interaction": "architectures.late_interaction:LateReranker",
+    "family learned-sparse": "architectures.learned_sparse:SparseReranker",
     "family table-encoder": "architectures.table_encoder:TableEncoder",
     "foreign index": "bridges.foreign_index:open_foreign_index",
     "foreign vectors": "bridges.foreign_vectors:ForeignVectors",
@@ -21,6 +22,9 @@ BROUGHT = {
     "late-interaction encoder": "architectures.late_interaction:LateEncoder",
     "late-interaction model": "architectures.late_interaction:load_late_model",
     "late-interaction retriever": "architectures.late_interaction:LateRetriever",
+    "learned-sparse encoder": "architectures.learned_sparse:SparseTextEncoder",
+    "learned-sparse model": "architectures.learned_sparse:load_sparse_model",
+    "learned-sparse retriever": "architectures.learned_sparse:SparseRetriever",
     "models of a paper": "published.figures:in_tables",  # with their printed names
     "models that papers call so": "published.figures:called",
     "names in papers": "published.figures:names_of",  # of a model

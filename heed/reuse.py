@@ -50,6 +50,7 @@ VERSIONS = {
     "listwise": 4,
     "vllm": 1,
     "late": 2,
+    "sparse": 1,
     "maxsim": 1,
     "api": 1,
     "rerank": 1,

@@ -125,8 +125,8 @@ class SentenceEncoder(LocalModel, Encoder):
                 "choose a model with a longer limit"
             )
 
-    def _vectors(self, inputs: Sequence[PrefixedText], task: str) -> Matrix:
-        """Return one vector a row, in order; texts with the same prefix are read together, by length."""
+    def _rows(self, inputs: Sequence[PrefixedText], task: str) -> list[Any]:
+        """Return the vector of each text, in order; texts with the same prefix are read together, by length."""
         groups: dict[str, list[int]] = {}
         for index, text in enumerate(inputs):
             groups.setdefault(text.prefix, []).append(index)
@@ -135,19 +135,23 @@ class SentenceEncoder(LocalModel, Encoder):
             texts = TokenisedTexts(self._encoder, [inputs[index].text for index in group], prefix, task)
             counts = texts.lengths(self._encoder.limit(task))
             rows.update(zip(group, self._encoder.batches.read(counts, partial(self._read, texts, task)), strict=True))
-        vectors = np.array([rows[index] for index in range(len(inputs))], dtype=np.float32)
+        return [rows[index] for index in range(len(inputs))]
+
+    def _vectors(self, inputs: Sequence[PrefixedText], task: str) -> Matrix:
+        """Return one vector a row."""
+        vectors = np.array(self._rows(inputs, task), dtype=np.float32)
         if not np.isfinite(vectors).all():
             raise ModelError(f"{self.name}: a vector is not finite; the model's precision is too low for a text")
         if self.cosine:  # in float32: vectors of half precision are not of length 1
             vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
         return vectors
 
-    def _read(self, texts: TokenisedTexts, task: str, batch: list[int]) -> Matrix:
+    def _read(self, texts: TokenisedTexts, task: str, batch: list[int]) -> Sequence[Matrix]:
         import torch
 
         features = texts.batch(batch)
         with torch.inference_mode():
-            vectors: Matrix = self._encoder.vectors(features, task).float().cpu().numpy()
+            vectors: Sequence[Matrix] = self._encoder.vectors(features, task).float().cpu().numpy()
         return vectors
 
 

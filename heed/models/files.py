@@ -13,7 +13,7 @@ from heed.errors import ModelError, fail, first_line
 from heed.files import digest, read_bytes
 from heed.models.pickles import converted, has_weights, lacks_safetensors
 from heed.models.registry.entries import Model, refuse_gguf
-from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, TABLE
+from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, SPARSE, TABLE
 from heed.progress import log, warn
 from heed.types import Config
 
@@ -30,9 +30,10 @@ OBJECTS = {
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *(SAVED, "sentence_bert_config.json"),
 }
-KINDS = (SAVED, MODULES)  # files that say what a model is
+ROUTES = "router_config.json"  # of a model with other modules for queries than for documents
+KINDS = (SAVED, MODULES, ROUTES)  # files that say what a model is
 KINDS_OF_RAW = ("config.json", "README.md")  # and of one without modules
-SPARSE, RAW = re.compile("SparseEncoder|sparse_encoder|splade", re.IGNORECASE), ("ForMaskedLM", "ForPreTraining")
+SCORES_WORDS, RAW = re.compile("SparseEncoder|sparse_encoder|splade", re.IGNORECASE), ("ForMaskedLM", "ForPreTraining")
 # fields that decide no score: facts for people, and the user's permission
 FACTS = (
     *("status", "pickled", "licence", "gated", "price", "search_price"),
@@ -91,20 +92,32 @@ def source_folder(model: Model) -> Path:
 
 
 def _refuse_words(model: Model, folder: Path) -> None:
-    """Raise :class:`ModelError` for a folder that scores words of a vocabulary: learned sparse, or only pretrained."""
-    kind = "" if (folder / MODULES).is_file() else architecture_of(folder)
-    paths = (folder / name for name in (*KINDS, *(KINDS_OF_RAW if kind.endswith(RAW) else ())))
-    texts = {path.name: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
-    if origin := next((name for name, text in texts.items() if SPARSE.search(text)), ""):
+    """Raise :class:`ModelError` for what scores words of a vocabulary: learned sparse as another family, or raw."""
+    origin = sparse_origin(folder)
+    if origin and model.family:
         raise ModelError(
             f"{model.source}: a model of learned sparse retrieval by its {origin}, no bi-encoder and no cross-encoder; "
-            "search with it elsewhere, and bring its run file"
+            f"leave its family out, or say {SPARSE}"
         )
-    if kind.endswith(RAW):
+    if not origin and (kind := raw_kind(folder)):
         raise ModelError(
-            f"{model.source}: a masked language model ({kind}), perhaps SPLADE, no bi-encoder and no cross-encoder; if "
-            f'trained for vectors, give its pooling in a file of models: {{"mine": {{"source": …, "pooling": "cls"}}}}'
+            f"{model.source}: a masked language model ({kind}), no bi-encoder and no cross-encoder; if it is SPLADE, "
+            f"say the family {SPARSE}; if trained for vectors, give its pooling in a file of models: "
+            f'{{"mine": {{"source": …, "pooling": "cls"}}}}'
         )
+
+
+def raw_kind(folder: Path) -> str:
+    """Return the class of a masked language model that sentence-transformers did not save, empty for others."""
+    kind = "" if (folder / MODULES).is_file() else architecture_of(folder)
+    return kind if kind.endswith(RAW) else ""
+
+
+def sparse_origin(folder: Path) -> str:
+    """Return the name of the file that shows a model of learned sparse retrieval, empty without one."""
+    paths = (folder / name for name in (*KINDS, *(KINDS_OF_RAW if raw_kind(folder) else ())))
+    texts = {path.name: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
+    return next((name for name, text in texts.items() if SCORES_WORDS.search(text)), "")
 
 
 def architecture_of(folder: Path) -> str:
@@ -274,6 +287,8 @@ def guess(model: Model) -> tuple[str, str]:
     if (folder / ADAPTER).is_file():
         task = read_object(folder / ADAPTER).get("task_type")
         return OF_ADAPTERS.get(str(task), "peft"), f"{ADAPTER} (task_type {task})"
+    if origin := sparse_origin(folder):
+        return SPARSE, origin
     kind = read_object(folder / SAVED).get("model_type")
     if row := next((row for row in ROWS if kind in row.saved_as), None):
         return row.name, f"{SAVED} (model_type {kind})"

@@ -28,6 +28,7 @@ from heed.models.registry.families import (
     LATE,
     LEXICAL,
     SENTENCE_TRANSFORMERS,
+    SPARSE,
     TRANSFORMERS,
 )
 from heed.models.rerankers.block import block_text
@@ -227,6 +228,16 @@ def _of_late(model: Model, compute: Compute) -> dict[str, Any]:
     return {**_of_sentence_model(model, encoder.whole), "similarity": encoder.whole.similarity_fn_name}
 
 
+def _of_sparse(model: Model, compute: Compute) -> dict[str, Any]:
+    from sentence_transformers.sparse_encoder.modules import SpladePooling
+
+    encoder = SentenceModel(model, brought("learned-sparse model")(model, compute), compute)
+    pools = [module for module in encoder.whole.modules() if isinstance(module, SpladePooling)]
+    pooling = ", ".join(f"{pool.pooling_strategy} of {pool.activation_function}" for pool in pools)
+    read = {"pooling": pooling or None, "similarity": similarity_of(model, "dot")}
+    return {**_of_sentence_model(model, encoder.whole), **read}
+
+
 def _of_cross_encoder(model: Model, compute: Compute) -> dict[str, Any]:
     encoder = load_cross_encoder(model, compute)
     chat = "message" in encoder[0].modality_config
@@ -268,6 +279,7 @@ def joined_pair(tokenizer: Any) -> str:
 READERS: Mapping[str, Callable[[Model, Compute], dict[str, Any]]] = {
     BI_ENCODER: _of_encoder,
     LATE: _of_late,
+    SPARSE: _of_sparse,
     CROSS_ENCODER: _of_cross_encoder,
     "peft": _of_adapter,
     **dict.fromkeys(("causal", "seq2seq", "reasoning", "listwise", "block"), _of_language_model),

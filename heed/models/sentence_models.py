@@ -9,7 +9,7 @@ from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import ModelError
 from heed.extras import named_object
-from heed.models.files import SAVED, architecture_of, local_copy, read_object, runs_remote_code
+from heed.models.files import ROUTES, SAVED, architecture_of, local_copy, read_object, runs_remote_code
 from heed.models.local import Batches, precision
 from heed.models.registry.entries import Model
 from heed.models.registry.families import BI_ENCODER
@@ -85,18 +85,39 @@ def check_network(folder: Path, encoder: Any, unused: Sequence[str] = ()) -> Non
     """
     from transformers import PreTrainedModel
 
-    if callable(tokenizer := getattr(encoder[0], "tokenizer", None)):
-        tokenizer(ANY_TEXT)
-    network = getattr(encoder[0], "model", None)
-    if isinstance(network, PreTrainedModel):
-        check_weights(folder, network, unused)
-        warn_of_batches(folder.name, network, encoder[0].tokenizer.padding_side)
+    for path, module in _input_modules(folder, encoder):
+        if callable(tokenizer := getattr(module, "tokenizer", None)):
+            tokenizer(ANY_TEXT)
+        network = getattr(module, "model", None)
+        if isinstance(network, PreTrainedModel):
+            check_weights(path, network, unused)
+            warn_of_batches(folder.name, network, module.tokenizer.padding_side)
 
 
-def similarity_of(model: Model) -> str:
+def _input_modules(folder: Path, encoder: Any) -> list[tuple[Path, Any]]:
+    """Return folder and module of each part of a loaded ``encoder`` that reads texts: one, or one for each route."""
+    if not _has_routes(encoder):
+        return [(folder, encoder[0])]
+    routes = (read_object(folder / ROUTES) or read_object(folder / "config.json"))["structure"]
+    return [(folder / routes[route][0], modules[0]) for route, modules in encoder[0].sub_modules.items()]
+
+
+def _has_routes(encoder: Any) -> bool:
+    from sentence_transformers.base.modules import Router
+
+    return isinstance(encoder[0], Router)
+
+
+def input_module(encoder: Any, task: str) -> Any:
+    """Return the module of a loaded ``encoder`` that reads a ``query`` or ``document``."""
+    first = encoder[0]
+    return first.sub_modules[first._resolve_route(task, "text")][0] if _has_routes(encoder) else first
+
+
+def similarity_of(model: Model, otherwise: str = "cosine") -> str:
     """Return how vectors are compared, ``cosine`` or ``dot``: as the entry says, else as the model's files do.
 
-    Cosine is sentence-transformers' default. Raises :class:`ModelError` for another similarity.
+    ``otherwise`` is sentence-transformers' default. Raises :class:`ModelError` for another similarity.
     """
     if model.similarity == "cos" or model.normalize:
         return "cosine"
@@ -104,7 +125,7 @@ def similarity_of(model: Model) -> str:
         return "dot"
     path = local_copy(model) / SAVED
     whole = model.pooling is None and (path.parent / "modules.json").is_file()  # else the library reads no settings
-    similarity = (whole and read_object(path).get("similarity_fn_name")) or "cosine"
+    similarity = (whole and read_object(path).get("similarity_fn_name")) or otherwise
     if similarity not in SIMILARITIES:
         raise ModelError(
             f"{path}: similarity_fn_name is {similarity!r}, but vectors are searched by cosine or inner product alone; "
@@ -125,8 +146,11 @@ def set_up(model: Model, encoder: Any) -> None:
         if not pools:
             raise ModelError(f"{model.source}: has no pooling of tokens, so pool_prefix cannot be false")
         encoder.set_pooling_include_prompt(False)
-    if isinstance(encoder[0], Transformer):
-        _set_up_transformer(model, encoder[0])
+    readers = {id(module): module for task in ("query", "document") for module in [input_module(encoder, task)]}
+    transformers = [module for module in readers.values() if isinstance(module, Transformer)]
+    for transformer in transformers:
+        _set_up_transformer(model, transformer)
+    if transformers:
         return
     unusable = [field for field in OF_TRANSFORMERS if getattr(model, field)]
     if unusable:
@@ -209,7 +233,8 @@ class SentenceModel:
 
     def limit(self, task: str) -> int | None:
         """Return how many tokens a ``query`` or ``document`` may have; None without a limit."""
-        limit: float | None = getattr(self.whole[0], f"{task}_length", None) or self.whole.max_seq_length
+        first = input_module(self.whole, task)
+        limit: float | None = getattr(first, f"{task}_length", None) or getattr(first, "max_seq_length", None)
         return int(limit) if limit and limit < 1e9 else None  # transformers writes 1e30 for no limit
 
     def vectors(self, features: Any, task: str) -> Any:

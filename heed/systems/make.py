@@ -13,14 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from heed.addon_table import brought
+from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT, require
 from heed.instructions.reader import Reader, reader_at
 from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
-from heed.models.registry.families import ANSWERS, BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, LATE, RERANKER, SERVICE
+from heed.models.registry.families import ANSWERS, BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, RERANKER, SERVICE
 from heed.models.text import warn_unread
 from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
@@ -198,9 +198,9 @@ def system_of(model: Model, place: Place, role: type[System]) -> System:
     """
     model = with_family(model, CROSS_ENCODER if role is Reranker else BI_ENCODER)
     family = FAMILIES[model.family]
-    if family.name == LATE and role is Retriever:
-        encoder = brought("late-interaction encoder")(model, place.compute)
-        retriever: System = brought("late-interaction retriever")(encoder, place.documents(model.name))
+    if role is Retriever and f"{family.name} retriever" in BROUGHT:
+        encoder = brought(f"{family.name} encoder")(model, place.compute)
+        retriever: System = brought(f"{family.name} retriever")(encoder, place.documents(model.name))
         return retriever
     roles = {ENCODER: ANY, RERANKER: (Reranker,)}.get(family.system, ())
     if role not in roles:

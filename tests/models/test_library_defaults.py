@@ -17,6 +17,7 @@ from model_inputs import CPU
 from safetensors.torch import load_file, save_file
 from shown_prompts import assert_shown_is_read, every_entry, every_prompt
 from tiny_language_models import SIZES, llama_tokenizer, save
+from tiny_sparse_models import inference_free, of_vectors, splade
 
 import heed
 from heed.errors import HeedError, ModelError
@@ -278,13 +279,6 @@ def masked(folder: Path, card: str = "") -> Path:
     return folder
 
 
-def splade(folder: Path) -> Path:
-    from sentence_transformers import SparseEncoder
-
-    SparseEncoder(str(masked(folder / "mlm")), device="cpu").save(str(folder / "splade"))
-    return folder / "splade"
-
-
 def splade_without_settings(folder: Path) -> Path:
     made = splade(folder)
     (made / "config_sentence_transformers.json").unlink()
@@ -302,16 +296,6 @@ def splade_named_in_its_config(folder: Path) -> Path:
     return made
 
 
-def sparse_of_vectors(folder: Path) -> Path:
-    """The other kind that sentence-transformers trains: a bi-encoder's vector, made sparse."""
-    from sentence_transformers import SparseEncoder
-    from transformers import BertModel
-
-    encoder = save(folder / "plain", BertModel(tiny_config()), tiny_tokenizer())
-    SparseEncoder(str(encoder), device="cpu").save(str(folder / "csr"))
-    return folder / "csr"
-
-
 def raw(folder: Path) -> Path:
     return masked(folder / "raw", "tags: [fill-mask]")
 
@@ -322,31 +306,38 @@ def pretrained(folder: Path) -> Path:
     return save(folder / "pretrained", BertForPreTraining(tiny_config()), tiny_tokenizer())
 
 
-SPARSE = r"a model of learned sparse retrieval by its {}, no bi-encoder and no cross-encoder; .* bring its run file"
-RAW = r"a masked language model \({}\), perhaps SPLADE, no bi-encoder and no cross-encoder; .*\"pooling\": \"cls\""
-WORDS = [
-    (splade, SPARSE.format("config_sentence_transformers.json")),
-    (splade_without_settings, SPARSE.format("modules.json")),
-    (splade_of_its_authors, SPARSE.format("README.md")),
-    (splade_named_in_its_config, SPARSE.format("config.json")),
-    (sparse_of_vectors, SPARSE.format("config_sentence_transformers.json")),
-    (raw, RAW.format("BertForMaskedLM")),
-    (pretrained, RAW.format("BertForPreTraining")),
+SPARSE = [
+    (splade, "config_sentence_transformers.json"),
+    (inference_free, "config_sentence_transformers.json"),
+    (of_vectors, "config_sentence_transformers.json"),
+    (splade_without_settings, "modules.json"),
+    (splade_of_its_authors, "README.md"),
+    (splade_named_in_its_config, "config.json"),
 ]
+LOADS = {"family": "bi-encoder"}, {"family": "cross-encoder"}, {"similarity": "dot"}
 
 
-@pytest.mark.parametrize(("make", "named"), WORDS)
-def test_what_scores_words_of_a_vocabulary_is_named_and_refused(
-    tmp_path: Path, make: Callable[[Path], Path], named: str
+@pytest.mark.parametrize(("make", "origin"), SPARSE)
+def test_learned_sparse_retrieval_is_known_by_its_files_and_is_no_other_family(
+    tmp_path: Path, make: Callable[[Path], Path], origin: str
 ) -> None:
     folder = make(tmp_path)
-    message = f"^{re.escape(str(folder))}: {named}"
+    assert guess(Model(str(folder))) == ("learned-sparse", origin)
+    for settings in LOADS:
+        with pytest.raises(ModelError, match=f"a model of learned sparse retrieval by its {origin}, no bi-encoder and"):
+            heed.reranker(str(folder), device="cpu", registry=heed.Registry(defaults=settings))
+
+
+@pytest.mark.parametrize(("make", "kind"), [(raw, "BertForMaskedLM"), (pretrained, "BertForPreTraining")])
+def test_a_masked_language_model_is_named_and_refused(tmp_path: Path, make: Callable[[Path], Path], kind: str) -> None:
+    folder = str(make(tmp_path))
+    message = rf"^{re.escape(folder)}: a masked language model \({kind}\), .* say the family learned-sparse; .*\"cls\""
     for use in (heed.reranker, heed.encoder):
         with pytest.raises(ModelError, match=message):
-            use(str(folder), device="cpu")
-    for settings in ({"family": "bi-encoder"}, {"family": "cross-encoder"}, {"similarity": "dot"}):
+            use(folder, device="cpu")
+    for settings in LOADS:
         with pytest.raises(ModelError, match=message):
-            heed.reranker(str(folder), device="cpu", registry=heed.Registry(defaults=settings))
+            heed.reranker(folder, device="cpu", registry=heed.Registry(defaults=settings))
 
 
 def test_an_entry_with_a_pooling_makes_vectors_of_a_masked_language_model(tmp_path: Path) -> None:

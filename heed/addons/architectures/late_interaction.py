@@ -240,14 +240,17 @@ class LateReranker(Reranker):
     all of them fit into ``KEPT`` bytes; later ones are computed each time.
     """
 
+    ENCODER: type[SentenceEncoder] = LateEncoder  # of packed matrices
+    VERSION = "maxsim"
+
     def __init__(self, model: Model, compute: Compute) -> None:
         """Find the files of ``model``, or fetch them; it is loaded when first used.
 
         Raises :class:`heed.errors.ModelError` as :class:`heed.models.encoders.SentenceEncoder` does.
         """
-        self._encoder = LateEncoder(model, compute)
+        self._encoder = self.ENCODER(model, compute)
         self.name = self._encoder.name
-        self.config: Config = {"maxsim": recipe_version("maxsim"), "encoder": self._encoder.config}
+        self.config: Config = {self.VERSION: recipe_version(self.VERSION), "encoder": self._encoder.config}
         self._queries: dict[Query, Matrix] = {}
         self._documents: dict[tuple[str, int], Matrix] = {}  # by docid and hash
         self._room = KEPT
@@ -270,12 +273,17 @@ class LateReranker(Reranker):
         self._queries.clear()
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
-        """Return the MaxSim of each document."""
+        """Return the score of each document."""
         if not documents:
             return []
         if query not in self._queries:
             self._encode([query])
-        scores: list[float] = maxsim(self._queries[query], self._vectors(documents))[0].tolist()
+        scores: list[float] = self.compare(self._queries[query], self._vectors(documents)).tolist()
+        return scores
+
+    def compare(self, query: Matrix, documents: Matrix) -> NDArray[np.float64]:
+        """Return the score of each document of a packed matrix for a packed query."""
+        scores: NDArray[np.float64] = maxsim(query, documents)[0]
         return scores
 
     def _encode(self, queries: Sequence[Query]) -> None:

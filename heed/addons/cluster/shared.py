@@ -23,13 +23,13 @@ from heed.compute import Compute
 from heed.files import digest_json
 from heed.models.files import with_family
 from heed.models.registry.entries import Model
-from heed.models.registry.families import API_RERANK, BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE
+from heed.models.registry.families import API_RERANK, BI_ENCODER, CROSS_ENCODER, FAMILIES, LATE, SPARSE
 from heed.progress import Replies, log, replies, replying
 from heed.systems.make import MODEL, PROGRAM, Place, built_in, installed_model, kind_of, split_name
 from heed.types import Document, Encoder, Matrix, Query, Reranker, System
 
 HERE = {  # families that no worker runs, and why
-    LATE: "it keeps the vectors of documents from topic to topic",
+    **dict.fromkeys((LATE, SPARSE), "it keeps the vectors of documents from topic to topic"),
     **dict.fromkeys(("api-chat", "api-embedding", API_RERANK), "it runs at a service"),
 }
 

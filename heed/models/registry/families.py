@@ -44,12 +44,13 @@ class Family(NamedTuple):
         return maker(model, answers if self.library == SERVICE else compute)
 
 
-BI_ENCODER, CROSS_ENCODER, LATE = "bi-encoder", "cross-encoder", "late-interaction"
+BI_ENCODER, CROSS_ENCODER, LATE, SPARSE = "bi-encoder", "cross-encoder", "late-interaction", "learned-sparse"
 BLOCK, TABLE, API_RERANK, LEXICAL = "block", "table-encoder", "api-rerank", "lexical"
 ANSWER = ("prompt", "tokens")  # of a model that answers one word
 CAUSAL_CLASS, SEQ2SEQ_CLASS = "transformers.AutoModelForCausalLM", "transformers.AutoModelForSeq2SeqLM"
 ENCODER_CLASS = "sentence_transformers.SentenceTransformer"
 PAIR_CLASS, LATE_CLASS = "sentence_transformers.CrossEncoder", "sentence_transformers.MultiVectorEncoder"
+SPARSE_CLASS = "sentence_transformers.SparseEncoder"
 TABLE_CLASS = "transformers.TapasModel, projected by heed"
 YES_NO = "rerankers.yes_no:YesNoReranker"
 ROWS = (
@@ -125,6 +126,7 @@ ROWS = (
         architectures=("ColBERT",),
         saved_as=("MultiVectorEncoder", "ColBERT"),
     ),
+    Family(SPARSE, RERANKER, SENTENCE_TRANSFORMERS, SPARSE_CLASS, saved_as=("SparseEncoder",)),
     Family("api-chat", RERANKER, SERVICE, "a service", prompt="rank_gpt"),
     Family("api-embedding", ENCODER, SERVICE, "a service"),
     Family(API_RERANK, RERANKER, SERVICE, "a service"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tiny_language_models as tiny
 import tiny_late_models as late
+import tiny_sparse_models as sparse
 from conftest import Heed
 from model_inputs import CPU
 from safetensors.numpy import load_file, save_file
@@ -50,6 +51,7 @@ MODELS: dict[str, Callable[[Path], Model]] = {
     "reasoning": lambda folder: yes_no("reasoning", tiny.causal("Qwen2", folder, max_position_embeddings=2048)),
     "block": lambda folder: Model(str(tiny.block_model(folder)), "block"),
     "late-interaction": lambda folder: late.entry(late.bert(folder).folder)._replace(family="late-interaction"),
+    "learned-sparse": lambda folder: Model(str(sparse.splade(folder)), "learned-sparse"),
     "table-encoder": lambda folder: Registry().find("Tapas-DTR")._replace(source=str(tapas(folder))),
 }
 
@@ -154,6 +156,7 @@ NV_EMBED = "latent_attention_model."
         ("block", lost("projector.2.weight"), "no projector.0.weight and projector.2.weight in its weights"),
         ("late-interaction", lost("linear.weight"), "no linear.weight, the projection of HF_ColBERT; copy the whole"),
         ("late-interaction", lost("layer.1.attention.self.key"), "missing weights: 2, .* expected all that BertModel"),
+        ("learned-sparse", lost("predictions.transform"), "missing weights: 4, .* expected all that BertForMaskedLM"),
         (
             "table-encoder",
             lost("text_projection"),
