@@ -45,6 +45,7 @@ VERSIONS = {
     "decompose": 2,
     "similarity": 1,
     "fusion": 1,
+    "fused": 1,
     "cross-encoder": 2,
     "yes-no": 1,
     "block": 1,

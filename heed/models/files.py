@@ -38,7 +38,7 @@ FACTS = (
     *("status", "pickled", "licence", "gated", "price", "search_price"),
     *("api", "needs", "note", "names", "presets", "trusted", "entry"),
 )
-UNSET = ("pair_length", "block")  # fields that are no part of a fingerprint where an entry leaves them out
+UNSET = ("pair_length", "block", "window", "stride")  # no part of a fingerprint where an entry leaves them out
 NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
 ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
 

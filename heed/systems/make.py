@@ -31,6 +31,7 @@ from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
+from heed.retrieval.fused import FusedRetriever
 from heed.systems.user_objects import FILE_NAME, RESERVED, class_name, load_object, wrapped
 from heed.types import Encoder, Reranker, Retriever, System
 
@@ -136,6 +137,15 @@ def _fusion(name: str, place: Place, role: type[System]) -> System:
     return Fusion(_polarity(name, place, role), make(name.partition("+")[2], place, Reranker))
 
 
+def _fused(name: str, place: Place, role: type[System]) -> FusedRetriever:
+    how, _, listed = name.partition(":")
+    parts = [make(part, place, Retriever) for part in listed.split(",") if part]
+    if len(parts) < 2:
+        raise UsageError(f"{name}: one list cannot be fused; name several first stages, as in {how}:bm25,lsa")
+    refuse_twins([part.name for part in parts])
+    return FusedRetriever(how, parts)
+
+
 def _decompose(name: str, place: Place, _: type[System]) -> System:
     return Decompose(make(name.partition(":")[2], place, Encoder), corpus=place.corpus, reader=place.reader)
 
@@ -164,6 +174,10 @@ MAKERS = {
     "bm25+rocchio": Maker(_bm25, (Retriever,), "BM25 with feedback by Rocchio"),
     "bm25+fields": Maker(_bm25, (Retriever,), "BM25 of tables by caption, header and cells"),
     "lsa": Maker(lambda _, place, role: place.dense(None), (Retriever,), "a dense baseline that needs no model"),
+    "rrf:": Maker(_fused, (Retriever,), "several fused by reciprocal ranks", "NAME,NAME"),
+    "sum:": Maker(
+        _fused, (Retriever,), "several fused by the sum of their scores, each list's from 0 to 1", "NAME,NAME"
+    ),
     "polarity": Maker(_polarity, (Reranker,), "reads the instruction and needs no model"),
     MODEL: Maker(_model, ANY, "a model by name, path or hub id; an encoder searches, and reranks by similarity"),
     "rank_bm25": Maker(lambda _, place, role: RankBm25(), (Reranker,), "BM25 over each topic's candidates alone"),
