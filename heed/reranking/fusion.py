@@ -23,11 +23,12 @@ class Fusion(Wrapper):
     scores that are all the same become 0.
     """
 
-    def __init__(self, polarity: Polarity, other: Reranker, weight: float = WEIGHT) -> None:
-        """Add ``weight`` times the scores of ``other`` to those of ``polarity``."""
+    def __init__(self, polarity: Polarity, other: Reranker, weight: float | None = None) -> None:
+        """Add ``weight`` times the scores of ``other`` to those of ``polarity``, by default ``WEIGHT``."""
         super().__init__(other)
         self.name = f"{polarity.name}+{other.name}"
-        self._polarity, self._weight = polarity, weight
+        self._polarity = polarity
+        self._weight = weight = WEIGHT if weight is None else weight
         config = other.config
         if config is not None:
             self.config: Config = {"fusion": [recipe_version("fusion"), weight], "of": [polarity.config, config]}

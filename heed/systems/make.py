@@ -134,7 +134,8 @@ def _polarity(name: str, place: Place, _: type[System]) -> Polarity:
 
 
 def _fusion(name: str, place: Place, role: type[System]) -> System:
-    return Fusion(_polarity(name, place, role), make(name.partition("+")[2], place, Reranker))
+    other = make(name.partition("+")[2], place, Reranker)
+    return Fusion(_polarity(name, place, role), other, place.compute.fusion_weight)
 
 
 def _fused(name: str, place: Place, role: type[System]) -> FusedRetriever:
@@ -242,7 +243,8 @@ def _in_role(system: System, place: Place, role: type[S]) -> S:
         return system
     in_role: System = system
     if isinstance(system, Encoder):
-        in_role = Similarity(system, place.corpus) if role is Reranker else place.dense(system)
+        reads = place.compute.encoder_reads
+        in_role = Similarity(system, place.corpus, reads) if role is Reranker else place.dense(system)
     if not isinstance(in_role, role):
         roles = [each for each in ANY if isinstance(system, each)]
         raise _wrong_role(f"{system.name}: a {_words(roles[0])}", role, roles)

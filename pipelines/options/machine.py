@@ -15,7 +15,7 @@ def compute_options(group: Group, *names: str) -> None:
     for field in (field for field in fields(Compute) if field.name in names):
         group.add_argument(
             f"--{field.name.replace('_', '-')}",
-            type=str if isinstance(field.default, str) else positive,
+            type=field.metadata.get("type", str if isinstance(field.default, str) else positive),
             default=field.default,
             choices=field.metadata.get("choices"),
             metavar=field.metadata.get("metavar"),
@@ -79,4 +79,4 @@ def model_options(group: Group) -> None:
     family_option(group)
     for part in ("query", "document", "prompt"):
         group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
-    compute_options(group, *MODELS)
+    compute_options(group, *MODELS, "fusion_weight", "encoder_reads")
