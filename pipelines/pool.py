@@ -284,8 +284,8 @@ def settings_as_data(options: argparse.Namespace, settings: PoolSettings) -> dic
 def _fuse(options: argparse.Namespace) -> None:
     """Write the runs fused to one; :class:`UsageError` for options of pools beside it."""
     usual = vars(parser().parse_args(["--fused", ""]))
-    given = (name for name in usual if name not in OF_FUSED and getattr(options, name) != usual[name])
-    problems = [f"{name}: of a pool, and --fused writes a run; leave it out" for name in given]
+    of_pools = (name for name in usual if name not in OF_FUSED and getattr(options, name) != usual[name])
+    problems = [f"{name}: of a pool, and --fused writes a run; leave it out" for name in of_pools]
     if len(options.run) < 2:
         problems.append("--fused: found fewer than two runs; name those that are to be one")
     if options.fused.resolve() in map(Path.resolve, options.run):

@@ -95,7 +95,7 @@ def _licence(readme: Path) -> str | None:
 
 
 def status_of(status: str, lacking: Sequence[str]) -> str:
-    """Return what a model lacks here, else the ``status`` of its entry."""
+    """Return the text of a model's status: that of its entry, or what it lacks here."""
     return f"lacks {'; '.join(lacking)}" if lacking else status
 
 

@@ -229,7 +229,7 @@ class ListwiseReranker(Reranker):
         texts = asdict(self._texts)
         form = texts.pop("form")
         sizes = ((model.window, WINDOW), (model.stride, STRIDE))
-        window, stride = self._windows = [usual if given is None else given for given, usual in sizes]
+        window, stride = self._windows = [usual if size is None else size for size, usual in sizes]
         if not 1 <= stride <= window > 1:
             raise ModelError(
                 f"{model.source}: window {window}, stride {stride}; expected 1 ≤ stride ≤ window, window > 1"
