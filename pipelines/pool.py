@@ -52,7 +52,6 @@ mtf and hedge learn from --judged: judge the first documents, then pool again.
 EXAMPLES = (
     "runs/*.run --depth 100 --out pool.jsonl",
     "runs/*.run --budget 5000 --order hedge --judged qrels-so-far.txt --out next.jsonl",
-    "runs/*.run --sample 1-10:1.0,11-100:0.3,101-1000:0.05 --out sample.jsonl",
     "mlir-*.run --language zho=zho.ids --language fas=fas.ids --language rus=rus.ids \\\n"
     "            --budget zho=2000 --budget fas=2000 --budget rus=2000 --out pool.jsonl",
     "--only-relevant qrels.txt --out again.jsonl     # a narrative was edited",
