@@ -76,8 +76,8 @@ class _Subset:
         instructed = bm25.search([topic.under("original", JOIN) for topic in self.topics], DEPTH)
         self._pools = pool([plain, *({bases[qid]: scores} for qid, scores in instructed.items())], DEPTH, DEPTH)
         self._unwanted = no_longer_relevant(renamed(read.qrels["query"], bases), self._qrels)
-        self.encoder = _Kept(SentenceEncoder(Registry().resolve(source, ()), Compute("auto")))
-        self.polarity = _Once(bm25)
+        self.encoder = Kept(SentenceEncoder(Registry().resolve(source, ()), Compute("auto")))
+        self.polarity = Once(bm25)
         self.concatenation = _Concatenation(self.encoder)
 
     def figures(self, system: Reranker) -> tuple[float, float]:
@@ -98,21 +98,23 @@ class _Subset:
         return dict(zip(docids, system.score(query, documents), strict=True))
 
 
-class _Kept:
+class Kept(Encoder):
     """An encoder whose vectors are kept for all rerankers."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self.name, self.config, self._encoder = encoder.name, encoder.config, encoder
+        self.name, self.config, self._encoder, self.cosine = encoder.name, encoder.config, encoder, encoder.cosine
         self._documents: dict[str, np.ndarray] = {}
         self._queries: dict[tuple[str, str], np.ndarray] = {}
 
     def encode_documents(self, documents: Sequence[Document]) -> np.ndarray:
+        """Return the vectors of documents."""
         new = {one.docid: one for one in documents if one.docid not in self._documents}
         vectors = self._encoder.encode_documents(list(new.values())) if new else ()
         self._documents.update(zip(new, vectors, strict=True))
         return np.stack([self._documents[one.docid] for one in documents])
 
     def encode_queries(self, queries: Sequence[Query]) -> np.ndarray:
+        """Return the vectors of queries."""
         keys = [(query.query, query.instruction) for query in queries]
         new = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._queries}
         vectors = self._encoder.encode_queries(list(new.values())) if new else ()
@@ -120,7 +122,7 @@ class _Kept:
         return np.stack([self._queries[key] for key in keys])
 
 
-class _Once(Polarity):
+class Once(Polarity):
     """``polarity`` whose scores are kept."""
 
     def __init__(self, bm25: Bm25) -> None:
@@ -128,6 +130,7 @@ class _Once(Polarity):
         self._scores: dict[tuple[str, str], Sequence[float]] = {}
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return the score of each document of the topic's one pool."""
         key = (query.qid, query.condition)
         if key not in self._scores:
             self._scores[key] = super().score(query, documents)

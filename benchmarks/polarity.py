@@ -6,6 +6,9 @@ Pools are BM25's, as the commands make them. A line is BM25, ``polarity``, or ``
 number changed; its figures (×100) are means over topics, with the 95 % bootstrap interval, in both directions: of texts
 nDCG@20 under ``original`` and ``changed`` and selectivity, of tables nDCG@10 under ``original`` and IRS.
 
+With ``--encoder MODEL`` a line is an encoder beside polarity: alone, in ``polarity+MODEL`` by weight, reading query and
+instruction (``both``) or the query, and in ``decompose:MODEL`` by weights; nDCG under ``query`` comes first.
+
 The last line has the figures of topics left out: the topics are parted into folds, the same for every run, and each
 fold is scored with the numbers that are best on the others, by ``nDCG original + nDCG changed + selectivity / 5``, or
 ``nDCG + IRS``, less twice what a collection's nDCG falls further than 1 below BM25's.
@@ -15,13 +18,15 @@ import argparse
 import itertools
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from heed.compute import Compute
+from benchmarks.decompose import Kept, Once
+from heed.compute import READS, Compute
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import fail
 from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
@@ -32,13 +37,18 @@ from heed.formats.trec_files import read_qrels
 from heed.languages import LANGUAGES, language
 from heed.measures import PerTopic, irs, mean, no_longer_relevant, p_mrr, standard, still_relevant
 from heed.measures.significance import interval
+from heed.models.encoders import SentenceEncoder
+from heed.models.registry.entries import Registry
 from heed.ranking import pooled as pool
+from heed.reranking.decompose import Decompose, Weights
+from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
+from heed.reranking.similarity import Similarity
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
-from heed.types import Qrels, Query, Run, Topic, under
+from heed.types import Encoder, Qrels, Query, Reranker, Run, Topic, under
 
 DEPTH = 1000
 FOLDS = 13  # a topic of each collection of data/news
@@ -54,7 +64,11 @@ CHANGES: dict[str, dict[str, float]] = {
 TEXT_GRID = {"asked_for": (0.4, 0.6, 0.8, 1), "excluded": (0.4, 0.6, 0.8, 1), "like": (0.5, 1), "examples": (10, 15)}
 TABLE_GRID = {"asked_for": (0.8, 1, 1.2), "excluded": (2, 2.5, 3), "like": (1, 1.5), "examples": (10, 15)}
 TERMS = {"terms": (20, 30)}
+FUSION_WEIGHTS = (0.1, 0.2, 0.5, 1.0, 2.0)
+DECOMPOSE_WEIGHTS = [Weights(*pair) for pair in ((0.5, 0.5), (1, 1), (2, 2), (5, 5))]
+QUERY = "nDCG query"  # shown; no choice is made by it
 Figures = dict[str, PerTopic]
+Choice = TypeVar("Choice", bound=Hashable)
 
 
 class Data(NamedTuple):
@@ -94,7 +108,8 @@ class Collection:
         self.name, self.tables = folder.name, tables
         self._data = (of_tables if tables else of_texts)(folder, place / "store")
         lang = language(folder.name if folder.name in LANGUAGES else "eng")
-        self._bm25 = Bm25("bm25", Corpus(place, self._data.store, lang), Bm25Settings(), Compute(threads=2))
+        self._corpus = Corpus(place, self._data.store, lang)
+        self._bm25 = Bm25("bm25", self._corpus, Bm25Settings(), Compute(threads=2))
         self._bm25.load()
         self.qids = [topic.qid for topic in self._data.topics]
         conditions = ["query", *self._data.qrels]
@@ -113,13 +128,26 @@ class Collection:
 
     def scored(self, settings: Weighting) -> Figures:
         """Return the figures of ``polarity`` with ``settings``, and note how many pairs a second it scored."""
-        system = Polarity(self._bm25, settings)
+        return self._scored(Polarity(self._bm25, settings))
+
+    def beside(self, encoder: Encoder) -> Iterator[tuple[str, Figures]]:
+        """Yield the name and the figures of each way in which ``encoder`` stands beside polarity."""
+        polarity, kept = Once(self._bm25), Kept(encoder)
+        similarities = {reads: Similarity(kept, self._corpus, reads) for reads in READS}
+        for reads, similarity in similarities.items():
+            yield f"encoder, {reads}", self._scored(similarity)
+        for reads, weight in itertools.product(READS, FUSION_WEIGHTS):
+            yield f"fusion {weight:g}, {reads}", self._scored(Fusion(polarity, similarities[reads], weight))
+        for weights in DECOMPOSE_WEIGHTS:
+            yield f"decompose {weights.alpha:g} {weights.beta:g}", self._scored(Decompose(kept, weights, self._corpus))
+
+    def _scored(self, system: Reranker) -> Figures:
         start = time.perf_counter()
         runs = {name: {query.qid: self._scores(system, query) for query in own} for name, own in self._queries.items()}
         self.pairs_a_second = sum(map(len, self.pools.values())) * len(runs) / (time.perf_counter() - start)
         return self._figures(runs)
 
-    def _scores(self, system: Polarity, query: Query) -> dict[str, float]:
+    def _scores(self, system: Reranker, query: Query) -> dict[str, float]:
         docids = self.pools[query.qid]
         return dict(zip(docids, system.score(query, StoredDocuments(self._data.store, docids)), strict=True))
 
@@ -133,6 +161,8 @@ class Collection:
         found = {
             f"nDCG {name}": standard(runs[name], own, [f"nDCG@{depth}"])[f"nDCG@{depth}"] for name, own in qrels.items()
         }
+        under_query = standard(runs["query"], qrels["original"], [f"nDCG@{depth}"])[f"nDCG@{depth}"]
+        found = {QUERY: under_query, **found} if not self.tables else found
         if self.tables:
             values = irs(runs["query"], runs["original"], qrels["original"], gone, self._data.store.count)
             return {**found, "IRS": values}
@@ -143,7 +173,7 @@ class Collection:
 def objective(found: Sequence[Figures], bm25: Sequence[Figures], qids: Sequence[set[str]]) -> float:
     """Return how good figures of collections are on some topics, in points above BM25's."""
     gains = [
-        {name: 100 * (_mean(of[name], own) - _mean(base[name], own)) for name in of}
+        {name: 100 * (_mean(of[name], own) - _mean(base[name], own)) for name in of if name != QUERY}
         for of, base, own in zip(found, bm25, qids, strict=True)
     ]
     shares = [sum(gain[name] / (5 if name == "selectivity" else 1) for name in gain) for gain in gains]
@@ -151,9 +181,10 @@ def objective(found: Sequence[Figures], bm25: Sequence[Figures], qids: Sequence[
     return sum(shares) / len(shares) + 2 * min(0.0, worst + 1)
 
 
-def left_out(collections: Sequence[Collection], grid: Sequence[Weighting]) -> tuple[list[Figures], list[Weighting]]:
-    """Return the figures of each fold's topics with the numbers that are best on the others, and those numbers."""
-    scored = {settings: [collection.scored(settings) for collection in collections] for settings in grid}
+def left_out(
+    collections: Sequence[Collection], scored: Mapping[Choice, list[Figures]]
+) -> tuple[list[Figures], list[Choice]]:
+    """Return the figures of each fold's topics with the choice that is best on the others, and those choices."""
     bm25 = [collection.bm25 for collection in collections]
     chooser = np.random.default_rng(0)
     fold_of = [dict(zip(one.qids, chooser.permutation(len(one.qids)) % FOLDS, strict=True)) for one in collections]
@@ -161,7 +192,7 @@ def left_out(collections: Sequence[Collection], grid: Sequence[Weighting]) -> tu
     chosen = []
     for fold in range(FOLDS):
         others = [{qid for qid, own in of.items() if own != fold} for of in fold_of]
-        chosen.append(max(grid, key=lambda settings: objective(scored[settings], bm25, others)))
+        chosen.append(max(scored, key=lambda choice: objective(scored[choice], bm25, others)))
         for found, of, own in zip(figures, scored[chosen[-1]], fold_of, strict=True):
             for name, values in of.items():
                 found[name].update((qid, value) for qid, value in values.items() if own[qid] == fold)
@@ -184,18 +215,44 @@ def show(name: str, figures: Sequence[Figures]) -> None:
     print(f"{name:<18}{'  |  '.join(parts)}", flush=True)
 
 
+def beside_polarity(collections: Sequence[Collection], encoder: Encoder) -> None:
+    """Print a line for each way in which ``encoder`` stands beside polarity, and of topics left out for each kind."""
+    show("polarity", [collection.scored(TEXT_SETTINGS) for collection in collections])
+    scored: dict[str, list[Figures]] = {}
+    for lines in zip(*(collection.beside(encoder) for collection in collections), strict=True):
+        scored[lines[0][0]] = [figures for _, figures in lines]
+        show(lines[0][0], scored[lines[0][0]])
+    for kind in ("fusion", "decompose"):
+        show_left_out(collections, {name: of for name, of in scored.items() if name.startswith(kind)})
+
+
+def show_left_out(collections: Sequence[Collection], scored: Mapping[Choice, list[Figures]]) -> None:
+    """Print the figures of topics left out, and how often each choice was made for them."""
+    figures, chosen = left_out(collections, scored)
+    show("topics left out", figures)
+    for choice in dict.fromkeys(chosen):
+        print(f"  chosen {chosen.count(choice)} times of {FOLDS}: {choice}")
+
+
 def main() -> None:
     """Measure the collections that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.polarity")
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--choose", action="store_true", help="score topics left out too, with numbers of the others")
+    parser.add_argument("--encoder", metavar="MODEL", help="measure an encoder beside polarity")
+    parser.add_argument("--dtype", default="float32", help="precision of the encoder")
+    parser.add_argument("--place", type=Path, metavar="DIR", help="keep indexes and vectors there for the next time")
     options = parser.parse_args()
     tables = not (options.folders[0] / "topics.jsonl").exists()
-    with tempfile.TemporaryDirectory() as place:
+    with nullcontext(options.place) if options.place else tempfile.TemporaryDirectory() as place:
         collections = [Collection(folder, tables, Path(place) / folder.name) for folder in options.folders]
         print(f"mean of {', '.join(collections[0].bm25)}, then {', '.join(one.name for one in collections)}")
         show("bm25", [collection.bm25 for collection in collections])
         shipped = TABLE_SETTINGS if tables else TEXT_SETTINGS
+        if options.encoder:
+            compute = Compute("cpu", dtype=options.dtype)
+            beside_polarity(collections, SentenceEncoder(Registry().resolve(options.encoder, ()), compute))
+            return
         for name, factors in CHANGES.items():
             changed = {field: getattr(shipped, field) * factor for field, factor in factors.items()}
             show(name, [collection.scored(shipped._replace(**changed)) for collection in collections])
@@ -206,10 +263,7 @@ def main() -> None:
                 Weighting(**dict(zip(choices, numbers, strict=True)))
                 for numbers in itertools.product(*choices.values())
             ]
-            figures, chosen = left_out(collections, grid)
-            show("topics left out", figures)
-            for settings in dict.fromkeys(chosen):
-                print(f"  chosen {chosen.count(settings)} times of {FOLDS}: {settings}")
+            show_left_out(collections, {numbers: [one.scored(numbers) for one in collections] for numbers in grid})
 
 
 if __name__ == "__main__":

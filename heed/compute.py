@@ -1,5 +1,6 @@
 """How systems are run: device, precision, batches, lengths, threads."""
 
+import math
 import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -9,6 +10,7 @@ from heed.errors import UsageError, fail
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 INFERENCE = ("transformers", "vllm")
+READS = ("both", "query")
 VLLM = "vllm==0.32.0"
 
 
@@ -22,10 +24,7 @@ def described(default: Any, text: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Compute:
-    """How systems are run; scores depend on it by precision and lengths of models, and by the reader of instructions.
-
-    These are parts of the ``config`` of the systems that they decide.
-    """
+    """How systems are run; no score depends on it but by what is part of a system's ``config``."""
 
     device: str = described(
         "auto", "where models run: auto, cpu, cuda, cuda:1 for the second GPU, or mps for a Mac's", metavar="NAME"
@@ -44,6 +43,14 @@ class Compute:
         "library that runs causal, reasoning and local list-wise rerankers, and no others; vllm needs pip install "
         f"{VLLM}",
         choices=INFERENCE,
+    )
+    fusion_weight: float | None = described(
+        None, "weight of NAME's scores in polarity+NAME, both from 0 to 1 (default: 0.1)", metavar="W", type=float
+    )
+    encoder_reads: str = described(
+        "both",
+        "what an encoder reads that reranks by similarity: query and instruction, or the query alone",
+        choices=READS,
     )
     threads: int | None = described(None, "threads for Java and search (default: all cores)", metavar="N")
     heap: str = described("4g", "largest heap of Java, such as 512m or 8g", metavar="SIZE")
@@ -65,13 +72,15 @@ class Compute:
         """
         problems = [
             f"{name}: found {getattr(self, name)!r}, expected one of {', '.join(known)}"
-            for name, known in (("dtype", DTYPES), ("inference", INFERENCE))
+            for name, known in (("dtype", DTYPES), ("inference", INFERENCE), ("encoder_reads", READS))
             if getattr(self, name) not in known
         ]
         for name in ("batch_size", "max_length", "threads"):
             number = getattr(self, name)
             if number is not None and number < 1:
                 problems.append(f"{name}: found {number}, expected at least 1")
+        if not 0 <= (self.fusion_weight or 0) < math.inf:
+            problems.append(f"fusion_weight: found {self.fusion_weight}, expected a number from 0")
         if not re.fullmatch(r"[1-9]\d*[mg]", self.heap):
             problems.append(f"heap: found {self.heap!r}, expected a number with m or g, such as 512m or 8g")
         if self.inference == "vllm" and find_spec("vllm") is None:

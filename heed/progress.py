@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypedDict, TypeVar
 
@@ -169,25 +169,57 @@ def quiet() -> bool:
     return not _progress.get() or log.level > logging.INFO
 
 
+class Steps:
+    """Progress, shown as it is counted: by a bar in a terminal or notebook, else by a line a minute in the log."""
+
+    def __init__(self, total: int, label: str, unit: str) -> None:
+        """Begin with nothing done of ``total``, 0 where that is not known."""
+        self.done, self._total, self._label, self._unit = 0.0, total, label, unit
+        self._start = self._last = time.monotonic()
+        self._bar: Any = None
+        if not quiet() and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets has a bar of text
+                from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=total or None, desc=label, unit=f" {unit}", delay=2, file=sys.stderr)
+
+    def reach(self, done: float) -> None:
+        """Show that so much is done in all; less than before changes nothing."""
+        before, self.done = round(self.done), max(self.done, done)
+        count, now = round(self.done), time.monotonic()
+        if self._bar is not None:
+            self._bar.update(count - before)
+        elif now - self._last >= MINUTE and not quiet():
+            self._last = now
+            left = (now - self._start) / count * (self._total - count) if count else 0
+            of, then = f"of {self._total} " if self._total else "", f", {duration(left)} left" if left > 0 else ""
+            log.info(f"{self._label}: {count} {of}{self._unit}{then}")
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+
 def bar(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[Item]:
-    """Yield ``items`` with progress: a bar in a terminal or notebook, else a line a minute in the log."""
-    if quiet():
-        yield from items
-    elif sys.stderr.isatty() or "ipykernel" in sys.modules:
-        with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets has a bar of text
-            from tqdm.auto import tqdm
-
-        yield from tqdm(items, total=total or None, desc=label, unit=f" {unit}", delay=2, file=sys.stderr)
-    else:
-        yield from _logged(items, total, label, unit)
+    """Yield ``items`` with progress, as of :class:`Steps`."""
+    with closing(Steps(total, label, unit)) as steps:
+        for count, item in enumerate(items):
+            steps.reach(count)
+            yield item
 
 
-def _logged(items: Iterable[Item], total: int, label: str, unit: str) -> Iterator[Item]:
-    start = last = time.monotonic()
-    for count, item in enumerate(items):
-        now = time.monotonic()
-        if now - last >= MINUTE:
-            last = now
-            left = f", {duration((now - start) / count * (total - count))} left" if count and total else ""
-            log.info(f"{label}: {count} {f'of {total} ' if total else ''}{unit}{left}")
-        yield item
+_steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
+
+
+@contextmanager
+def counting(total: int, label: str, unit: str) -> Iterator[Steps]:
+    """Show progress inside the block, as its :class:`Steps` and :func:`stepped` count."""
+    with closing(Steps(total, label, unit)) as steps, setting(_steps, steps):
+        yield steps
+
+
+def stepped(number: float) -> None:
+    """Count that so much more is done of what the :func:`counting` around counts, if there is one."""
+    if steps := _steps.get():
+        steps.reach(steps.done + number)

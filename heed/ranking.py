@@ -88,6 +88,44 @@ def best(documents: Mapping[str, Fused], size: int | None = None) -> list[str]:
     return list(top(scores, len(scores) if size is None else size))
 
 
+def scaled(scores: Sequence[float]) -> list[float]:
+    """Return scores brought to [0, 1], the lowest 0 and the highest 1; all 0 where they are all the same."""
+    lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
+    if lowest == highest:
+        return [0.0] * len(scores)
+    return [(score - lowest) / (highest - lowest) for score in scores]
+
+
+def _by_ranks(lists: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    return {docid: fused.score for docid, fused in fuse(map(ranked, lists)).items()}
+
+
+def _by_scores(lists: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for scores in lists:
+        brought = scaled([*scores.values()]) if len({*scores.values()}) > 1 else [1.0] * len(scores)
+        for docid, value in zip(scores, brought, strict=True):
+            values.setdefault(docid, []).append(value)
+    return {docid: math.fsum(of_document) for docid, of_document in values.items()}
+
+
+FUSIONS = {"rrf": _by_ranks, "sum": _by_scores}
+
+
+def fused_runs(runs: Iterable[Mapping[str, Mapping[str, float]]], how: str, depth: int) -> dict[str, dict[str, float]]:
+    """Return for each topic the ``depth`` best documents of the runs' first ``depth``, with their fused scores.
+
+    By ``rrf``, reciprocal rank fusion, a document's score is the sum of ``1 / (60 + rank)``; by ``sum``, that of its
+    scores, each list's brought to [0, 1], and 1 where all are equal, as pyserini has it. A list without the document
+    adds nothing.
+    """
+    lists: dict[str, list[dict[str, float]]] = {}
+    for run in runs:
+        for qid, scores in run.items():
+            lists.setdefault(qid, []).append(top(scores, depth))
+    return {qid: top(FUSIONS[how](of_topic), depth) for qid, of_topic in lists.items()}
+
+
 def _in_order(scores: Mapping[str, float]) -> list[tuple[float, str]]:
     values = list(scores.values())
     entries = zip(values, scores, strict=True)

@@ -134,6 +134,11 @@ class Query(_QueryFields):
         condition = condition or ("original" if joined else "query")
         return super().__new__(cls, qid, text, query, joined, lang, condition, reading)
 
+    @property
+    def alone(self) -> "Query":
+        """The same query without its instruction."""
+        return Query(self.qid, self.query, lang=self.lang, condition=self.condition)
+
 
 def in_joined(spans: Iterable[Span], text: str, joined: str) -> tuple[Span, ...]:
     """Return spans of ``text`` as those of the same text with its lines joined by :func:`heed.templates.paragraphs`.
@@ -283,6 +288,9 @@ class Reranker(System):
     def score_all(self, pairs: Iterable[tuple[Query, Sequence[Document]]]) -> Iterator[Sequence[float]]:
         """Yield the scores of each query's documents, in their order."""
         return (self.score(query, documents) for query, documents in pairs)
+
+    def prepare(self, queries: Sequence[Query]) -> None:
+        """Read all queries of a condition, those too whose scores are there; called before :meth:`begin`."""
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log the estimated cost; called before the first of ``queries``, whose pools ``documents`` returns."""

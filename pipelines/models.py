@@ -24,6 +24,7 @@ from heed.models.listing import (
     missing,
     reads_chat,
     scoring_facts,
+    status_of,
     visible,
 )
 from heed.models.registry.entries import AUTHOR, Model, Registry
@@ -134,15 +135,14 @@ def _example_score(model: Model, compute: Compute) -> float:
 def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
     from heed.measures.summary import aligned
 
-    head = ["name", "family", "status", "licence", "marks", "missing here"]
+    head = ["name", "family", "status", "licence", "marks"]
     rows = [
         [
             entry["name"],
             entry["family"],
-            entry["status"],
+            status_of(entry["status"], entry["missing"]),
             entry["licence"] or "unknown",
             ", ".join(mark for field, mark in MARKS.items() if entry[field]) or "-",
-            "; ".join(entry["missing"]) or "-",
         ]
         for entry in facts
     ]
@@ -202,7 +202,7 @@ def _together(model: Model) -> str:
 def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
     hub = f"https://huggingface.co/{model.base or model.source}"
     yield "family", _family(model)
-    yield "status", model.status + (": cannot be run" if model.status == "named" else "")
+    yield "status", status_of(model.status, lacking) + (": cannot be run" if model.status == "named" else "")
     yield "licence", model.licence or "unknown"
     yield "gated", f"yes: accept its terms at {hub}, then hf auth login" if model.gated else "no"
     yield "own code", "yes, which runs only with --trust-remote-code" if model.remote_code else "no"
@@ -216,8 +216,6 @@ def _facts(model: Model, lacking: Sequence[str], names: dict[str, list[str]]) ->
         yield "price", f"${model.price[0]:g} and ${model.price[1]:g} for a million tokens of input and of output"
     if model.needs:
         yield "needs", ", ".join(model.needs)
-    if model.status != "named":
-        yield "missing here", "; ".join(lacking) or "nothing"
     yield "papers", "; ".join(f"{PAPERS[paper]}: {', '.join(printed)}" for paper, printed in names.items()) or "none"
     yield "presets", ", ".join((AUTHOR, *model.presets))
     for field in (field for field in model._fields if field not in (*FACTS, *SHOWN_APART, *FIELDS)):

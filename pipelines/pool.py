@@ -1,4 +1,4 @@
-"""Make a pool for judging from any runs, with statistics, and export it to annotation tools."""
+"""Make a pool for judging from any runs, with statistics, and export it to annotation tools; or fuse the runs."""
 
 import argparse
 import sys
@@ -22,9 +22,10 @@ from heed.addons.judging.pools.build import (
 from heed.addons.judging.pools.selection import GUIDED, ORDERS, Stratum, parse_strata, write_probabilities
 from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import DataError, UsageError, fail
-from heed.files import write_json
-from heed.formats.trec_files import parse_score, write_pool
-from heed.progress import gathering, log, timed
+from heed.files import unpacked_name, write_json
+from heed.formats.trec_files import as_tag, parse_score, write_pool, write_run
+from heed.progress import gathering, log, number_of, timed
+from heed.ranking import FUSIONS, fused_runs
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
 from pipelines.options.output import indexes_option, json_option, log_options
@@ -45,22 +46,33 @@ from a list. A list whose documents are all in the pool counts further, but not 
 --qrels the pool is made again without each system, with as many documents, and without reading the others deeper.
 
 mtf and hedge learn from --judged: judge the first documents, then pool again.
+
+--fused writes a run instead of a pool: the first --depth documents (1000) of every run, as many of a topic.
 """
 EXAMPLES = (
     "runs/*.run --depth 100 --out pool.jsonl",
     "runs/*.run --budget 5000 --order hedge --judged qrels-so-far.txt --out next.jsonl",
-    "runs/*.run --sample 1-10:1.0,11-100:0.3,101-1000:0.05 --out sample.jsonl",
     "mlir-*.run --language zho=zho.ids --language fas=fas.ids --language rus=rus.ids \\\n"
     "            --budget zho=2000 --budget fas=2000 --budget rus=2000 --out pool.jsonl",
     "--only-relevant qrels.txt --out again.jsonl     # a narrative was edited",
+    "bm25.original.run e5.original.run --fused rrf-bm25-e5.original.run",
 )
+FUSED_DEPTH = 1000
+OF_FUSED = ("run", "fused", "fusion", "depth", "subset", "topic_ids", "encoding", "quiet", "debug")  # all that it takes
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed pool``."""
-    command = command_parser("pool", "RUN… --out POOL", __doc__, EXAMPLES, RULES)
+    command = command_parser("pool", "RUN… --out POOL | --fused RUN", __doc__, EXAMPLES, RULES)
     command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions")
-    command.add_argument("--out", required=True, type=Path, metavar="POOL", help='pool, lines of {"qid", "docids"}')
+    written = command.add_mutually_exclusive_group(required=True)
+    written.add_argument("--out", type=Path, metavar="POOL", help='pool, lines of {"qid", "docids"}')
+    written.add_argument("--fused", type=Path, metavar="RUN", help="the runs fused to one, .gz by its suffix")
+    command.add_argument(
+        "--fusion",
+        choices=FUSIONS,
+        help="how --fused is made: rrf, by reciprocal ranks (default), or sum, of scores from 0 to 1 in each list",
+    )
     json_option(command)
     run_reading_options(command)
     _size_options(command.add_argument_group("how much is judged"))
@@ -208,6 +220,8 @@ def _contradictions(options: argparse.Namespace) -> Iterator[str]:
         yield from (f"--{option} without RUN: it is about runs; name them, or leave it out" for option in about_runs)
         if options.order != "hidden":
             yield f"--order {options.order} without RUN: only the hidden order needs no runs"
+    if options.fusion:
+        yield "--fusion: only used with --fused"
     if options.judged and options.order not in GUIDED:
         yield f"--judged with --order {options.order}: it guides {' and '.join(GUIDED)}; use --exclude-judged instead"
     if options.seed is not None and options.order != "hidden" and not options.sample:
@@ -266,7 +280,26 @@ def settings_as_data(options: argparse.Namespace, settings: PoolSettings) -> dic
     }
 
 
+def _fuse(options: argparse.Namespace) -> None:
+    """Write the runs fused to one; :class:`UsageError` for options of pools beside it."""
+    usual = vars(parser().parse_args(["--fused", ""]))
+    of_pools = (name for name in usual if name not in OF_FUSED and getattr(options, name) != usual[name])
+    problems = [f"{name}: of a pool, and --fused writes a run; leave it out" for name in of_pools]
+    if len(options.run) < 2:
+        problems.append("--fused: found fewer than two runs; name those that are to be one")
+    if options.fused.resolve() in map(Path.resolve, options.run):
+        problems.append(f"--fused {options.fused}: is read too and would be overwritten; name another file")
+    fail(problems, UsageError)
+    runs = read_runs(options.run, options.subset, options.encoding)
+    fused = fused_runs(runs.values(), options.fusion or "rrf", options.depth or FUSED_DEPTH)
+    write_run(options.fused, fused, as_tag(unpacked_name(options.fused).removesuffix(".run")))
+    log.info(f"{options.fused}: {len(runs)} runs fused, {number_of(len(fused), 'topic')}")
+
+
 def _run(options: argparse.Namespace) -> None:
+    if options.fused:
+        _fuse(options)
+        return
     fail(_contradictions(options), UsageError)
     for form, path in options.export:
         check_form(form, path)

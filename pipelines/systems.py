@@ -14,6 +14,7 @@ from heed.progress import log
 from heed.reranking.maxp import Cut
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.dense.search import Dense
+from heed.retrieval.fused import FusedRetriever
 from heed.systems.make import Search, refuse_twins
 from heed.systems.user_objects import check_name
 from heed.types import Reranker, Retriever, Run
@@ -84,6 +85,9 @@ class Systems:
 
     def _unused(self, retrievers: Sequence[Retriever]) -> Iterator[str]:
         """Yield what is wrong with an index or vectors that none of ``retrievers`` searches."""
+        retrievers = [
+            part for each in retrievers for part in (each.parts if isinstance(each, FusedRetriever) else [each])
+        ]
         if self.search.lucene_index and not any(isinstance(retriever, Bm25) for retriever in retrievers):
             yield "index: none of the retrievers searches it; name bm25, bm25+rm3 or bm25+rocchio"
         dense = [retriever for retriever in retrievers if isinstance(retriever, Dense)]

@@ -16,6 +16,9 @@ from heed.errors import UsageError
         ({"batch_size": 0}, "batch_size: found 0, expected at least 1"),
         ({"threads": 0}, "threads: found 0, expected at least 1"),
         ({"heap": "lots"}, "heap: found 'lots', expected a number with m or g, such as 512m or 8g"),
+        ({"encoder_reads": "title"}, "encoder_reads: found 'title', expected one of both, query"),
+        ({"fusion_weight": -1.0}, "fusion_weight: found -1.0, expected a number from 0"),
+        ({"fusion_weight": float("nan")}, "fusion_weight: found nan"),
         ({"device": "gpu"}, "device: found 'gpu', expected auto, cpu, cuda, cuda:N or mps"),
     ],
 )

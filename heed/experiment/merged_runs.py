@@ -9,8 +9,7 @@ from heed.experiment.experiment import Experiment
 from heed.experiment.run_files import SystemRuns
 from heed.files import digest_json
 from heed.progress import warn
-from heed.ranking import in_order, ranked, top
-from heed.reranking.fusion import scaled
+from heed.ranking import in_order, ranked, scaled, top
 from heed.reuse import Recipe
 from heed.types import Run
 

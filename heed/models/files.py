@@ -1,6 +1,7 @@
 """The files of a model: here, in the hub's cache, or fetched; whether its code may run; its family by its files."""
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from heed.files import digest, read_bytes
 from heed.models.pickles import converted, has_weights, lacks_safetensors
 from heed.models.registry.entries import Model, refuse_gguf
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, SPARSE, TABLE
-from heed.progress import log, warn
+from heed.progress import log, logging_only, warn
 from heed.types import Config
 
 # pickled weights only where these have none
@@ -39,7 +40,7 @@ FACTS = (
     *("status", "pickled", "licence", "gated", "price", "search_price"),
     *("api", "needs", "note", "names", "presets", "trusted", "entry"),
 )
-UNSET = ("pair_length", "block")  # fields that are no part of a fingerprint where an entry leaves them out
+UNSET = ("pair_length", "block", "window", "stride")  # no part of a fingerprint where an entry leaves them out
 NAMING = ("config.json", "tokenizer_config.json", "processor_config.json", "modules.json")  # files that name classes
 ELSEWHERE = re.compile(r'"([\w.-]+/[\w.-]+)--[\w.]+"')  # transformers' form for a class of another repository
 
@@ -236,12 +237,16 @@ def settings_of(model: Model) -> Config:
 
 @contextmanager
 def loading(source: str) -> Iterator[None]:
-    """Load a model in the block without transformers' progress bars; its errors become :class:`ModelError`."""
-    from transformers.utils import logging
+    """Load a model in the block without transformers' bars and report of weights, which :mod:`.weights` checks.
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
+    Its errors become :class:`ModelError`.
+    """
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # --quiet would not silence it
     try:
-        yield
+        with logging_only("transformers", logging.ERROR):
+            yield
     except (OSError, ValueError, RuntimeError, ImportError) as error:
         raise unusable(source, error) from error
     except Exception as error:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -72,11 +72,32 @@ def find_entry(registry: Registry, name: str) -> Model:
 
 
 def _as_found(model: Model) -> Model:
-    """Return ``model`` with the family that its files show, where its entry names none and its folder is here."""
-    if model.family or not Path(model.source).is_dir():
+    """Return ``model`` with the family and the licence that its files name, where its entry has none."""
+    folder = Path(model.source)
+    if not folder.is_dir():
+        return model
+    model = model._replace(licence=model.licence or _licence(folder / "README.md"))
+    if model.family:
         return model
     family, source = guess(model)
     return model._replace(family=family, guessed_from=source)
+
+
+def _licence(readme: Path) -> str | None:
+    """Return the licence at the head of a model's README; None where it names none."""
+    from huggingface_hub.repocard import metadata_load
+    from yaml import YAMLError
+
+    with suppress(OSError, ValueError, YAMLError):
+        head = metadata_load(readme) or {}
+        named = head.get("license_name") if head.get("license") == "other" else head.get("license")
+        return visible(str(named)) if named else None
+    return None
+
+
+def status_of(status: str, lacking: Sequence[str]) -> str:
+    """Return the text of a model's status: that of its entry, or what it lacks here."""
+    return f"lacks {'; '.join(lacking)}" if lacking else status
 
 
 def list_models(registry: Registry) -> dict[str, Model]:

@@ -8,7 +8,7 @@ from heed.errors import ModelError, first_line
 from heed.models.files import fingerprint, runs_remote_code
 from heed.models.registry.entries import Model
 from heed.process import free_memory
-from heed.progress import log
+from heed.progress import log, stepped
 from heed.types import Config, System
 
 TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
@@ -106,11 +106,13 @@ class Batches:
         """Add the values of ``missing`` texts; return the error of a GPU whose memory is full, else an empty text."""
         from torch import OutOfMemoryError
 
+        share = len(lengths) / max(sum(lengths), 1)  # of texts a token: the first batches are of the longest
         for batch in batches([lengths[position] for position in missing], self._tokens, self._texts):
             positions = [missing[index] for index in batch]
             self._size = len(positions)
             try:
                 values.update(zip(positions, read(positions), strict=True))
+                stepped(share * sum(lengths[position] for position in positions))
             except OutOfMemoryError as error:  # no more of it, as its frames hold tensors
                 return f"{self._name}: {first_line(error).partition('. ')[0]}"
             except (RuntimeError, IndexError, ValueError) as error:  # torch's, for settings that it cannot compute

@@ -262,7 +262,11 @@ class TokenisedTexts:
         return preprocessed(self._encoder.source, self._encoder.whole, texts, named)
 
     def lengths(self, limit: int | None) -> list[int]:
-        """Return how many tokens each text has, at most ``limit``."""
+        """Return how many tokens each text has, at most ``limit``; 1 of static embeddings, which are not padded."""
+        from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+        if isinstance(self._encoder.whole[0], StaticEmbedding):
+            return [1] * len(self._texts)
         if self._features:
             return list(map(len, self._features["input_ids"]))
         counts = lengths(self._encoder, [self._prompt + text for text in self._texts])

@@ -8,8 +8,6 @@ reads query and instruction as one text takes for wanted. :mod:`heed.instruction
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from heed.instructions.reader import Reader, reader_at
 from heed.reranking.similarity import VectorReranker
 from heed.retrieval.corpus import Corpus
@@ -50,26 +48,15 @@ class Decompose(VectorReranker):
                 "encoder": config,
             }
 
-    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
-        """Return ``d·q + α·d·(q + a) − β·d·x`` for each document; an empty part adds nothing."""
-        if not documents:
-            return []
-        parts = self._parts(query)
-        vectors = self.encoder.encode_queries([part for _, part in parts]).astype(np.float64)
-        weights = np.array([weight for weight, _ in parts])
-        similarities = self.vectors_of(documents) @ vectors.T
-        scores: list[float] = (similarities @ weights).tolist()
-        return scores
-
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log how many instructions exclude something."""
         self._reader.log_exclusions(queries)
         super().begin(queries, documents)
 
-    def _parts(self, query: Query) -> list[tuple[float, Query]]:
-        """Return the queries that a document is compared with, each with its weight."""
+    def parts_of(self, query: Query) -> list[tuple[float, Query]]:
+        """Return the parts of ``d·q + α·d·(q + a) − β·d·x``; an empty one adds nothing."""
         asked_for, excluded = (self._reader.text_of(query, kind) for kind in ("asked", "excluded"))
-        parts = [(1.0, _query(query, query.query, ""))]
+        parts = [(1.0, query.alone)]
         if asked_for:
             parts.append((self._weights.alpha, _query(query, query.query, asked_for)))
         if excluded:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
 
+from heed.ranking import scaled
 from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import Pair, Wrapper
 from heed.retrieval.corpus import Corpus
@@ -22,11 +23,12 @@ class Fusion(Wrapper):
     scores that are all the same become 0.
     """
 
-    def __init__(self, polarity: Polarity, other: Reranker, weight: float = WEIGHT) -> None:
-        """Add ``weight`` times the scores of ``other`` to those of ``polarity``."""
+    def __init__(self, polarity: Polarity, other: Reranker, weight: float | None = None) -> None:
+        """Add ``weight`` times the scores of ``other`` to those of ``polarity``, by default ``WEIGHT``."""
         super().__init__(other)
         self.name = f"{polarity.name}+{other.name}"
-        self._polarity, self._weight = polarity, weight
+        self._polarity = polarity
+        self._weight = weight = WEIGHT if weight is None else weight
         config = other.config
         if config is not None:
             self.config: Config = {"fusion": [recipe_version("fusion"), weight], "of": [polarity.config, config]}
@@ -56,11 +58,3 @@ class Fusion(Wrapper):
         scored = (self._polarity.score(query, documents) for query, documents in lexical)
         for ps, os in zip(scored, self._inner.score_all(other), strict=True):
             yield [p + self._weight * o for p, o in zip(scaled(ps), scaled(os), strict=True)]
-
-
-def scaled(scores: Sequence[float]) -> list[float]:
-    """Return scores brought to [0, 1], the lowest 0 and the highest 1; all 0 where they are all the same."""
-    lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
-    if lowest == highest:
-        return [0.0] * len(scores)
-    return [(score - lowest) / (highest - lowest) for score in scores]

@@ -61,6 +61,8 @@ def rescore(reranker: Reranker, queries: Sequence[Query], documents: PoolDocumen
     if run:
         log.info(f"{label}: {len(run)} of {len(queries)} topics are done already")
     missing = [query for query in queries if query.qid not in run]
+    if missing:
+        reranker.prepare(queries)  # all, so that a run after a kill has the same bytes
     reranker.begin(missing, documents)
     journal.parent.mkdir(parents=True, exist_ok=True)
     pairs = sum(len(documents.docids(query)) for query in missing)
@@ -101,6 +103,10 @@ class Wrapper(Reranker):
     def close(self) -> None:
         """Close it."""
         self._inner.close()
+
+    def prepare(self, queries: Sequence[Query]) -> None:
+        """Let it read all queries."""
+        self._inner.prepare(queries)
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Let it log what its work will cost."""

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from heed.compute import READS
 from heed.files import digest_json, write_bytes
 from heed.formats.document_store import StoredDocuments, chosen, docids_of
-from heed.progress import bar, log, timed
+from heed.progress import counting, log, timed
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, folder_of, recipe_of, write_matrix
 from heed.reuse import folder_reason, recipe_version
@@ -80,6 +81,7 @@ class VectorReranker(Reranker):
         self.encoder = encoder
         self._corpus = corpus if encoder.config is not None else None
         self._new = 0
+        self._queries: dict[Query, NDArray[np.float64]] = {}
 
     @cached_property
     def _index(self) -> Vectors | None:
@@ -97,6 +99,31 @@ class VectorReranker(Reranker):
             return PoolVectors(None)
         recipe = digest_json(recipe_of(self._corpus.documents, self.encoder))
         return PoolVectors(self._corpus.folder / self.encoder.name / f"{PREFIX}{recipe[:16]}")
+
+    def load(self) -> None:
+        """Load the encoder's model."""
+        self.encoder.load()
+
+    def parts_of(self, query: Query) -> list[tuple[float, Query]]:
+        """Return the queries that a document is compared with, each with the weight of its similarity."""
+        raise NotImplementedError
+
+    def prepare(self, queries: Sequence[Query]) -> None:
+        """Encode all queries together."""
+        parts = list(dict.fromkeys(part for query in queries for _, part in self.parts_of(query)))
+        if parts:
+            self._queries = dict(zip(parts, self.encoder.encode_queries(parts).astype(np.float64), strict=True))
+
+    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+        """Return the weighted inner products for each document, in double precision, so that near ones do not tie."""
+        if not documents:
+            return []
+        weights, parts = zip(*self.parts_of(query), strict=True)
+        if not self._queries.keys() >= {*parts}:
+            self.prepare([query])
+        vectors = np.stack([self._queries[part] for part in parts])
+        scores: list[float] = (self.vectors_of(documents) @ vectors.T @ np.array(weights)).tolist()
+        return scores
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Embed the documents of all pools that have no vector yet, from the collection; passages wait for their use.
@@ -128,6 +155,7 @@ class VectorReranker(Reranker):
         """Forget the vectors, and close the encoder's model."""
         for name in ("_index", "_pooled"):
             self.__dict__.pop(name, None)
+        self._queries = {}
         self.encoder.close()
 
     def _are_stored(self, documents: Sequence[Document]) -> bool:
@@ -144,29 +172,27 @@ class VectorReranker(Reranker):
         if not new:
             return
         parts = [new[start : start + PART] for start in range(0, len(new), PART)]
-        shown = bar(parts, len(parts), f"{self.encoder.name} vectors", f"parts of {PART} documents")
-        with timed("embed", self.encoder.name) as work:
-            for part, vectors in zip(parts, self.encoder.encode_batches(map(documents, shown)), strict=True):
+        steps = counting(len(new), f"{self.encoder.name} vectors", "documents")
+        with timed("embed", self.encoder.name) as work, steps as done:
+            for part, vectors in zip(parts, self.encoder.encode_batches(map(documents, parts)), strict=True):
                 self._pooled.add(part, vectors)
                 self._new += len(part)
                 work.did(len(part), "documents")
+                done.reach(work.count)
 
 
 class Similarity(VectorReranker):
     """The reranker over any encoder, as a :class:`heed.types.Reranker`; its name is the encoder's."""
 
-    def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
-        """Compare by ``encoder``, with the vectors of ``corpus``."""
+    def __init__(self, encoder: Encoder, corpus: Corpus | None = None, reads: str = READS[0]) -> None:
+        """Compare by ``encoder``, with the vectors of ``corpus``; it ``reads`` query and instruction, or the query."""
         super().__init__(encoder, corpus)
-        self.name = encoder.name
+        self.name, self._alone = encoder.name, reads == "query"
         config = encoder.config
         if config is not None:
             self.config: Config = {"similarity": recipe_version("similarity"), "encoder": config}
+            self.config |= {"reads": reads} if self._alone else {}
 
-    def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
-        """Return the inner product for each document, in double precision, so that near ones do not tie."""
-        if not documents:
-            return []
-        [vector] = self.encoder.encode_queries([query]).astype(np.float64)
-        scores: list[float] = (self.vectors_of(documents) @ vector).tolist()
-        return scores
+    def parts_of(self, query: Query) -> list[tuple[float, Query]]:
+        """Return the query, without its instruction where the encoder reads it alone."""
+        return [(1.0, query.alone if self._alone else query)]

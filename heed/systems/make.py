@@ -31,6 +31,7 @@ from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
+from heed.retrieval.fused import FusedRetriever
 from heed.systems.user_objects import FILE_NAME, RESERVED, class_name, load_object, wrapped
 from heed.types import Encoder, Reranker, Retriever, System
 
@@ -128,7 +129,17 @@ def _polarity(name: str, place: Place, _: type[System]) -> Polarity:
 
 
 def _fusion(name: str, place: Place, role: type[System]) -> System:
-    return Fusion(_polarity(name, place, role), make(name.partition("+")[2], place, Reranker))
+    other = make(name.partition("+")[2], place, Reranker)
+    return Fusion(_polarity(name, place, role), other, place.compute.fusion_weight)
+
+
+def _fused(name: str, place: Place, role: type[System]) -> FusedRetriever:
+    how, _, listed = name.partition(":")
+    parts = [make(part, place, Retriever) for part in listed.split(",") if part]
+    if len(parts) < 2:
+        raise UsageError(f"{name}: one list cannot be fused; name several first stages, as in {how}:bm25,lsa")
+    refuse_twins([part.name for part in parts])
+    return FusedRetriever(how, parts)
 
 
 def _decompose(name: str, place: Place, _: type[System]) -> System:
@@ -159,6 +170,10 @@ MAKERS = {
     "bm25+rocchio": Maker(_bm25, (Retriever,), "BM25 with feedback by Rocchio"),
     "bm25+fields": Maker(_bm25, (Retriever,), "BM25 of tables by caption, header and cells"),
     "lsa": Maker(lambda _, place, role: place.dense(None), (Retriever,), "a dense baseline that needs no model"),
+    "rrf:": Maker(_fused, (Retriever,), "several fused by reciprocal ranks", "NAME,NAME"),
+    "sum:": Maker(
+        _fused, (Retriever,), "several fused by the sum of their scores, each list's from 0 to 1", "NAME,NAME"
+    ),
     "polarity": Maker(_polarity, (Reranker,), "reads the instruction and needs no download"),
     MODEL: Maker(_model, ANY, "a model by name, path or hub id; an encoder searches, and reranks by similarity"),
     "rank_bm25": Maker(lambda _, place, role: RankBm25(), (Reranker,), "BM25 over each topic's candidates alone"),
@@ -223,7 +238,8 @@ def _in_role(system: System, place: Place, role: type[S]) -> S:
         return system
     in_role: System = system
     if isinstance(system, Encoder):
-        in_role = Similarity(system, place.corpus) if role is Reranker else place.dense(system)
+        reads = place.compute.encoder_reads
+        in_role = Similarity(system, place.corpus, reads) if role is Reranker else place.dense(system)
     if not isinstance(in_role, role):
         roles = [each for each in ANY if isinstance(system, each)]
         raise _wrong_role(f"{system.name}: a {_words(roles[0])}", role, roles)

@@ -64,4 +64,4 @@ def model_options(group: Group) -> None:
     family_option(group)
     for part in ("query", "document", "prompt"):
         group.add_argument(f"--{part}-template", metavar="TEXT", help=f"{part} template of a model without an entry")
-    field_options(group, Compute, *MODELS, "reader")
+    field_options(group, Compute, *MODELS, "reader", "fusion_weight", "encoder_reads")

@@ -7,6 +7,7 @@ difference against the sources of the facts before it is committed.
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -310,12 +311,12 @@ def test_the_list_on_a_strangers_machine(heed_process: Heed, tmp_path: Path) -> 
     assert (result.returncode, result.stderr) == (0, "122 models; python -m pipelines.models NAME shows one in full\n")
     lines = {line.split()[0]: line for line in result.stdout.splitlines()}
     assert list(lines) == ["name", *list_models(SHIPPED)]
-    assert lines["samaya-ai/promptriever-llama2-7b-v1"].split()[1:3] == ["peft", "runs"]
+    assert lines["samaya-ai/promptriever-llama2-7b-v1"].split()[1:3] == ["peft", "lacks"]
     assert "gated  " in lines["samaya-ai/promptriever-llama2-7b-v1"]
-    *_, lacking, names = re.split(r"  +", lines["samaya-ai/promptriever-llama2-7b-v1"])
-    assert lacking == "weights; weights of meta-llama/Llama-2-7b-hf"
+    _, _, lacking, *_, names = re.split(r"  +", lines["samaya-ai/promptriever-llama2-7b-v1"])
+    assert lacking == "lacks weights; weights of meta-llama/Llama-2-7b-hf"
     assert names == "Promptriever-Llama2, Promptriever (7B), Promptriever"
-    assert "  COHERE_API_KEY  " in lines["cohere/embed-english-v3.0"]
+    assert "  lacks COHERE_API_KEY  " in lines["cohere/embed-english-v3.0"]
     assert lines["cohere/embed-english-v3.0"].endswith("Cohere v3 English")
     assert "runs its own code" in lines["jinaai/jina-reranker-v2-base-multilingual"]
     written = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
@@ -329,7 +330,7 @@ def test_weights_in_the_hubs_cache_are_found_without_a_network(heed_process: Hee
     (cache / "snapshots" / str(revision)).mkdir(parents=True)
     (cache / "snapshots" / str(revision) / "model.safetensors").touch()
     lines = heed_process(COMMAND, "--quiet").stdout.splitlines()
-    assert re.search(r" -  +E5-base-v2$", next(line for line in lines if line.startswith(name)))
+    assert re.search(r" runs  +MIT  +-  +E5-base-v2$", next(line for line in lines if line.startswith(name)))
 
 
 def test_one_model_in_full(heed: Heed, tmp_path: Path) -> None:
@@ -338,7 +339,7 @@ def test_one_model_in_full(heed: Heed, tmp_path: Path) -> None:
     told = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in result.stdout.splitlines() if "  " in line)
     assert told["licence"] == "Apache-2.0" and told["gated"] == told["own code"] == "no"
     assert told["source"] == "jhu-clsp/FollowIR-7B, revision 4d25d437e38b510c01852070c0731e8f6e1875d1"
-    assert told["missing here"] == "weights"
+    assert told["status"] == "lacks weights"
     assert told["changed"].startswith("<s> [INST] You are an expert Google searcher")
     assert "↵↵Query: solar power in the desert Plants in Africa are relevant, but not" in told["changed"]
     assert told["changed"].endswith('either "true" or "false"): [/INST]␣')
@@ -392,21 +393,31 @@ def test_a_file_of_ones_own_and_a_local_folder_are_shown(heed: Heed, tmp_path: P
     mine.write_text(json.dumps({"mine": {"source": "/models/mine", "query": "Q: {query} {instruction}"}}))
     shown = heed(COMMAND, "mine", "--models", mine).stdout
     assert "Q: solar power in the desert Plants" in shown
-    assert "family        not told by its entry; it will be read from the model's files" in shown
+    assert "family    not told by its entry; it will be read from the model's files" in shown
     (tmp_path / "folder").mkdir()
     shown = heed(COMMAND, tmp_path / "folder").stdout
-    assert "missing here  weights" in shown and "not told by its files; without --family a bi-encoder as" in shown
+    assert "status    lacks weights" in shown and "not told by its files; without --family a bi-encoder as" in shown
+
+
+def test_the_licence_of_a_folder_is_that_of_its_readme(heed: Heed, tmp_path: Path, tiny_cross_encoder: Path) -> None:
+    folder = shutil.copytree(tiny_cross_encoder, tmp_path / "mine")
+    heads = {"license: apache-2.0": "apache-2.0", "license: other\nlicense_name: nc": "nc", "license: [": "unknown"}
+    for head, licence in {**heads, 'license: "x\\e[1m"': "x\\x1b[1m"}.items():
+        (folder / "README.md").write_text(f"---\n{head}\n---\n# Mine\n")
+        shown = heed(COMMAND, folder).stdout
+        assert f"licence   {licence}\n" in shown and "status    runs\n" in shown
+    assert "LOAD REPORT" not in heed(COMMAND, folder, "--example").stderr
 
 
 def test_a_local_folder_is_shown_as_what_its_files_are(heed: Heed, tmp_path: Path, tiny_cross_encoder: Path) -> None:
     result = heed(COMMAND, tiny_cross_encoder)
-    assert "family        cross-encoder, guessed from config.json (BertForSequenceClassification)" in result.stdout
+    assert "family    cross-encoder, guessed from config.json (BertForSequenceClassification)" in result.stdout
     assert "what it sees of an example, query and document together as one pair" in result.stdout
     (tmp_path / "lm").mkdir()
     (tmp_path / "lm" / "config.json").write_text(json.dumps({"architectures": ["Qwen3ForCausalLM"]}))
     shown = heed(COMMAND, "lm").stdout
-    assert "family        causal, guessed from config.json (Qwen3ForCausalLM)" in shown
-    assert "missing here  prompt in its entry; tokens in its entry; weights" in shown
+    assert "family    causal, guessed from config.json (Qwen3ForCausalLM)" in shown
+    assert "status    lacks prompt in its entry; tokens in its entry; weights" in shown
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
+import torch
 from conftest import ROOT
 
-from heed.progress import bar, log, plain_rate, recording, timed
+from heed.compute import Compute
+from heed.models.local import Batches
+from heed.progress import bar, counting, log, plain_rate, recording, stepped, timed
 
 
 @pytest.fixture
@@ -30,6 +33,28 @@ def test_without_a_terminal_progress_is_a_line_a_minute(clock: list[float], capl
         "work: 3 of 10 topics, 2 min 55 s left",
         "work: 6 of 10 topics, 1 min 40 s left",
         "work: 9 of 10 topics, 25 s left",
+    ]
+
+
+def test_progress_inside_a_batch_is_that_of_its_tokens(clock: list[float], caplog: pytest.LogCaptureFixture) -> None:
+    def read(batch: list[int]) -> list[int]:
+        clock[0] += 60
+        return batch
+
+    texts = Batches("m", torch.device("cpu"), Compute("cpu", batch_size=1))
+    with caplog.at_level(logging.INFO, "heed"), counting(8, "m vectors", "documents") as steps:
+        texts.read([10, 50, 20, 20], read)  # 4 documents of 100 tokens: after 50 tokens 2 are as good as done
+        steps.reach(4)  # which they are
+        texts.read([10, 10, 10, 10], read)
+    stepped(1)  # nothing counts any more
+    assert caplog.messages == [
+        "m vectors: 2 of 8 documents, 3 min 00 s left",  # 60 s for 2
+        "m vectors: 3 of 8 documents, 3 min 20 s left",  # 70 tokens: 2.8
+        "m vectors: 4 of 8 documents, 3 min 00 s left",  # 90: 3.6
+        "m vectors: 4 of 8 documents, 4 min 00 s left",
+        *(f"m vectors: {done} of 8 documents, {left} left" for done, left in ((5, "3 min 00 s"), (6, "2 min 00 s"))),
+        "m vectors: 7 of 8 documents, 1 min 00 s left",
+        "m vectors: 8 of 8 documents",
     ]
 
 

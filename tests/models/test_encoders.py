@@ -393,7 +393,9 @@ def test_code_is_fetched_only_where_it_may_run(tmp_path: Path, monkeypatch: pyte
     assert asked == [None, None, [*model_files.FETCHED, "*.py"]]  # fetched before, but without its code
 
 
-def test_static_embeddings_run_and_refuse_what_they_cannot_have(tmp_path: Path) -> None:
+def test_static_embeddings_run_and_refuse_what_they_cannot_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
@@ -407,6 +409,11 @@ def test_static_embeddings_run_and_refuse_what_they_cannot_have(tmp_path: Path) 
     np.testing.assert_allclose(
         SentenceEncoder(Model(str(tmp_path / "static")), CPU).encode_documents([table]), expected
     )
+    encoder = SentenceEncoder(Model(str(tmp_path / "static")), CPU)
+    sizes: list[int] = []
+    monkeypatch.setattr(encoder, "_read", lambda texts, task, batch: sizes.append(len(batch)) or [[0.0]] * len(batch))
+    encoder.encode_documents([Document(str(number), "", "true " * 900) for number in range(200)])
+    assert sizes == [200]  # nothing is padded, so characters and tokens bound no batch
     for field in ("append_eos", "max_length"):
         with pytest.raises(HeedError, match=f"begins with a StaticEmbedding, so it can have no {field}"):
             SentenceEncoder(Model(str(tmp_path / "static"), **{field: 1}), CPU).encode_documents([table])

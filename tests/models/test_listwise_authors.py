@@ -158,6 +158,10 @@ def test_windows_slide_and_answers_are_read_as_rank_llm_does() -> None:
         assert [[window.start, window.stop] for window in windows(int(count))] == slid["windows"]
         scores = reranker.score(Query("1", "q", "q", ""), [Document(str(at), "", "a") for at in range(int(count))])
         assert sorted(range(int(count)), key=lambda at: -scores[at]) == slid["order"]
+    for window, stride, count, slid in RECORDED["rank_llm_2025"]["sized"]:
+        sized = ListwiseReranker(Model("m", window=window, stride=stride), Turned(), "rank_zephyr")
+        scores = sized.score(Query("1", "q", "q", ""), [Document(str(at), "", "a") for at in range(count)])
+        assert " ".join(map(str, sorted(range(count), key=lambda at: -scores[at]))) == slid, (window, stride, count)
     for answer, order in RECORDED["rank_llm_2025"]["answers"].items():
         assert parse_ranking(answer, 3).order == order
     assert whole_ranking(2) == "[1] > [2]"

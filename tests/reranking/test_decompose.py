@@ -12,7 +12,7 @@ from heed.formats.document_store import DocumentStore, StoredDocuments, open_sto
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.models.encoders import SentenceEncoder
-from heed.models.registry.entries import Model
+from heed.models.registry.entries import Model, Registry
 from heed.reranking.decompose import WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
 from heed.reranking.polarity import Polarity
@@ -22,6 +22,7 @@ from heed.reranking.similarity import PREFIX, PoolVectors, Similarity
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
+from heed.systems.make import Place, make
 from heed.types import Document, Encoder, Query, Reranker
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
@@ -251,6 +252,42 @@ def test_any_encoder_is_a_reranker_by_its_inner_products_and_embeds_a_document_o
     assert similarity.score(TOPIC.under("original"), documents) == [2, 1, 1, 0, 2]
     assert encoder.embedded == DOCIDS and similarity.name == "counting"
     assert similarity.score(TOPIC.under("query"), []) == []
+
+
+def test_an_encoder_may_read_the_query_alone_and_weigh_more_in_a_fusion(polarity: Polarity, tmp_path: Path) -> None:
+    encoder = Counting()
+    assert Similarity(encoder).config == Similarity(encoder, None, "both").config
+    alone = Similarity(encoder, None, "query")
+    assert score(alone, "original") == score(alone, "query") == [0, 0, 1, 0, 0]
+    assert alone.config == {**Similarity(encoder).config, "reads": "query"}
+    place = Place(Registry(), Compute("cpu", fusion_weight=2.0, encoder_reads="query"), polarity._bm25.corpus)
+    fusion = make("polarity+test_decompose:Counting", place, Reranker)
+    fusion.load()
+    lexical = scaled(score(polarity, "original"))
+    assert score(fusion, "original") == pytest.approx([lexical[0], lexical[1], lexical[2] + 2, *lexical[3:]])
+
+
+def test_all_queries_are_encoded_together_also_after_a_kill(store: DocumentStore, tmp_path: Path) -> None:
+    class Watching(Counting):
+        def encode_queries(self, queries: Sequence[Query]) -> np.ndarray:
+            asked.append([query.qid for query in queries])
+            return super().encode_queries(queries)
+
+    class Killed(Similarity):
+        def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+            if query.qid == "2":
+                raise KeyboardInterrupt
+            return super().score(query, documents)
+
+    asked: list[list[str]] = []
+    queries = [TOPIC._replace(qid=qid).under("original") for qid in "123"]
+    pool = PoolDocuments(dict.fromkeys("123", DOCIDS), store)
+    with pytest.raises(KeyboardInterrupt):
+        rescore(Killed(Watching()), queries, pool, tmp_path / "journal", store.digest)
+    rescore(Similarity(Watching()), queries, pool, tmp_path / "journal", store.digest)
+    assert asked == [["1", "2", "3"]] * 2
+    rescore(Similarity(Watching()), queries, pool, tmp_path / "journal", store.digest)  # all is there
+    assert len(asked) == 2
 
 
 def test_rank_bm25_scores_as_the_library_on_the_terms_that_followirs_code_makes() -> None:

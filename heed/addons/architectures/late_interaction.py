@@ -251,6 +251,9 @@ class LateReranker(Reranker):
         self._encoder = self.ENCODER(model, compute)
         self.name = self._encoder.name
         self.config: Config = {self.VERSION: recipe_version(self.VERSION), "encoder": self._encoder.config}
+        self._alone = compute.encoder_reads == "query"
+        if self._alone:
+            self.config["reads"] = "query"
         self._queries: dict[Query, Matrix] = {}
         self._documents: dict[tuple[str, int], Matrix] = {}  # by docid and hash
         self._room = KEPT
@@ -288,7 +291,8 @@ class LateReranker(Reranker):
 
     def _encode(self, queries: Sequence[Query]) -> None:
         if queries:
-            vectors = split(self._encoder.encode_queries(queries))
+            read = [query.alone for query in queries] if self._alone else queries
+            vectors = split(self._encoder.encode_queries(read))
             self._queries |= zip(queries, vectors, strict=True)
 
     def _vectors(self, documents: Sequence[Document]) -> Matrix:

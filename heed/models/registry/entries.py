@@ -44,7 +44,8 @@ class Model(NamedTuple):
     long loses its end, whatever stands there, instead of the end of its document. Lengths are in tokens.
     ``{|}`` in a ``prompt`` parts it: the parts become tokens apart, without the tokenizer's special ones, and of those
     from ``{query}`` to ``{document}`` there are at most ``pair_length``. ``block`` is the most documents that one
-    prompt of family ``block`` holds.
+    prompt of family ``block`` holds. A list-wise model orders ``window`` documents at a time, by default 20, and moves
+    up by ``stride``, by default 10.
     ``tokens`` are the vocabulary entries for no and yes, or the one whose logit is the score;
     ``label`` is the column of a classification head.
     ``source`` is a hub id or a local path, ``base`` the model of an adapter; ``pickled``: that revision has no
@@ -81,6 +82,8 @@ class Model(NamedTuple):
     document_length: int | None = None
     pair_length: int | None = None
     block: int | None = None
+    window: int | None = None
+    stride: int | None = None
     padding: str | None = None
     append_eos: bool = False
     tokens: tuple[str, ...] | None = None

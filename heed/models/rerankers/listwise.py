@@ -228,9 +228,15 @@ class ListwiseReranker(Reranker):
         self._texts = pieces(model, prompt)
         texts = asdict(self._texts)
         form = texts.pop("form")
+        sizes = ((model.window, WINDOW), (model.stride, STRIDE))
+        window, stride = self._windows = [usual if size is None else size for size, usual in sizes]
+        if not 1 <= stride <= window > 1:
+            raise ModelError(
+                f"{model.source}: window {window}, stride {stride}; expected 1 ≤ stride ≤ window, window > 1"
+            )
         self.config: Config = {
             **chat.config,
-            "listwise": [recipe_version("listwise"), WINDOW, STRIDE, MAX_POOL, WORDS],
+            "listwise": [recipe_version("listwise"), window, stride, MAX_POOL, WORDS],
             "texts": texts,
             **({"form": form} if form != asdict(Style()) else {}),
         }
@@ -281,7 +287,7 @@ class ListwiseReranker(Reranker):
         order = list(range(len(documents)))
         text = query_text(self._model, query.query, query.instruction)
         rankings = []
-        for window in windows(min(len(documents), MAX_POOL), self._texts.form.fixed):
+        for window in windows(min(len(documents), MAX_POOL), self._texts.form.fixed, *self._windows):
             part = order[window]
             expected = whole_ranking(len(part))
             try:
@@ -301,15 +307,15 @@ class ListwiseReranker(Reranker):
         return order, rankings
 
 
-def windows(count: int, fixed: bool = False) -> list[slice]:
+def windows(count: int, fixed: bool = False, window: int = WINDOW, stride: int = STRIDE) -> list[slice]:
     """Return the parts of ``count`` documents that are ordered one after another, the last ones first.
 
     Of 25: 5 to 25, then 0 to 15; where they are ``fixed`` as in a pool of ``MAX_POOL``, 20 to 25, 10 to 25, then 0 to
     20. One document needs no order.
     """
     last = MAX_POOL if fixed else count
-    ends = [last, *range(last - STRIDE, WINDOW - STRIDE, -STRIDE)]
-    parts = (slice(max(end - WINDOW, 0), min(end, count)) for end in ends)
+    ends = [last, *range(last - stride, window - stride, -stride)]
+    parts = (slice(max(end - window, 0), min(end, count)) for end in ends)
     return [part for part in parts if part.stop - part.start > 1]
 
 

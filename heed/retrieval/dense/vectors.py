@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from heed.files import digest, finished
 from heed.formats.document_store import DocumentStore
-from heed.progress import bar, timed
+from heed.progress import counting, timed
 from heed.reuse import (
     NOTE,
     Note,
@@ -84,6 +84,7 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     if not is_begun(folder, recipe):
         shutil.rmtree(folder, ignore_errors=True)
     encoder.begin(store)
+    encoder.load()  # before the clock of progress starts
     _write_shards(folder, recipe, store, encoder)
     write_note(folder / NOTE, Note(recipe, digests(folder)))
     return Vectors(folder)
@@ -116,7 +117,7 @@ def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: E
     ahead: deque[tuple[Path, int]] = deque()  # shards whose documents are read ahead, and how many they are
     done = finished_shards(folder)
     write_note(folder / NOTE, Note(recipe, done, finished=False))
-    documents = bar(iter(store), store.count, f"{encoder.name} vectors", "documents")
+    documents = iter(store)
 
     def missing() -> Iterator[Sequence[Document]]:
         for number, batch in enumerate(iter(lambda: list(islice(documents, SHARD)), [])):
@@ -126,13 +127,15 @@ def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: E
                 ahead.append((shard, len(batch)))
                 yield batch
 
-    with timed("embed", encoder.name) as work:
+    left = max(store.count - SHARD * len(done), 0)
+    with timed("embed", encoder.name) as work, counting(left, f"{encoder.name} vectors", "documents") as steps:
         for vectors in encoder.encode_batches(missing()):
             shard, count = ahead.popleft()
             write_matrix(shard, vectors)
             done[shard.name] = digest(shard)
             write_note(folder / NOTE, Note(recipe, done, finished=False))
             work.did(count, "documents")
+            steps.reach(work.count)
     with finished(folder / "docids.txt") as stream:
         stream.write("\n".join(docids).encode())
 

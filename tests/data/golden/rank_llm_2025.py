@@ -47,6 +47,8 @@ MIXED = [
     "[4] > 2",
 ]
 COUNTS = [2, 5, 15, 20, 21, 25, 30, 35, 44, 100]
+KEYS = ("window_size", "stride")
+SIZES = [(10, 5), (4, 2), (7, 3), (20, 20), (5, 1)]  # it leaves window - stride documents as they are: none here
 
 
 class Tokens:
@@ -63,7 +65,7 @@ def template(name):
     return files("rank_llm.rerank.prompt_templates") / f"{name}_template.yaml"
 
 
-def opened(name):
+def opened(name, **sizes):
     """Return a reranker without its engine."""
     agent = RankListwiseOSLLM.__new__(RankListwiseOSLLM)
     handler = MagicMock()
@@ -71,7 +73,7 @@ def opened(name):
     module = sys.modules[RankListwiseOSLLM.__module__]
     module.VllmHandler = lambda **settings: handler
     agent.__init__(
-        "model", prompt_template_path=template(name), context_size=10**6, device="cpu", variable_passages=True
+        "model", prompt_template_path=template(name), context_size=10**6, device="cpu", variable_passages=True, **sizes
     )
     return agent
 
@@ -146,6 +148,15 @@ recorded = {
         "rank_gemini": {str(count): words(google.create_prompt, count) for count in (3, 7, 15, 20)},
     },
     "slid": {str(count): slid(zephyr, count) for count in COUNTS},
+    "sized": [
+        [
+            *sizes,
+            count,
+            " ".join(map(str, slid(opened("rank_zephyr", **dict(zip(KEYS, sizes, strict=True))), count)["order"])),
+        ]
+        for sizes in SIZES
+        for count in (3, 9, 21, 100)
+    ],
     "answers": {answer: read(zephyr, answer) for answer in ANSWERS},
     "mixed": {answer: read(zephyr, answer) for answer in MIXED},
 }
