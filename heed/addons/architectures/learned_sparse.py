@@ -31,8 +31,7 @@ from heed.models.sentence_models import (
 from heed.progress import bar, logging_only, timed
 from heed.ranking import top
 from heed.retrieval.bm25.index import FIELD
-from heed.retrieval.bm25.matrix import PostingsMatrix
-from heed.retrieval.bm25.postings import ShardPostings
+from heed.retrieval.bm25.postings import Postings
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, document_config, embed, folder_of
 from heed.retrieval.lucene.index_files import ID
@@ -143,7 +142,7 @@ class WordWeights(NamedTuple):
     weights: NDArray[np.float32]
 
 
-class WeightPostings(ShardPostings):
+class WeightPostings(Postings):
     """Open postings that :func:`write_postings` left: those of BM25, with weights for frequencies."""
 
     def _field(self, folder: Path, name: str) -> Any:
@@ -187,14 +186,14 @@ class SparseRetriever(Retriever):
         """Search with ``encoder``, of packed matrices; weights of documents go to a folder of its name."""
         self.name = encoder.name
         self._encoder, self._corpus = encoder, corpus
-        self._opened: PostingsMatrix | None = None
+        self._opened: WeightPostings | None = None
         self.config: Config = {"sparse": recipe_version("sparse"), "system": encoder.config}
 
     def load(self) -> None:
         """Encode the documents unless their weights are there, and open their postings."""
         self._open()
 
-    def _open(self) -> PostingsMatrix:
+    def _open(self) -> WeightPostings:
         if self._opened is None:
             folder = folder_of(self._corpus.folder, self._encoder, self.name)
             vectors = embed(folder / "vectors", self._corpus.documents, self._encoder)
@@ -204,7 +203,7 @@ class SparseRetriever(Retriever):
                 "encoder": document_config(self._encoder),
             }
             ensure_folder(folder / "postings", recipe, partial(self._write, vectors))
-            self._opened = PostingsMatrix([WeightPostings(folder / "postings")])
+            self._opened = WeightPostings(folder / "postings")
         return self._opened
 
     def _write(self, vectors: Vectors, folder: Path) -> None:
@@ -216,21 +215,21 @@ class SparseRetriever(Retriever):
         """Return the ``depth`` best documents of each query."""
         if not queries:
             return {}
-        matrix, vectors = self._open(), split(self._encoder.encode_queries(queries))
+        postings, vectors = self._open(), split(self._encoder.encode_queries(queries))
         shown = bar(vectors, len(vectors), f"{self.name}.{queries[0].condition}", "topics")
-        return {query.qid: self._best(matrix, vector, depth) for query, vector in zip(queries, shown, strict=True)}
+        return {query.qid: self._best(postings, vector, depth) for query, vector in zip(queries, shown, strict=True)}
 
-    def _best(self, matrix: PostingsMatrix, query: Matrix, depth: int) -> dict[str, float]:
-        words: Any = matrix.shards[0].fields[FIELD]
-        sums = np.zeros(matrix.size)
+    def _best(self, postings: WeightPostings, query: Matrix, depth: int) -> dict[str, float]:
+        words: Any = postings.fields[FIELD]
+        sums = np.zeros(postings.size)
         for number, weight in query[:, 1:].tolist():
             if number < len(words.starts) - 1:
                 span = slice(words.starts[int(number)], words.starts[int(number) + 1])
                 sums[words.documents[span]] += words.weights[span].astype(np.float64) * weight
         least = np.partition(sums, -depth)[-depth] if depth < len(sums) else 0
         numbers = np.flatnonzero((sums >= least) & (sums > 0))
-        matrix.release_memory()
-        return top(dict(zip(matrix.docids_of(numbers), sums[numbers].tolist(), strict=True)), depth)
+        postings.release_memory()
+        return top(dict(zip(postings.docids_of(numbers), sums[numbers].tolist(), strict=True)), depth)
 
     def close(self) -> None:
         """Forget the postings, and close the model."""
