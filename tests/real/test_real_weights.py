@@ -20,12 +20,8 @@ DOCUMENTS = [
     Document("2", "Ferry sank", "A passenger ferry sank in a storm."),
     Document("3", "", "摩洛哥的太阳能电站为一百万户家庭供电。"),
 ]
-MINILM, E5, SMOLLM2, STATIC = (
-    "all-MiniLM-L6-v2",
-    "multilingual-e5-small-4bit",
-    "SmolLM2-135M-Instruct-4bit",
-    "wordllama-256",
-)
+MINILM, E5 = "all-MiniLM-L6-v2", "multilingual-e5-small-4bit"
+SMOLLM2, SPLADE, STATIC = "SmolLM2-135M-Instruct-4bit", "splade-tiny", "wordllama-256"
 
 
 def weights(name: str) -> Path:
@@ -65,6 +61,13 @@ def test_similarities_of_real_weights(name: str) -> None:
 def test_similarities_of_static_embeddings() -> None:
     encoder, queries, documents = vectors(STATIC)
     assert encoder.similarity(queries, documents) == pytest.approx(np.array(GOLDEN["scores"][STATIC]), abs=1e-5)
+
+
+@pytest.mark.golden(program="sentence-transformers 6.2.0", compared="scores of real learned sparse weights", systems=())
+def test_scores_of_learned_sparse_weights() -> None:
+    reranker = heed.reranker(str(weights(SPLADE)), compute=compute())
+    scores = [reranker.score(query, DOCUMENTS, instruction=instruction) for query, instruction in QUERIES]
+    assert np.array(scores) == pytest.approx(np.array(GOLDEN["scores"][SPLADE]), rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.golden(
