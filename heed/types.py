@@ -21,7 +21,8 @@ PAPERS = {
     "followtable": "FollowTable",
     "infosearch": "InfoSearch",
     "modern": "Qwen3-Reranker",
-}  # key -> name; the last is a README that prints figures of FollowIR
+    "mteb": "MTEB",
+}  # key -> name; the last two are a README that prints figures of FollowIR, and MTEB's own results
 CONDITIONS = ("query", *INSTRUCTED)
 JOIN = "{query} {instruction}"  # MTEB's and FollowIR's order and separator
 

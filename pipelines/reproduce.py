@@ -17,6 +17,7 @@ from heed.datasets.followir import CROSS_LINGUAL
 from heed.files import write_json
 from heed.progress import log
 from pipelines.command import main_of, print_error
+from pipelines.options.machine import registry_options
 from pipelines.options.output import indexes_option, json_option, log_options, out_option
 from pipelines.options.parser import command_parser
 from pipelines.published import paper_options, published_tables
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from heed.addons.published.reproduction import PlannedRow, ReproducedFigure, Setting
     from heed.experiment.results import Results
     from heed.measures.summary import Detail
+    from heed.models.registry.entries import Registry
 
 EXAMPLES = (
     "mfollowir --dry-run",
     "followir --system BM25",
     "followtable --table 3 --subset WTR --data FollowTable/data",
+    "mteb --data BEIR --dry-run",
 )
 
 
@@ -39,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     paper_options(parser)
     parser.add_argument("--data", type=Path, metavar="DIR", help="local copy of the paper's data, a folder per subset")
     parser.add_argument("--dry-run", action="store_true", help="list commands and what is missing here; run nothing")
+    registry_options(parser)
     out_option(parser, "runs/reproduce")
     json_option(parser)
     indexes_option(parser)
@@ -48,18 +52,17 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     from heed.addons.published.reproduction import cells, tasks
-    from heed.models.registry.entries import Registry
 
     paper, tables = published_tables(options)
-    listed = tasks(paper, tables, Registry(), options.data, _gpu_gib())
+    listed = tasks(paper, tables, _registry(options), options.data, _gpu_gib())
     if options.dry_run:
         for task in listed:
             names = " ".join(filter(None, (task.table, task.system, task.subset, task.setting)))
             missing = f"  [missing: {'; '.join(task.missing)}]" if task.missing else ""
-            print(f"{names}: {command_of(task) or 'no command'}{missing}")
+            print(f"{names}: {command_of(task, options.models) or 'no command'}{missing}")
         runnable = sum(not task.missing for task in listed)
         log.info(f"{len(listed)} rows, {runnable} can run here")
-        reproduced = [cell for task in listed for cell in cells(task, {}, command_of(task))]
+        reproduced = [cell for task in listed for cell in cells(task, {}, command_of(task, options.models))]
     else:
         folder = options.out / options.paper
         reproduced, known = _reproduced(options, listed, folder)
@@ -68,6 +71,12 @@ def _run(options: argparse.Namespace) -> None:
         log.info(f"{folder}/: reproduced.json, and the runs of each system")
     if options.json:
         write_json(options.json, reproduced)
+
+
+def _registry(options: argparse.Namespace) -> "Registry":
+    from pipelines.options.settings import registry_of
+
+    return registry_of(options, described=())
 
 
 def _gpu_gib() -> float:
@@ -85,6 +94,7 @@ def arguments_of(setting: "Setting") -> list[str]:
     from heed.addons.published.reproduction import FIRST_STAGE_DEPTH
 
     systems = ["--retriever", setting.model, "--reranker", "none"]
+    systems += [part for measure in setting.measures for part in ("--measure", measure)]
     if setting.candidates:
         systems = ["--pool", "published", "--retriever", "none", "--reranker", setting.reranker]
     elif setting.first_stage:
@@ -95,6 +105,8 @@ def arguments_of(setting: "Setting") -> list[str]:
 
 def _collection_of(setting: "Setting") -> list[str]:
     data = ["--data", str(setting.data)] if setting.data else []
+    if setting.measures:
+        return ["trec", *(["--docs", str(setting.data)] if setting.data else ["--dataset", setting.collection])]
     if setting.collection == "followtable":
         return ["tables", *(data or ["--subset", str(setting.subset)])]
     if setting.collection == "infosearch":
@@ -106,9 +118,10 @@ def _collection_of(setting: "Setting") -> list[str]:
     return ["trec", "--benchmark", setting.collection, *data, *(["--docs", "COLLECTION"] if setting.whole else [])]
 
 
-def command_of(task: "PlannedRow") -> str:
-    """Return the commands of a row as a user types them, empty where there is none."""
-    return " && ".join(f"heed {' '.join(arguments_of(setting))}" for setting in task.settings.values())
+def command_of(task: "PlannedRow", models: Sequence[str] = ()) -> str:
+    """Return the commands of a row as a user types them, with files of ``models``; empty where there is none."""
+    files = [part for path in models for part in ("--models", path)]
+    return " && ".join(f"heed {' '.join([*arguments_of(setting), *files])}" for setting in task.settings.values())
 
 
 def _reproduced(
@@ -134,7 +147,7 @@ def _reproduced(
                 task.missing.append(outcome)
             else:
                 results[subset] = outcome
-        of_task = cells(task, results, command_of(task))
+        of_task = cells(task, results, command_of(task, options.models))
         if any(cell["verdict"] == "off" for cell in of_task):
             known |= dict.fromkeys(explanations(options.paper, task.subset, [task.model]))
         reproduced += of_task
@@ -144,7 +157,7 @@ def _reproduced(
 def _details(setting: "Setting", out: Path, options: argparse.Namespace) -> "Sequence[Detail] | str":
     """Run a setting, print its table and return the figures; or print its error and return it in one line."""
     try:
-        results = _run_setting(setting, out, options.indexes)
+        results = _run_setting(setting, out, options.indexes, _registry(options))
     except Exception as error:
         if options.debug:
             traceback.print_exc()
@@ -154,16 +167,20 @@ def _details(setting: "Setting", out: Path, options: argparse.Namespace) -> "Seq
     return results.details
 
 
-def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
+def _run_setting(setting: "Setting", out: Path, indexes: Path, registry: "Registry") -> "Results":
     """Return the measures of a setting's systems; the last is the one that the paper prints."""
     from heed.addons.published.reproduction import FIRST_STAGE_DEPTH
-    from heed.datasets.loading import load
+    from heed.data import Data
+    from heed.datasets.loading import find_collections, load
     from heed.experiment.experiment import Experiment
 
-    collection = load(
-        setting.collection, lang=setting.lang, subset=setting.subset, dimension=setting.dimension, data=setting.data
-    )
-    with Experiment(collection, out=out, indexes=indexes) as experiment:
+    if setting.collection:
+        collection = load(
+            setting.collection, lang=setting.lang, subset=setting.subset, dimension=setting.dimension, data=setting.data
+        )
+    else:
+        [collection] = find_collections(None, Data(docs=(str(setting.data),)))
+    with Experiment(collection, out=out, indexes=indexes, registry=registry) as experiment:
         experiment.command = shlex.join(["heed", *arguments_of(setting)])
         if setting.candidates:
             systems = [experiment.rerank(setting.reranker, experiment.published_pool())]
@@ -171,7 +188,7 @@ def _run_setting(setting: "Setting", out: Path, indexes: Path) -> "Results":
             systems = [experiment.retrieve(setting.first_stage or setting.model)]
         if setting.first_stage:
             systems.append(experiment.rerank(setting.reranker, systems, depth=FIRST_STAGE_DEPTH))
-        results, names = experiment.evaluate(systems), {system.name for system in systems}
+        results, names = experiment.evaluate(systems, setting.measures), {system.name for system in systems}
     return replace(results, details=[each for each in results.details if each["system"] in names])
 
 

@@ -199,7 +199,8 @@ def printed_in(paper: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("paper", "count"), [("followir", 31), ("mfollowir", 18), ("followtable", 23), ("infosearch", 18), ("modern", 7)]
+    ("paper", "count"),
+    [("followir", 31), ("mfollowir", 18), ("followtable", 23), ("infosearch", 18), ("modern", 7), ("mteb", 2)],
 )
 def test_a_papers_list_is_that_of_its_tables(heed: Heed, tmp_path: Path, paper: str, count: int) -> None:
     result = heed(COMMAND, "--paper", paper, "--quiet", "--json", "all.json")
@@ -308,7 +309,7 @@ def test_what_is_missing_here_is_found(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_list_on_a_strangers_machine(heed_process: Heed, tmp_path: Path) -> None:
     result = heed_process(COMMAND, "--json", tmp_path / "all.json")
-    assert (result.returncode, result.stderr) == (0, "122 models; python -m pipelines.models NAME shows one in full\n")
+    assert (result.returncode, result.stderr) == (0, "123 models; python -m pipelines.models NAME shows one in full\n")
     lines = {line.split()[0]: line for line in result.stdout.splitlines()}
     assert list(lines) == ["name", *list_models(SHIPPED)]
     assert lines["samaya-ai/promptriever-llama2-7b-v1"].split()[1:3] == ["peft", "lacks"]

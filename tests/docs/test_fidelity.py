@@ -1,5 +1,6 @@
 """docs/fidelity.md says what the tests compare, of systems that there are, with programs in known versions."""
 
+import json
 import re
 
 import pytest
@@ -20,7 +21,10 @@ def told() -> list[Comparison]:
 def test_the_page_is_that_of_the_tests_and_the_registry(told: list[Comparison]) -> None:
     entries = Registry().entries
     assert problems(told, entries) == []
-    assert page(told, entries) == fidelity.PAGE.read_text(encoding="utf-8"), "python -m hardening.fidelity writes it"
+    figures = json.loads(fidelity.FIGURES.read_text(encoding="utf-8"))
+    assert page(told, entries, figures) == fidelity.PAGE.read_text(encoding="utf-8"), (
+        "python -m hardening.fidelity writes it"
+    )
 
 
 def test_every_program_is_locked_or_recorded_in_its_version(told: list[Comparison]) -> None:
@@ -37,9 +41,10 @@ def test_every_program_is_locked_or_recorded_in_its_version(told: list[Compariso
     assert wrong == []
 
 
-def test_a_system_is_compared_only_read_or_named_only() -> None:
+def test_comparisons_are_by_family_and_program_and_figures_beside_those_published() -> None:
     entries = {
-        "e": Model("e", "causal", note="From a <b> | c.", presets={"same": {}, "x": {"task": "t"}, "y": {"task": "u"}}),
+        "e": Model("e", "causal", presets={"x": {"task": "t"}}),
+        "f": Model("f", "causal"),
         "n": Model("n", "table-encoder", status="named", note="No weights."),
     }
     found = [
@@ -47,15 +52,15 @@ def test_a_system_is_compared_only_read_or_named_only() -> None:
         Comparison("test_a.py:9", "test_c", "q 2", "figures", ()),
         Comparison("test_a.py:12", "test_d", "q 2", "figures", ()),  # the same, once more
     ]
-    text = page(found, entries)
-    told = "p 1 | scores | [a](../tests/test_a.py) |"
-    assert f"| causal | 1 | {told}" in text and "| table-encoder | 0 | *nothing* |  |  |" in text
-    assert "| `e`, `e@same` | causal | *only read* |  |  | From a &lt;b> \\| c. |" in text
-    assert f"| `e@x` | causal | {told}" in text and "| `e@y` | causal | *only read* |  |  |  |" in text
-    assert "- `n`: No weights." in text
-    assert "| q 2 | figures | [a](../tests/test_a.py) |" in text
+    minilm = {"weights": "a", "model": "sentence-transformers/all-MiniLM-L6-v2", "collection": "scifact"}
+    text = page(found, entries, [{**minilm, "ours": {"nDCG@10": 64.508, "R@100": 91.4}, "why": "rounded"}])
+    assert "| `a` | scifact | nDCG@10 | 64.508 | 64.508 | 0: rounded |" in text
+    assert "| `a` | scifact | R@100 | 92.5 | 91.4 | -1.1: rounded |" in text
+    assert "| causal | 1 | p 1 | scores | [a](../tests/test_a.py) |" in text
+    assert "| measures, runs, files |  | q 2 | figures | [a](../tests/test_a.py) |" in text
+    assert "1 of 2 systems have no test of their own" in text and text.count("`f`") == 1 and "`n`" not in text
     assert problems(found, entries) == []
-    wrong = [Comparison("test_a.py:3", "test_b", "p 1", "scores", ("f", "e@z", "e@int8"))]
+    wrong = [Comparison("test_a.py:3", "test_b", "p 1", "scores", ("g", "e@z", "e@int8"))]
     assert problems(wrong, entries) == [
-        f"tests/test_a.py:3: {name} is no family, model or preset of the registry" for name in ("f", "e@z", "e@int8")
+        f"tests/test_a.py:3: {name} is no family, model or preset of the registry" for name in ("g", "e@z", "e@int8")
     ]

@@ -31,6 +31,7 @@ PRINTED_BESIDE = {
 ELSEWHERE = {
     "git clone URL heed && cd heed": "docs/installation.md: with the address of a repository, by hand",
     "make demo": "Makefile: sets up an environment, then the command that README shows",
+    "make real": "Makefile: downloads 304 MB; tests/real/ has tests with what it makes",
     "make models": "Makefile: make test needs it",
     "make test": "Makefile: runs the tests, this one among them",
     "make docs": "tests/docs/test_site.py: where mkdocs is installed",

@@ -15,6 +15,7 @@ from heed.datasets.fetchable import holdings
 from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.followtable import local_subset
 from heed.datasets.infosearch import dimensions
+from heed.datasets.irds import home
 from heed.measures.pairwise import GOLD_RANK
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
@@ -28,6 +29,7 @@ SUBSETS: Mapping[str, tuple[str, ...]] = {
     "followtable": ("WQT", "WTR", "TArX", "IndusTR"),
     "infosearch": dimensions(),
     "modern": ("robust04", "news21", "core17"),
+    "mteb": ("scifact", "nfcorpus", "arguana"),
 }
 PRESETS = {"modern": "evaluation"}  # a paper's preset, where it has another name than the paper
 NO_ENTRY = "no entry of the registry"
@@ -43,6 +45,7 @@ BILLIONS = re.compile(r"(\d+(?:\.\d+)?)\s*b\b", re.IGNORECASE)
 FIRST_STAGES = {"followtable": "Qwen/Qwen3-Embedding-0.6B", "infosearch": "intfloat/e5-mistral-7b-instruct"}
 FIRST_STAGE_DEPTH = 100
 LARGE = 1.0  # billions of parameters; smaller models run without a GPU
+OF_MTEB = ("nDCG@10", "nDCG@20", "R@100")  # its measures, which its collections have beside their own
 MEASURES = {"rank": GOLD_RANK, "Score": "score"}  # the papers' names: Heed's
 
 ReproducedFigure = dict[str, Any]  # for JSON, as :func:`cells` says
@@ -52,7 +55,8 @@ class Setting(NamedTuple):
     """How a system of a paper runs on one subset: a collection of :func:`heed.load` with its arguments, and systems.
 
     ``model`` reranks the best of ``first_stage``, or the published candidates; else it searches. ``whole`` is whether
-    it searches the whole TREC collection, which a user names.
+    it searches the whole TREC collection, which a user names. ``measures`` come beside the collection's own. Without a
+    ``collection`` it is the one in ``data``.
     """
 
     collection: str
@@ -64,6 +68,7 @@ class Setting(NamedTuple):
     subset: str | None = None
     dimension: str | None = None
     data: Path | None = None
+    measures: tuple[str, ...] = ()
 
     @property
     def reranker(self) -> str:
@@ -166,6 +171,9 @@ def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
         return ["data: the whole TREC collection; name its documents"]
     if setting.data:
         return [] if setting.data.name == subset else [f"data: {setting.data / subset} is no folder"]
+    if paper == "mteb":
+        fetched = (home() / "beir" / subset).is_dir()
+        return [] if fetched else [f"data: ir_datasets fetches {setting.collection}; or name a folder in BEIR's layout"]
     if paper == "followtable":
         return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]
     name = setting.collection if setting.lang else f"{paper}/{subset}"
@@ -185,6 +193,9 @@ def setting_of(paper: str, table: str, subset: str, model: str, figure: Figure, 
     if paper == "infosearch":
         stage = "" if figure.group in (None, "Dense Retrieval") else FIRST_STAGES[paper]
         return Setting(paper, model, stage, dimension=subset, data=data)
+    if paper == "mteb":
+        dataset = "" if data else f"beir/{subset}{'' if subset == 'arguana' else '/test'}"
+        return Setting(dataset, model, data=data, measures=OF_MTEB)
     if figure.setting == "full collection":
         return Setting(f"followir/{subset}", model, whole=True, data=data)
     if paper == "followir":

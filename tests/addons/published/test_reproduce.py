@@ -116,6 +116,35 @@ def test_a_reranker_is_asked_as_by_the_code_beside_its_figures() -> None:
         assert model == f"Qwen/Qwen3-Reranker-{size}@evaluation"
 
 
+def test_commands_of_mteb_name_its_measures() -> None:
+    measures = "--measure nDCG@10 --measure nDCG@20 --measure R@100"
+    by_id = arguments_of(planned("mteb", "Retrieval", "multilingual-e5-small", "arguana").settings["arguana"])
+    assert " ".join(by_id) == (
+        f"trec --dataset beir/arguana --retriever intfloat/multilingual-e5-small --reranker none {measures}"
+    )
+
+
+def test_mteb_s_rows_run_over_a_folder_in_beirs_layout_with_weights_of_ones_own(
+    tmp_path: Path, tiny_encoder: Path, heed: Heed
+) -> None:
+    """Two documents, so that one of the lists' first two is the relevant one: R@100 is 1, and not MTEB's."""
+    folder = tmp_path / "data" / "scifact"
+    write_jsonl(folder / "corpus.jsonl", [{"_id": "a", "title": "", "text": "a b"}, {"_id": "b", "text": "c d"}])
+    write_jsonl(folder / "queries.jsonl", [{"_id": "1", "text": "a b"}])
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n")
+    models = {"intfloat/multilingual-e5-small": {"source": str(tiny_encoder)}}
+    (tmp_path / "models.json").write_text(json.dumps(models))
+    arguments = ("mteb", "--system", "multilingual-e5-small", "--models", "models.json", "--data", "data")
+    result = heed(COMMAND, *arguments, "--json", "cells.json")
+    assert result.returncode == 0, result.stderr
+    cells = {(cell["subset"], cell["measure"]): cell for cell in json.loads((tmp_path / "cells.json").read_text())}
+    assert len(cells) == 9 and cells["scifact", "R@100"]["ours"] == 100.0
+    assert cells["scifact", "R@100"]["published"] == 92.833 and cells["scifact", "R@100"]["verdict"] == "off"
+    assert cells["scifact", "nDCG@10"]["command"].endswith("--models models.json")
+    assert cells["nfcorpus", "R@100"]["missing"] == ["data: data/nfcorpus is no folder"]
+
+
 def test_what_is_missing_is_named() -> None:
     missing = planned("mfollowir", "Table 4", "FollowIR-7B", "zho").missing
     assert "weights" in missing[0] and "data: heed fetch mfollowir says how to get zho" in missing
