@@ -7,9 +7,11 @@ files), ``tokenizer.json``, ``graph.onnx`` and ``weights.safetensors``; ``make r
 
 import hashlib
 import html
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,9 +68,9 @@ class InstructionPart(NamedTuple):
 class Reader:
     """A reader of instructions, from a folder; what it has read is kept."""
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         """Check the files; :class:`ModelError` names one that is missing, damaged or of another reader."""
-        self._folder, self._threads = folder, threads
+        self._folder = folder
         self.card = _checked(folder)
         self.config: Config = {"reader": digest_json(self.card.digests), "path": [self.card.change, *self.card.favour]}
         self.spans = lru_cache(maxsize=4096)(self._spans)
@@ -89,7 +91,7 @@ class Reader:
 
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads or 0
+        options.intra_op_num_threads = 1  # several texts are read at the same time instead: no thread waits for another
         try:
             return onnxruntime.InferenceSession(str(self._folder / FILES[1]), options, ["CPUExecutionProvider"])
         except Exception as error:  # of a class of its own for each cause
@@ -115,7 +117,9 @@ class Reader:
         instructed = [query for query in queries if query.instruction]
         for lang in sorted({query.lang for query in instructed}):
             self.warn_of_unknown(lang)
-        excluding = sum(any(part.kind == "excluded" for part in self.parts(query)) for query in instructed)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            read = pool.map(self.parts, instructed)
+            excluding = sum(any(part.kind == "excluded" for part in parts) for parts in read)
         if instructed:
             log.info(f"{number_of(len(instructed), 'instruction')}: {excluding} exclude something")
 
@@ -224,9 +228,9 @@ def _path(scores: Scores, change: float) -> list[int]:
 
 
 @cache
-def reader_at(folder: str | Path | None = None, threads: int | None = None) -> Reader:
+def reader_at(folder: str | Path | None = None) -> Reader:
     """Return the reader of a folder, Heed's own by default; a folder's files are opened once."""
-    return Reader(Path(folder or WEIGHTS), threads)
+    return Reader(Path(folder or WEIGHTS))
 
 
 def read_instruction(text: str, lang: str = "eng") -> tuple[Span, ...]:

@@ -89,7 +89,7 @@ class Place:
     @property
     def reader(self) -> Reader:
         """The reader of instructions: Heed's own, or that of the folder that ``compute`` names."""
-        return reader_at(self.compute.reader, self.compute.threads)
+        return reader_at(self.compute.reader)
 
     def lucene(self, name: str) -> Bm25:
         """Return a system of BM25, over the index made elsewhere where the search names one."""

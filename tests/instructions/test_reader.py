@@ -140,19 +140,17 @@ def test_a_file_that_its_program_cannot_open_is_named(copy: Path, name: str, pro
         Reader(copy).spans("tugs")
 
 
-def test_words_are_read_alike_from_run_to_run_and_by_any_number_of_threads() -> None:
+def test_words_are_read_alike_from_run_to_run() -> None:
     program = f"""
 from heed.instructions.reader import Reader, WEIGHTS
 from pathlib import Path
 for folder in (WEIGHTS, Path({str(TINY)!r})):
-    for threads in (1, 2, None):
-        reader = Reader(folder, threads)
-        print(reader._scores(reader._tokenizer.encode({STORMS!r}).ids).tobytes().hex())
+    reader = Reader(folder)
+    print(reader._scores(reader._tokenizer.encode({STORMS!r}).ids).tobytes().hex())
 """
     command = [sys.executable, "-c", program]
     runs = [subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    scores = runs[0].split()
-    assert runs[0] == runs[1] and len({*scores[:3]}) == len({*scores[3:]}) == 1
+    assert runs[0] == runs[1] and len({*runs[0].split()}) == 2
 
 
 def test_a_language_that_the_reader_does_not_know_is_read_with_a_warning() -> None:
