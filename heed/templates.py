@@ -10,7 +10,7 @@ MARK = re.compile(  # of an item of a list, at the beginning of a line
     re.IGNORECASE,
 )
 CLOSED = tuple(":;.!?：；。！？…")  # what may end a line before the first item
-UNSPACED = re.compile(f"[{HAN}][“”‘’—…·]*\n[“”‘’—…·]*[{HAN}]")  # a line break within a Chinese or Japanese sentence
+UNSPACED = re.compile(f"[{HAN}][“”‘’—…·]*\n[“”‘’—…·,.:;!?)]*[{HAN}]")  # a Chinese or Japanese sentence goes on
 
 
 def fill(template: str, **parts: str) -> str:
@@ -27,7 +27,7 @@ def paragraphs(text: str) -> str:
     """Return a text with one blank for white space, and without characters that nobody sees.
 
     A line break is white space, but not at an empty line and before an item of a list; between Chinese or Japanese
-    characters it is nothing.
+    characters it is nothing, nor before an ASCII mark that stands between them.
     """
     parts, before, listed = list[str](), "", False  # the line before, and whether an item is being read
     for words in (" ".join(line.split()) for line in UNSEEN.sub("", text).splitlines()):

@@ -63,10 +63,10 @@ def test_a_search_takes_any_system_and_an_instruction(experiment: Experiment) ->
 
 def test_a_query_is_made_of_its_parts() -> None:
     joined = Query("1", query="ferry", instruction="Only storms.")
-    assert joined == ("1", "ferry Only storms.", "ferry", "Only storms.", "eng", "original")
-    assert Query("1", "ferry") == Query("1", query="ferry") == ("1", "ferry", "ferry", "", "eng", "query")
+    assert joined == ("1", "ferry Only storms.", "ferry", "Only storms.", "eng", "original", ())
+    assert Query("1", "ferry") == Query("1", query="ferry") == ("1", "ferry", "ferry", "", "eng", "query", ())
     assert Query("1", "Only storms: ferry", "ferry", "Only storms", "fra", "changed").text == "Only storms: ferry"
-    assert joined._replace(lang="fra") == ("1", "ferry Only storms.", "ferry", "Only storms.", "fra", "original")
+    assert joined._replace(lang="fra") == ("1", "ferry Only storms.", "ferry", "Only storms.", "fra", "original", ())
 
 
 def details(values: int = 1, system: str = EVIL) -> list[Detail]:

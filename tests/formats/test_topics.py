@@ -352,6 +352,7 @@ def test_a_wrapped_narrative_is_put_to_systems_as_the_plain_one(
         ("Суда,\n— без людей,\n— не нужны.", "Суда, — без людей, — не нужны."),  # a dash within a sentence
         ("• tugs\n• rafts\nof wood", "• tugs\n• rafts of wood"),
         ("不相\n关的船，\n“大”\n船 GPS\n船", "不相关的船，“大”船 GPS 船"),
+        ("烧毁的\n,一律\n不相关 ships\n, too", "烧毁的,一律不相关 ships , too"),
         ("（一）\n船\n（二）筏", "（一）船\n（二）筏"),
         ("\u2028 \x0bA\u00ad\tb\u3000c\u00a0\ufeff", "A b c"),
         ("می\u200cخواهم", "می\u200cخواهم"),  # a half space is a letter's
