@@ -393,7 +393,7 @@ def test_every_fault_of_readings_is_named_with_its_line(tmp_path: Path) -> None:
             ["asked"],
             "topic 1: readings are ['asked'], expected an object with keywords, short, original, changed, reversed",
         ),
-        ({"originl": READ}, "key 'originl' of readings is not known; did you mean 'original'?"),
+        ({"originl": READ}, "key 'originl' of readings is not known; did you mean original?"),
         ({"changed": READ}, "topic 3: a reading of changed, but no instruction for it"),
         ({"original": "asked"}, "topic 4: reading of original: is 'asked', expected a list of [start, end, kind]"),
         ({"original": [[0, 25, "asked"]]}, f"found [0, 25, 'asked'], {expected.format(0)}"),
