@@ -47,7 +47,7 @@ class Weighting(NamedTuple):
 
 
 TEXT_SETTINGS = Weighting(asked_for=0.6, excluded=0.6, like=1.0, examples=10, terms=20)
-TABLE_SETTINGS = Weighting(asked_for=1.0, excluded=2.5, like=1.0, examples=15, terms=30)
+TABLE_SETTINGS = Weighting(asked_for=1.2, excluded=2.0, like=1.0, examples=15, terms=30)
 WHOLE = {FIELD: 1.0}
 WITH_CAPTION = {FIELD: 1.0, "caption": 1.0}
 TEXT_FIELDS = {"query": WHOLE, "asked": WHOLE, "excluded": WHOLE}  # where a part's terms are searched, with weights

@@ -76,6 +76,7 @@ def similarities(source: Path, store: DocumentStore) -> "np.ndarray[tuple[int, i
     systems=("learned-sparse",),
 )
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled")  # of the library's cosine
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")  # of its similarity
 @every_kind
 def test_scores_and_lists_are_those_of_sentence_transformers(tmp_path: Path, kind: str) -> None:
     source, store = KINDS[kind](tmp_path), many(tmp_path)
