@@ -92,7 +92,7 @@ def train(
     optimizer = torch.optim.AdamW(
         [{"params": slow, "lr": rate}, {"params": tagger.kinds.parameters(), "lr": 10 * rate}], weight_decay=0.01
     )
-    steps = epochs * -(-len(texts) // BATCH)
+    steps = max(1, epochs * -(-len(texts) // BATCH))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1.0, (step + 1) / 50) * max(0.0, 1 - step / steps)
     )

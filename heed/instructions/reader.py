@@ -155,16 +155,15 @@ class Reader:
         encoding = self._tokenizer.encode(text.translate(PERSIAN) if persian else text)
         scores = self._scores(encoding.ids) + np.array(self.card.favour, np.float32)
         words = [match.span() for match in WORD.finditer(text)]
-        of_word: dict[tuple[int, int], list[int]] = {}
+        of_word: dict[int, list[int]] = {}  # by where it starts
         number = 0
         for token, (start, end) in enumerate(encoding.offsets):
             while number < len(words) and words[number][1] <= start:
                 number += 1
             if start < end and number < len(words) and words[number][0] < end:
                 first, last = words[number]
-                place = (start, end) if UNSPACED.search(text, first, last) else (first, last)
-                of_word.setdefault(place, []).append(token)
-        for (start, _), tokens in sorted(of_word.items()):
+                of_word.setdefault(start if UNSPACED.search(text, first, last) else first, []).append(token)
+        for start, tokens in sorted(of_word.items()):
             yield start, scores[tokens].mean(axis=0)
 
     def _scores(self, ids: Sequence[int]) -> Scores:

@@ -43,6 +43,7 @@ def read_as(kind: str, text: str) -> str:
 @example(" \n ")
 @example("...")
 @example("😀 tugs &amp; <b>rafts</b>, never\r\nbarges 😀")
+@example('00"000000"""""0AAmmباسل 1㐀')
 def test_spans_cover_any_text_one_after_the_other(folder: Path | None, text: str) -> None:
     spans = reader_at(folder).spans(text)
     assert "".join(text[span.start : span.end] for span in spans) == text
