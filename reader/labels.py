@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-KINDS = ("asked", "excluded", "neutral")  # as the reader's outputs are numbered
+# the first three as heed.types.KINDS has them, and as the reader's outputs are numbered
 ASKED, EXCLUDED, NEUTRAL, NOT_EXCLUDED, UNKNOWN = range(5)
 CLASSES = {"E": EXCLUDED, "N": NEUTRAL, "E?": UNKNOWN}
 MARKED = re.compile(r"\[-(?P<excluded>.*?)-\]|\{(?P<neutral>.*?)\}", re.DOTALL)

@@ -3,7 +3,7 @@
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,7 +14,6 @@ from reader.labels import ASKED, NEUTRAL, NOT_EXCLUDED, UNKNOWN, Labelled, joine
 from reader.network import LONGEST, Tagger
 
 BATCH = 32
-Log = Callable[[str], None]
 
 
 class Tokens(NamedTuple):
@@ -79,14 +78,12 @@ def train(
     rate: float,
     device: str,
     teachers: Sequence[Tagger] = (),
-    frozen: int = 0,
-    log: Log = print,
 ) -> Tagger:
     """Return the tagger trained on labelled texts, on the mean answers of ``teachers`` too where there are any."""
     torch.manual_seed(seed)
-    chance = random.Random(seed)  # noqa: S311 - an order, no secret
+    chance = random.Random(seed)
     tagger.to(device).train()
-    for part in (tagger.words, tagger.places, tagger.norm, *tagger.layers[:frozen]):
+    for part in (tagger.words, tagger.places, tagger.norm):
         part.requires_grad_(False)
     slow = [value for name, value in tagger.named_parameters() if not name.startswith("kinds") and value.requires_grad]
     optimizer = torch.optim.AdamW(
@@ -105,8 +102,8 @@ def train(
             tokens(tokenizer, varied(joined(labelled, of_lang[labelled.lang], chance), chance)) for labelled in texts
         ]
         total = torch.zeros((), device=device)
-        made = batches(examples, chance, device)
-        for ids, mask, labels in made:
+        of_epoch = batches(examples, chance, device)
+        for ids, mask, labels in of_epoch:
             scores = tagger(ids, mask)
             loss = loss_of(scores, labels)
             if teachers:
@@ -117,7 +114,8 @@ def train(
             optimizer.step()
             schedule.step()
             total += loss.detach()
-        log(f"seed {seed}, epoch {epoch + 1}: loss {total.item() / len(made):.4f}, {time.perf_counter() - began:.0f} s")
+        mean, seconds = total.item() / len(of_epoch), time.perf_counter() - began
+        print(f"seed {seed}, epoch {epoch + 1}: loss {mean:.4f}, {seconds:.0f} s")
     return tagger.eval()
 
 

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from heed.instructions.reader import APOSTROPHES, TAGS
+
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 FREQUENT = 51_000  # pieces are in the order of their frequency
 SCRIPTS = ("LATIN", "CYRILLIC", "ARABIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "DEVANAGARI", "FULLWIDTH")
 HAN = "[\u3001-\u30ff\u3400-\u9fff\uff00-\uff65]"
 FOLDED = (  # from left to right; the tokenizer keeps count of where each letter stood
-    (Regex(r"(?i)</?(?:a|b|em|font|i|small|span|strong|su[bp]|u)(?:\s[^<>]*=[^<>]*)?\s*/?>"), ""),
-    (Regex(r"(?i)</?(?:br|div|h\d|li|[ou]l|p|t[dr])(?:\s[^<>]*=[^<>]*)?\s*/?>"), " "),
+    *((Regex(f"(?i){tag.pattern}"), blank) for blank, tag in TAGS.items()),
     ("&amp;", "&"),
     ("&lt;", "<"),
     ("&gt;", ">"),
@@ -21,7 +22,7 @@ FOLDED = (  # from left to right; the tokenizer keeps count of where each letter
     ("\u200c", " "),
     (Regex("[\u00ad\u200b\u200d-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"), ""),  # nobody sees them
     (Regex(f"(?<={HAN})\\s+(?={HAN})"), ""),  # a line break or blanks within a Chinese or Japanese sentence
-    (Regex("[‘’`´ʼ′]"), "'"),
+    (Regex(f"[{APOSTROPHES}]"), "'"),
     (Regex("[\u0640\u064b-\u0655\u0670]"), ""),  # tatweel and vowel signs
 )
 

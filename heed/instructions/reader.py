@@ -5,7 +5,6 @@ was made of and what it cannot do. A folder with a reader holds ``card.json`` (w
 files), ``tokenizer.json``, ``graph.onnx`` and ``weights.safetensors``; ``make reader`` makes one.
 """
 
-import hashlib
 import html
 import os
 import re
@@ -20,6 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from heed.downloads import file_digest
 from heed.errors import ModelError
 from heed.extras import installed_version
 from heed.files import digest_json
@@ -30,15 +30,16 @@ from heed.types import KINDS, Config, Query, Span, in_joined
 
 WEIGHTS = Path(__file__).with_name("weights")
 FILES = ("tokenizer.json", "graph.onnx", "weights.safetensors")
+AGAIN = "make the folder again; Heed's own comes with its installation"
 WINDOW, STEP = 510, 384  # tokens that are read at once, and from one window's start to the next
 MARKS = "".join(letter for letter in map(chr, range(0x300, 0x1B00)) if unicodedata.category(letter)[0] == "M")
-WORD = re.compile(rf"[\w{MARKS}]+(?:['’‘`´ʼ′-][\w{MARKS}]+)*")
+APOSTROPHES = "‘’`´ʼ′"
+WORD = re.compile(rf"[\w{MARKS}]+(?:['{APOSTROPHES}-][\w{MARKS}]+)*")
 UNSPACED = re.compile(f"[{HAN}]")
 TAGS = {  # by what stands for them
     "": re.compile(r"</?(?:a|b|em|font|i|small|span|strong|su[bp]|u)(?:\s[^<>]*=[^<>]*)?\s*/?>", re.IGNORECASE),
     " ": re.compile(r"</?(?:br|div|h\d|li|[ou]l|p|t[dr])(?:\s[^<>]*=[^<>]*)?\s*/?>", re.IGNORECASE),
 }
-APOSTROPHES = dict.fromkeys(map(ord, "‘’`´ʼ′"), "'")
 PERSIAN = str.maketrans("يىك", "ییک")  # as it is also typed
 Scores = NDArray[np.float32]  # one row a token or word, one column a kind
 
@@ -195,13 +196,13 @@ def _checked(folder: Path) -> Card:
         )
     for name in FILES:
         try:
-            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            digest = file_digest(folder / name, "sha256")
         except OSError as error:
-            raise ModelError(f"{folder / name}: cannot be read ({error.strerror}); install Heed again") from error
+            raise ModelError(f"{folder / name}: cannot be read ({error.strerror}); {AGAIN}") from error
         if digest != card.digests.get(name):
             raise ModelError(
                 f"{folder / name}: damaged, or of another reader: its SHA-256 begins {digest[:8]}, expected "
-                f"{card.digests.get(name, 'none')[:8]} by card.json; install Heed again"
+                f"{card.digests.get(name, 'none')[:8]} by card.json; {AGAIN}"
             )
     return card
 
@@ -209,7 +210,7 @@ def _checked(folder: Path) -> Card:
 def _plain(text: str) -> str:
     for blank, tag in TAGS.items():
         text = tag.sub(blank, text)
-    return html.unescape(text).translate(APOSTROPHES).strip()
+    return html.unescape(text).translate(dict.fromkeys(map(ord, APOSTROPHES), "'")).strip()
 
 
 def _path(scores: Scores, change: float) -> list[int]:
@@ -241,6 +242,6 @@ def read_instruction(text: str, lang: str = "eng") -> tuple[Span, ...]:
     """
     reader = reader_at()
     reader.warn_of_unknown(lang)
-    spans = reader.as_given(text)
+    spans = reader.as_given(text) or reader.spans(text)  # a blank text is neutral
     edges = [0, *(span.start for span in spans[1:]), len(text)]
     return tuple(span._replace(start=edges[place], end=edges[place + 1]) for place, span in enumerate(spans))

