@@ -318,12 +318,14 @@ class LateRetriever(Retriever):
     documents of 180 tokens are 93 GB; above some hundred thousand, rerank a pool instead.
     """
 
+    VERSION = "maxsim"
+
     def __init__(self, encoder: Encoder, corpus: Corpus) -> None:
         """Search with ``encoder``, of packed matrices; vectors of documents go to a folder of its name."""
         self.name = encoder.name
         self._encoder, self._corpus = encoder, corpus
         self._vectors: Vectors | None = None
-        self.config: Config = {"maxsim": recipe_version("maxsim"), "system": encoder.config}
+        self.config: Config = {self.VERSION: recipe_version(self.VERSION), "system": encoder.config}
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there."""
@@ -331,9 +333,13 @@ class LateRetriever(Retriever):
 
     def _embedded(self) -> Vectors:
         if self._vectors is None:
-            folder = folder_of(self._corpus.folder, self._encoder, self.name)
-            self._vectors = embed(folder / "vectors", self._corpus.documents, self._encoder)
+            self._vectors = embed(self._folder / "vectors", self._corpus.documents, self._encoder)
         return self._vectors
+
+    @property
+    def _folder(self) -> Path:
+        """The folder of what is made of the documents."""
+        return folder_of(self._corpus.folder, self._encoder, self.name)
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, searched shard by shard."""

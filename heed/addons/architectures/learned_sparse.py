@@ -6,14 +6,14 @@ masked language model alone, as SPLADE's authors save theirs, is pooled as that 
 
 import logging
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.addons.architectures.late_interaction import LateReranker, begins, packed, split
+from heed.addons.architectures.late_interaction import LateReranker, LateRetriever, begins, packed, split
 from heed.errors import ModelError
 from heed.models.encoders import PrefixedText, SentenceEncoder
 from heed.models.files import local_copy, raw_kind, sparse_origin
@@ -32,11 +32,10 @@ from heed.progress import bar, logging_only, timed
 from heed.ranking import top
 from heed.retrieval.bm25.index import FIELD
 from heed.retrieval.bm25.postings import Postings
-from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import Vectors, document_config, embed, folder_of
+from heed.retrieval.dense.vectors import Vectors, document_config
 from heed.retrieval.lucene.index_files import ID
 from heed.reuse import Recipe, ensure_folder, recipe_version
-from heed.types import Config, Encoder, Matrix, Query, Retriever, Run
+from heed.types import Config, Matrix, Query, Run
 
 LOGITS, LOGITS_CPU = 2**28, 2**26  # of a batch, a number for each token and word: 1 GB and 256 MB
 
@@ -175,36 +174,29 @@ def write_postings(vectors: Vectors, folder: Path) -> None:
         free, first = free + sizes, int(numbers[-1]) + 1
 
 
-class SparseRetriever(Retriever):
+class SparseRetriever(LateRetriever):
     """The inner product of weights with every document of a collection as a :class:`heed.types.Retriever`.
 
     Exact: no weight is pruned or quantised. As in other inverted indexes, documents with a score of 0 or less are in no
     list.
     """
 
-    def __init__(self, encoder: Encoder, corpus: Corpus) -> None:
-        """Search with ``encoder``, of packed matrices; weights of documents go to a folder of its name."""
-        self.name = encoder.name
-        self._encoder, self._corpus = encoder, corpus
-        self._opened: WeightPostings | None = None
-        self.config: Config = {"sparse": recipe_version("sparse"), "system": encoder.config}
+    VERSION = "sparse"
 
     def load(self) -> None:
         """Encode the documents unless their weights are there, and open their postings."""
-        self._open()
+        _ = self._postings
 
-    def _open(self) -> WeightPostings:
-        if self._opened is None:
-            folder = folder_of(self._corpus.folder, self._encoder, self.name)
-            vectors = embed(folder / "vectors", self._corpus.documents, self._encoder)
-            recipe: Recipe = {
-                "sparse": recipe_version("sparse"),
-                "documents": self._corpus.documents.digest,
-                "encoder": document_config(self._encoder),
-            }
-            ensure_folder(folder / "postings", recipe, partial(self._write, vectors))
-            self._opened = WeightPostings(folder / "postings")
-        return self._opened
+    @cached_property
+    def _postings(self) -> WeightPostings:
+        vectors, folder = self._embedded(), self._folder / "postings"
+        recipe: Recipe = {
+            "sparse": recipe_version("sparse"),
+            "documents": self._corpus.documents.digest,
+            "encoder": document_config(self._encoder),
+        }
+        ensure_folder(folder, recipe, partial(self._write, vectors))
+        return WeightPostings(folder)
 
     def _write(self, vectors: Vectors, folder: Path) -> None:
         with timed("matrix", self.name) as work:
@@ -215,7 +207,7 @@ class SparseRetriever(Retriever):
         """Return the ``depth`` best documents of each query."""
         if not queries:
             return {}
-        postings, vectors = self._open(), split(self._encoder.encode_queries(queries))
+        postings, vectors = self._postings, split(self._encoder.encode_queries(queries))
         shown = bar(vectors, len(vectors), f"{self.name}.{queries[0].condition}", "topics")
         return {query.qid: self._best(postings, vector, depth) for query, vector in zip(queries, shown, strict=True)}
 
@@ -233,5 +225,5 @@ class SparseRetriever(Retriever):
 
     def close(self) -> None:
         """Forget the postings, and close the model."""
-        self._opened = None
-        self._encoder.close()
+        self.__dict__.pop("_postings", None)
+        super().close()
