@@ -130,7 +130,7 @@ class Query(_QueryFields):
     ) -> Self:
         """Fill in text, query and condition where they are not given, and join the lines of the instruction."""
         joined = paragraphs(instruction)
-        query, reading = query or text, in_joined(reading, instruction, joined)
+        query, reading = query or text, in_joined(reading, instruction, joined) if reading else ()
         text = text or fill(JOIN, query=query, instruction=joined)
         condition = condition or ("original" if joined else "query")
         return super().__new__(cls, qid, text, query, joined, lang, condition, reading)
