@@ -10,13 +10,15 @@ import sys
 from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heed.errors import DataError
-from heed.files import read_pieces
+from heed.files import digest_json, read_pieces
+from heed.instructions.reader import reader_at
 from heed.measures.evaluate import Judging, Pair
 from heed.report.results import AGAIN, ResultsFolder
 from heed.report.topics_file import TopicsFile, read_topics_file
+from heed.reuse import note_of, read_note
 from heed.types import CONDITIONS, Topic
 
 NO_INPUTS = TopicsFile("eng", "", "", [], {}, [])
@@ -50,6 +52,11 @@ class Explored:
         }
         self.systems = [system for system in results.names if any(system == of_run for of_run, _ in self.runs)]
         self.conditions = [name for name in CONDITIONS if any(name == of_run for _, of_run in self.runs)]
+        if others := self._read_otherwise():
+            self.notes.append(
+                f"Instructions are marked as one reader of instructions reads them; the runs of {', '.join(others)} "
+                "were made by another."
+            )
         inputs = read_topics_file(self.path)
         if self.runs and inputs is None:
             self.notes.append(f"Topics and judgements are not noted in this folder: {AGAIN}.")
@@ -64,6 +71,13 @@ class Explored:
         if inputs.store and self.store is None:
             folder = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
             self.notes.append(f"The documents are no longer in {folder}, so their texts are not shown: {AGAIN}.")
+
+    def _read_otherwise(self) -> list[str]:
+        """Return the systems that read instructions by another reader than these pages."""
+        notes = ((system, read_note(note_of(path))) for (system, _), path in self.runs.items())
+        readers = {(system, digest_json(used)) for system, note in notes if note for used in readers_of(note.recipe)}
+        shown = digest_json(reader_at(self.reader).config) if readers else ""
+        return sorted({system for system, used in readers if used != shown})
 
     def _pairs(self) -> list[tuple[str, str]]:
         """Return the pairs that are compared, and for each other condition one to look at beside it."""
@@ -100,6 +114,16 @@ class Explored:
     def value(self, key: Key, topic: Topic) -> float | None:
         """Return a figure of the topic; None if it has none."""
         return self.values[key].get(self.qid_under(topic, key.condition))
+
+
+def readers_of(recipe: Any) -> Iterator[Any]:
+    """Yield what a recipe says of readers of instructions, at any depth."""
+    if isinstance(recipe, Mapping):
+        for key, value in recipe.items():
+            yield from [value] if key == "reader" else readers_of(value)
+    elif isinstance(recipe, list):
+        for value in recipe:
+            yield from readers_of(value)
 
 
 class RankedList(NamedTuple):

@@ -8,10 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from explored_results import evaluated, tables
 from markupsafe import Markup
 
-from heed import Collection, Document, Documents, Judging, Pair, Topic, language
+from heed import Collection, Compute, Document, Documents, Experiment, Judging, Pair, Topic, language, load
 from heed.addons.explorer.embedded import MAIN, embedded, packed, style
 from heed.addons.explorer.explored import Explored
 from heed.addons.explorer.views import document_view, folder_view, narrative_of, topic_view
@@ -86,6 +87,18 @@ def test_a_topic_has_lists_grades_values_and_what_is_read_in_its_narratives(expl
     assert narrative["corrected"] == [] and view["absent"] == []
     with pytest.raises(DataError, match="no topic 'x'; expected one of its 3 topics"):
         topic_view(explored, "x")
+
+
+def test_a_page_says_which_runs_were_made_by_another_reader_than_it_shows(tmp_path: Path) -> None:
+    tiny, news = str(ROOT / "tests" / "data" / "tiny_reader"), load("neuclir-sample", lang="eng")
+    places = {"indexes": tmp_path / "indexes", "out": tmp_path / "runs"}
+    with Experiment(news, **places, conditions=["original"], compute=Compute("cpu", reader=tiny)) as experiment:
+        bm25 = experiment.retrieve("bm25")
+        experiment.evaluate([bm25, experiment.rerank("polarity", [bm25])])
+    [results] = read_tree(experiment.folder)
+    [said] = Explored(results).notes
+    assert said.endswith("reads them; the runs of polarity were made by another.")
+    assert Explored(results, tiny).notes == []
 
 
 def test_a_narrative_is_shown_as_a_person_has_read_it_and_lines_as_they_are_given() -> None:
