@@ -50,7 +50,7 @@ def scored(reader: Reader, row: dict[str, Any]) -> Score:
     """Return how the reader reads a labelled narrative."""
     text, squeezed = row["text"], row["squeezed"]
     start = time.process_time()
-    spans = reader.spans(text)
+    spans = reader.as_given(text)
     seconds = time.process_time() - start
     before, within = (
         list(accumulate((not letter.isspace() for letter in each), initial=0)) for each in (text, squeezed)

@@ -199,7 +199,7 @@ class Fixed:
     def __init__(self, *spans: Span) -> None:
         self._spans = spans
 
-    def spans(self, text: str) -> tuple[Span, ...]:
+    def as_given(self, text: str) -> tuple[Span, ...]:
         return self._spans
 
 
