@@ -6,7 +6,7 @@ INSTALL := $(PIP) --no-deps --no-build-isolation
 LOCKED := $(INSTALL) --require-hashes --requirement
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 # tests of add-ons, and of what a user starts with all of Heed; the others run where no add-on can be imported
-WHOLE := $(addprefix tests/,addons browser commands docs examples hardening)
+WHOLE := $(addprefix tests/,addons browser commands docs examples hardening real)
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
 .PHONY: help models demo demo-all real real-test test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist reader bench clean
