@@ -13,14 +13,14 @@ import numpy as np
 
 from heed.errors import UsageError
 from heed.extras import OBJECT, named_object, source_digest
-from heed.measures import pairwise, single_run
+from heed.measures import contrasts, pairwise, single_run
 from heed.measures.definition import SUBTOPICS, SUCH_AS, Measure, Name, parse_name
 from heed.measures.per_topic import PerTopic
 from heed.progress import warn
 from heed.ranking import ranked
 from heed.types import UNJUDGED, Qrels, Run, subtopics_of
 
-BUILT_IN = {each.name: each for each in (*single_run.MEASURES, *pairwise.MEASURES, *single_run.CONTRASTS)}
+BUILT_IN = {each.name: each for each in (*single_run.MEASURES, *pairwise.MEASURES, *contrasts.MEASURES)}
 # of ir_measures
 BY_SUBTOPIC = ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
 COMING = tuple(measure for measure in BUILT_IN.values() if measure.takes and not measure.by_name)  # with each pair
@@ -281,7 +281,7 @@ def standard(run: Run, qrels: Qrels, measures: Sequence[str | Measure] = STANDAR
 
     ``measures`` are the user's own, and names: ir_measures' own, such as ``nDCG@20`` or ``AP(rel=2)``, and Heed's:
     ``PairwiseAccuracy`` (by pair of topics), ``WinRate``, ``WinRate@3`` (the third step), ``MonotonicOrder``, ``dR@1``
-    (ΔR@1), ``dMRR@10`` and ``RightRank@10`` (see :mod:`heed.measures.single_run`), where topics without a contrast have
+    (ΔR@1), ``dMRR@10`` and ``RightRank@10`` (see :mod:`heed.measures.contrasts`), where topics without a contrast have
     no value, nor has the Accuracy of a list that is relevant throughout. ``Judged@k``, ``alpha_nDCG@k`` and
     ``StRecall@k`` are computed here, the others by the program that ir_measures has for them. Ties are broken as by
     :mod:`heed.ranking` in all. A negative grade is not judged, and not relevant, as in trec_eval. Raises
