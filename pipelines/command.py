@@ -62,7 +62,7 @@ def run_command(
             logging_to_stderr(options.quiet, parser),
             recording(timings),
             numbered(getattr(options, "topic_ids", None)),
-            _own_modules(),
+            own_modules(),
         ):
             body(options)
             if timings:  # of the command itself
@@ -95,7 +95,7 @@ def _deciding(arguments: Sequence[str]) -> Iterator[str]:
 
 
 @contextmanager
-def _own_modules() -> Iterator[None]:
+def own_modules() -> Iterator[None]:
     """Let the modules of the working directory be imported inside the block, as ``python -m`` does."""
     folder = str(Path.cwd())
     sys.path.insert(0, folder)

@@ -2,13 +2,18 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from heed.data import FILES
+from heed.datasets.catalogue import Catalogue
+from heed.datasets.collection import Layout
+from heed.datasets.loading import layout_of
 from heed.datasets.own_files import DESCRIBED
-from heed.errors import UsageError
+from heed.errors import HeedError, UsageError
 from heed.progress import log
-from pipelines.command import main_of, refuse
+from pipelines.command import own_modules, refuse, run_command
 from pipelines.options.collection import collection_options
 from pipelines.options.data import catalogue_option, data_of, data_options, layout_options, parameters_of, refuse_data
 from pipelines.options.parser import command_parser
@@ -22,8 +27,8 @@ EXAMPLES = (
 BENCHMARKS = ("followir",)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line of ``heed trec``."""
+def parser(layout: Layout = DESCRIBED) -> argparse.ArgumentParser:
+    """Return the command line of ``heed trec``, with the parameters of a collection's ``layout``."""
     command = command_parser("trec", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
     source = data.add_mutually_exclusive_group()
@@ -43,12 +48,14 @@ def parser() -> argparse.ArgumentParser:
     reading = collection_options(command, data)
     data_options(reading, "fields")
     layout_options(reading, DESCRIBED, {"data": "--data"})
+    further = [name for name, option in layout.options.items() if option.help and name not in DESCRIBED.options]
+    layout_options(reading, layout, {name: f"--{name.replace('_', '-')}" for name in further})
+    command.set_defaults(layout=layout)
     catalogue_option(reading)
     return command
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.datasets.catalogue import Catalogue
     from pipelines.launch import run_named
 
     data = data_of(options, conditions=tuple(options.condition or ()))
@@ -65,10 +72,27 @@ def _run(options: argparse.Namespace) -> None:
             refuse_data(data, "name documents with --docs, --dataset or --benchmark too", names=(*FILES, "lang"))
             log.info("no collection named: this is the embedded sample, invented news in English for a first try")
             name, data = "neuclir-sample", replace(data, lang="eng")
-    run_named(options, name, data, parameters_of(options, DESCRIBED), Catalogue(options.catalogue))
+    parameters = parameters_of(options, DESCRIBED) | parameters_of(options, options.layout)
+    run_named(options, name, data, parameters, Catalogue(options.catalogue))
 
 
-main = main_of(parser, _run)
+def _layout_named(arguments: Sequence[str]) -> Layout:
+    """Return the layout of the entry that --dataset names; that of described files where it names none."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    first.add_argument("--dataset", default="")
+    first.add_argument("--catalogue", type=Path)
+    try:
+        named, _ = first.parse_known_args(arguments)
+        with own_modules():
+            return layout_of(Catalogue(named.catalogue).find(named.dataset)[0])
+    except (HeedError, OSError, argparse.ArgumentError):  # told when the command runs
+        return DESCRIBED
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command with the options in ``argv`` (:func:`pipelines.command.run_command`)."""
+    return run_command(parser(_layout_named(sys.argv[1:] if argv is None else argv)), _run, argv)
+
 
 if __name__ == "__main__":
     sys.exit(main())

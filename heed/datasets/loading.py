@@ -58,16 +58,23 @@ def _read(
         # the name itself may be an id of ir_datasets that has no documents
         raise catalogue.unknown(name, ir_datasets.registry)
     members = catalogue.find(name)
-    reference = members[0].entry.layout
-    layout = named_object(reference)
-    if not isinstance(layout, Layout):
-        raise DataError(f"{name}: {reference} is a {type(layout).__name__}, expected a heed.datasets.collection.Layout")
+    layout = layout_of(members[0])
     if members[0].subset and "subset" in parameters:
         members = _chosen(name, members, parameters.pop("subset"))
     check_data(name, layout.takes, data, parameters, layout.options)
     if only_one and len(members) > 1:
         raise UsageError(f"{name}: several collections; expected one of {', '.join(each.name for each in members)}")
     return layout.read(members, data, **parameters)
+
+
+def layout_of(named: Named) -> Layout:
+    """Return what reads an entry; :class:`DataError` for something else, :class:`UsageError` where there is none."""
+    reference = named.entry.layout
+    layout = named_object(reference)
+    if not isinstance(layout, Layout):
+        found = f"{reference} is a {type(layout).__name__}"
+        raise DataError(f"{named.group}: {found}, expected a heed.datasets.collection.Layout")
+    return layout
 
 
 def check_data(

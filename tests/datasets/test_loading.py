@@ -12,6 +12,7 @@ from heed.formats.documents import Documents
 from heed.languages import language
 from heed.measures.evaluate import Judging
 from heed.types import Document, Topic
+from pipelines import trec
 
 SAMPLE = "neuclir-sample"
 QRELS = {name: ROOT / "qrels" / SAMPLE / f"{name}.qrels" for name in ("original", "changed")}
@@ -118,7 +119,7 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
     riddles = load("riddles", catalogue=mine, data=tmp_path / "riddles.txt")
     assert [topic.query for topic in riddles.topics] == ["What has keys but no lock?", "What falls unbroken?"]
     assert riddles.judging.qrels == {"query": {"0": {"a0": 1}, "1": {"a1": 1}}}
-    with pytest.raises(UsageError, match="lang: not used by riddles; it takes data"):
+    with pytest.raises(UsageError, match="lang: not used by riddles; it takes data, most_words"):
         load("riddles", catalogue=mine, lang="deu")
     with pytest.raises(UsageError, match="riddles_layout:PUNS: riddles_layout has no PUNS; expected package.module"):
         load("lost", catalogue=mine)
@@ -126,6 +127,27 @@ def test_a_layout_of_ones_own_is_a_module_and_an_entry_that_names_it(tmp_path: P
         load("not", catalogue=mine)
     with pytest.raises(UsageError, match="riddles: no collection of this name"):  # nothing is left behind
         load("riddles")
+
+
+def test_heed_trec_has_the_parameters_of_the_layout_of_its_dataset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "riddles.txt").write_text("What has keys but no lock? = A piano\nWhat falls unbroken? = Night\n")
+    (tmp_path / "mine.json").write_text('{"riddles": {"holds": "riddles", "layout": "riddles_layout:RIDDLES"}}')
+    named = ["--dataset", "riddles", "--catalogue", str(tmp_path / "mine.json")]
+    with pytest.raises(SystemExit, match="0"):
+        trec.main([*named, "--help"])
+    assert "--most-words N        words of the longest riddle" in capsys.readouterr().out
+    folders = [f"--indexes={tmp_path / 'indexes'}", f"--out={tmp_path / 'runs'}"]
+    systems = ["--retriever", "lsa", "--reranker", "none", "--threads", "1"]
+    done = trec.main([*named, *folders, *systems, "--data", str(tmp_path / "riddles.txt"), "--most-words", "3"])
+    assert done == 0, capsys.readouterr().err
+    [run] = tmp_path.glob("runs/riddles/*/lsa.query.run")
+    assert {line.split()[0] for line in run.read_text().splitlines()} == {"1"}  # the riddle of three words
+    with pytest.raises(SystemExit, match="2"):
+        trec.main(["--dataset", "neuclir-sample", "--most-words", "3"])
+    assert trec.main([*named[:2], "--catalogue", str(tmp_path / "none.json")]) == 1  # told as before
+    assert "none.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
