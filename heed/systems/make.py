@@ -32,7 +32,7 @@ from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
 from heed.retrieval.fused import FusedRetriever
-from heed.systems.user_objects import FILE_NAME, RESERVED, class_name, load_object, wrapped
+from heed.systems.user_objects import FILE_NAME, class_name, load_object, wrapped
 from heed.types import Encoder, Reranker, Retriever, System
 
 S = TypeVar("S", bound=System)
@@ -147,11 +147,19 @@ def _decompose(name: str, place: Place, _: type[System]) -> System:
 
 
 def _of_add_on(name: str, place: Place, role: type[System]) -> System:
-    return wrapped(brought(f"systems {name.partition(':')[0]}:")(name, place), name, role, place.corpus)
+    return _users(brought(f"systems {name.partition(':')[0]}:")(name, place), name, place, role)
 
 
 def _object(name: str, place: Place, role: type[System]) -> System:
-    return wrapped(load_object(name), name, role, place.corpus)
+    return _users(load_object(name), name, place, role)
+
+
+def _users(system: object, name: str, place: Place, role: type[System]) -> System:
+    """Return an object as a system, see :func:`heed.systems.user_objects.wrapped`; no user's has a name of Heed's."""
+    in_role = wrapped(system, name, role, place.corpus)
+    if in_role is not system and is_reserved(in_role.name):
+        raise UsageError(f"{name}: its name is {in_role.name!r}, that of a system of Heed's own; give it another")
+    return in_role
 
 
 def _model(name: str, place: Place, role: type[System]) -> System:
@@ -164,6 +172,7 @@ def _model(name: str, place: Place, role: type[System]) -> System:
 ANY = (Retriever, Reranker, Encoder)
 MODEL, CLASS = "NAME", "package.module:Class"  # how help writes names that are not Heed's own
 PROGRAM = "command:"
+FOLDERS = ("documents", "passages")  # beside the folders of systems' indexes
 MAKERS = {
     "bm25": Maker(_bm25, (Retriever,), "BM25 of Lucene"),
     "bm25+rm3": Maker(_bm25, (Retriever,), "BM25 with feedback by RM3"),
@@ -193,7 +202,7 @@ def make(system: object, place: Place, role: type[S]) -> S:
     model that cannot be loaded.
     """
     if not isinstance(system, str):
-        return _in_role(wrapped(system, class_name(system), role, place.corpus), place, role)
+        return _in_role(_users(system, class_name(system), place, role), place, role)
     name, source = split_name(system)
     maker = MAKERS[kind_of(source)]
     if role not in maker.roles:
@@ -230,6 +239,12 @@ def kind_of(source: str) -> str:
         return source
     prefix = next((key for key in MAKERS if key[-1] in ":+" and source.startswith(key)), "")
     return prefix or (CLASS if OBJECT.fullmatch(source) else MODEL)
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether the runs or indexes of Heed's own systems may be called so: no system of the user's is."""
+    begin = name.partition("+")[0]
+    return begin in FOLDERS or kind_of(begin) not in (MODEL, CLASS)
 
 
 def _in_role(system: System, place: Place, role: type[S]) -> S:
@@ -294,7 +309,7 @@ def split_name(system: str) -> tuple[str, str]:
     name, _, named = system.partition("=")
     if not named or kind_of(system)[-1] in ":+" or os.path.exists(system):  # noqa: PTH110 (any text)
         return "", system
-    if not FILE_NAME.fullmatch(name) or (RESERVED.fullmatch(name) and name != named):
+    if not FILE_NAME.fullmatch(name) or (is_reserved(name) and name != named):
         raise UsageError(
             f"{system}: no file or folder, and its name is {name!r}; in NAME=SYSTEM a name is of letters, digits and "
             ". + @ : _ -, for its run files, and none of Heed's own systems"

@@ -28,7 +28,6 @@ from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retri
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 METHODS = ("score", "search", "encode_documents", "encode_queries")
 CODE = "module's code"  # the key of its digest in a config
-RESERVED = re.compile(r"bm25(\+.*)?|lsa|polarity|rank_bm25|documents|passages")  # Heed's own runs and folders
 
 
 def check_name(name: str) -> None:
@@ -45,10 +44,10 @@ class OwnSystem(System):
         label = getattr(system, "name", None)
         if isinstance(system, type):
             raise UsageError(f"{name}: is a class; give an object, such as {system.__name__}()")
-        if not isinstance(label, str) or not FILE_NAME.fullmatch(label) or RESERVED.fullmatch(label):
+        if not isinstance(label, str) or not FILE_NAME.fullmatch(label):
             raise UsageError(
                 f"{name}: its name is {label!r}; give it an attribute name of letters, digits and . + @ : _ -, for its "
-                "run files, that is none of Heed's own systems"
+                "run files"
             )
         self.name, self._system, self._loaded = label, system, False
         self.made_by = {"class": class_name(system)}

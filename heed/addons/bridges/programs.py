@@ -20,8 +20,8 @@ from heed.formats.document_store import docids_of
 from heed.process import ending
 from heed.progress import log
 from heed.reranking.rescore import checked
-from heed.systems.make import Place
-from heed.systems.user_objects import RESERVED, check_name, plain_json
+from heed.systems.make import Place, is_reserved
+from heed.systems.user_objects import check_name, plain_json
 from heed.types import Config, Document, Query, Reranker
 
 COMMAND = "command:"
@@ -192,7 +192,7 @@ class Program(Reranker):
         self._executable()
         self.name = name or re.sub(r"[^\w.+@:-]", "-", Path(self.arguments[0]).name)
         check_name(self.name)
-        if RESERVED.fullmatch(self.name):
+        if is_reserved(self.name):
             raise UsageError(f"{self.label}: {self.name} is a system of Heed's own; give the program another name")
         self.config: Config | None = (
             None if config is None else plain_json({"command": self.arguments, "version": config}, self.label)
