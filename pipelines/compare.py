@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import write_json
-from heed.formats.data_sets import read_judgements
+from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import pair, renamed, select, stem
 from heed.formats.trec_files import warn_of_tags
 from heed.measures import PerTopic
@@ -294,7 +294,7 @@ def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Return documents by new qid from a ``qrel_diff`` file, whose ids are the new or base ones, or their stems."""
-    from heed.formats.data_sets import read_listed
+    from heed.formats.data_set_rows import read_listed
 
     if path is None:
         return {}

@@ -156,7 +156,7 @@ def _judged(judge: Judge, pool: ExportedPool, parallel: int) -> Judged:
 
 def _comparison(options: argparse.Namespace, judged: Judged) -> Comparison | None:
     from heed.addons.judging.pools.build import read_runs
-    from heed.formats.data_sets import read_judgements
+    from heed.formats.judgements import read_judgements
 
     if not options.qrels:
         return None

@@ -16,23 +16,18 @@ from heed.datasets.fetchable import Repository, folder_names, part_files, roots_
 from heed.datasets.irds import CODES, IrDataset, language_of
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_sets import (
-    collection_name,
-    config_files,
-    data_set_in,
-    is_data_set,
+from heed.formats.data_set_rows import (
     is_mfollowir,
     is_paired,
-    qrels_files,
     read_candidates,
     read_columns,
-    read_judgements,
     read_mfollowir,
     read_pairs,
-    test_qrels,
 )
+from heed.formats.data_sets import collection_name, config_files, data_set_in, is_data_set, qrels_files, test_qrels
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
+from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import number_hint
 from heed.formats.topics import read_topics
 from heed.languages import LANGUAGES, language
@@ -106,7 +101,7 @@ def own_collection(data: Data) -> Collection:
 
 
 def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
-    """Return the judgements that ``data`` names, by condition; see :func:`heed.formats.data_sets.read_judgements`."""
+    """Return the judgements that ``data`` names, by condition; see :func:`heed.formats.judgements.read_judgements`."""
     encoding = data.encoding or lang
     return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from heed.errors import DataError, UsageError
-from heed.formats.data_sets import read_judgements
+from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import numbered
 from heed.formats.trec_files import as_tag, read_run, write_qrels, write_run
 from heed.notebook import data_frame, html_table
@@ -102,7 +102,7 @@ class Qrels(dict[str, dict[str, int]]):
 
     @classmethod
     def read(cls, path: str | Path, language: str | None = None, topic_ids: str | None = None) -> Self:
-        """Read qrels of any form; raises as :func:`heed.formats.data_sets.read_judgements` does."""
+        """Read qrels of any form; raises as :func:`heed.formats.judgements.read_judgements` does."""
         with numbered(topic_ids):
             return cls(read_judgements(Path(path), language))
 

@@ -24,7 +24,8 @@ from heed.files import (
     read_text,
     unpacked_name,
 )
-from heed.formats.data_sets import config_files, is_data_set, read_parquet, word_of
+from heed.formats.data_set_rows import read_parquet, word_of
+from heed.formats.data_sets import config_files, is_data_set
 from heed.formats.topics import ENTITY
 from heed.progress import brief, counted, log
 from heed.types import Document

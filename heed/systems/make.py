@@ -243,8 +243,7 @@ def kind_of(source: str) -> str:
 
 def is_reserved(name: str) -> bool:
     """Return whether the runs or indexes of Heed's own systems may be called so: no system of the user's is."""
-    begin = name.partition("+")[0]
-    return begin in FOLDERS or kind_of(begin) not in (MODEL, CLASS)
+    return name.partition("+")[0] in (*MAKERS, *FOLDERS)
 
 
 def _in_role(system: System, place: Place, role: type[S]) -> S:

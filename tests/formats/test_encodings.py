@@ -16,8 +16,9 @@ from heed.data import Data
 from heed.datasets.own_files import read_own
 from heed.errors import DataError, UsageError
 from heed.files import read_lines, read_objects, read_text
-from heed.formats.data_sets import config_files, read_judgements
+from heed.formats.data_sets import config_files
 from heed.formats.documents import Files
+from heed.formats.judgements import read_judgements
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_qrels, read_run

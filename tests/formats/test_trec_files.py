@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heed.errors import HeedError
-from heed.formats.data_sets import read_judgements
+from heed.formats.judgements import read_judgements
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import as_tag, read_pool, read_qrels, read_run, write_pool, write_qrels, write_run
 from heed.types import Qrels

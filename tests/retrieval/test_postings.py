@@ -22,7 +22,7 @@ from heed.languages import LANGUAGES, language
 from heed.retrieval.bm25 import matrix, postings
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
 from heed.retrieval.bm25.matrix import best, break_ties, length_of
-from heed.retrieval.lucene.analysis import MARK, WHOLE, Analysis
+from heed.retrieval.lucene.analysis import MARK, Analysis
 from heed.retrieval.lucene.jvm import java
 from heed.tables.documents import Tables
 from heed.types import Document, under
@@ -205,7 +205,7 @@ def test_lengths_are_read_as_lucene_writes_them() -> None:
     ]
 
 
-@pytest.mark.parametrize("lang", [code for code, known in LANGUAGES.items() if known.short not in WHOLE])
+@pytest.mark.parametrize("lang", [code for code, known in LANGUAGES.items() if not known.whole])
 @settings(max_examples=60, deadline=None)
 @given(text=st.text(st.sampled_from(LETTERS), max_size=60), long=st.integers(0, 300))
 def test_words_apart_have_the_terms_of_the_whole_text(lang: str, text: str, long: int) -> None:

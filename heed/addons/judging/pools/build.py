@@ -19,8 +19,8 @@ from heed.addons.judging.pools.selection import (
 )
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_sets import read_judgements
 from heed.formats.document_store import read_docids
+from heed.formats.judgements import read_judgements
 from heed.formats.run_formats import read_any_run
 from heed.formats.topic_ids import number_hint, stem
 from heed.formats.trec_files import Pool
