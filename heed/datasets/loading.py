@@ -68,12 +68,12 @@ def _read(
 
 
 def layout_of(named: Named) -> Layout:
-    """Return what reads an entry; :class:`DataError` for something else, :class:`UsageError` where there is none."""
+    """Return the layout of an entry; :class:`UsageError` where there is none, :class:`DataError` for another object."""
     reference = named.entry.layout
     layout = named_object(reference)
     if not isinstance(layout, Layout):
-        found = f"{reference} is a {type(layout).__name__}"
-        raise DataError(f"{named.group}: {found}, expected a heed.datasets.collection.Layout")
+        kind = f"{reference} is a {type(layout).__name__}"
+        raise DataError(f"{named.group}: {kind}, expected a heed.datasets.collection.Layout")
     return layout
 
 
