@@ -397,6 +397,12 @@ def read_objects(path: Path, encoding: str | None = None) -> Iterator[tuple[int,
 _digests: dict[tuple[int, ...], str] = {}  # of files that this process has read, by what the system says of each
 
 
+def word_of(value: Any) -> str:
+    """Return an id, which is a word or a whole number, as text; empty for another value."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return text if isinstance(text, str) and text.split() == [text] else ""
+
+
 def digest(path: Path) -> str:
     """Return the SHA-256 of the file's bytes, as hex; one that was not touched since it was read is not read again."""
     try:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import Struct
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import read_lines, read_objects, unpacked_name
+from heed.files import read_lines, read_objects, unpacked_name, word_of
 from heed.formats.data_sets import config_files
 from heed.formats.topic_ids import by_ending, stem, topics_with_ids, with_ids
 from heed.formats.trec_files import COLUMNS, as_judged, parse_score
@@ -84,12 +84,6 @@ class HubRow(NamedTuple):
     def _wrong(self, expected: str, *names: str) -> DataError:
         name = next(name for name in names if name in self.fields)
         return self.problem(f"{name} is {repr(self.fields.get(name))[:60]}, expected {expected}")
-
-
-def word_of(value: Any) -> str:
-    """Return an id, which is a word or a whole number, as text; empty for another value."""
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    return text if isinstance(text, str) and text.split() == [text] else ""
 
 
 def rows(folder: Path, *configs: str, encoding: str | None = None) -> Iterator[HubRow]:

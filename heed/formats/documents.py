@@ -23,8 +23,9 @@ from heed.files import (
     read_raw_lines,
     read_text,
     unpacked_name,
+    word_of,
 )
-from heed.formats.data_set_rows import read_parquet, word_of
+from heed.formats.data_set_rows import read_parquet
 from heed.formats.data_sets import config_files, is_data_set
 from heed.formats.topics import ENTITY
 from heed.progress import brief, counted, log

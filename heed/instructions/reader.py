@@ -19,10 +19,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.downloads import file_digest
-from heed.errors import ModelError
+from heed.errors import DataError, ModelError
 from heed.extras import installed_version
-from heed.files import digest_json
+from heed.files import digest, digest_json
 from heed.languages import HAN, LANGUAGES, known_language
 from heed.progress import log, number_of, warn
 from heed.templates import paragraphs
@@ -196,12 +195,12 @@ def _checked(folder: Path) -> Card:
         )
     for name in FILES:
         try:
-            digest = file_digest(folder / name, "sha256")
-        except OSError as error:
-            raise ModelError(f"{folder / name}: cannot be read ({error.strerror}); {AGAIN}") from error
-        if digest != card.digests.get(name):
+            sha256 = digest(folder / name)
+        except DataError as error:
+            raise ModelError(f"{error}; {AGAIN}") from error
+        if sha256 != card.digests.get(name):
             raise ModelError(
-                f"{folder / name}: damaged, or of another reader: its SHA-256 begins {digest[:8]}, expected "
+                f"{folder / name}: damaged, or of another reader: its SHA-256 begins {sha256[:8]}, expected "
                 f"{card.digests.get(name, 'none')[:8]} by card.json; {AGAIN}"
             )
     return card

@@ -33,7 +33,7 @@ from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
 from heed.retrieval.fused import FusedRetriever
 from heed.systems.user_objects import FILE_NAME, class_name, load_object, wrapped
-from heed.types import Encoder, Reranker, Retriever, System
+from heed.types import Encoder, Reranker, Retriever, System, of_heed
 
 S = TypeVar("S", bound=System)
 
@@ -155,11 +155,13 @@ def _object(name: str, place: Place, role: type[System]) -> System:
 
 
 def _users(system: object, name: str, place: Place, role: type[System]) -> System:
-    """Return an object as a system, see :func:`heed.systems.user_objects.wrapped`; no user's has a name of Heed's."""
-    in_role = wrapped(system, name, role, place.corpus)
-    if in_role is not system and is_reserved(in_role.name):
-        raise UsageError(f"{name}: its name is {in_role.name!r}, that of a system of Heed's own; give it another")
-    return in_role
+    """Return an object, called ``name`` by the user, as a system: wrapped once, unless it is one of Heed's own."""
+    if isinstance(system, System) and of_heed(system):
+        return system
+    name, label = name or class_name(system), getattr(system, "name", "")
+    if isinstance(label, str) and is_reserved(label):
+        raise UsageError(f"{name}: its name is {label!r}, that of a system of Heed's own; give it another")
+    return wrapped(system, name, role, place.corpus)
 
 
 def _model(name: str, place: Place, role: type[System]) -> System:
@@ -202,7 +204,7 @@ def make(system: object, place: Place, role: type[S]) -> S:
     model that cannot be loaded.
     """
     if not isinstance(system, str):
-        return _in_role(_users(system, class_name(system), place, role), place, role)
+        return _in_role(_users(system, "", place, role), place, role)
     name, source = split_name(system)
     maker = MAKERS[kind_of(source)]
     if role not in maker.roles:

@@ -23,7 +23,7 @@ from heed.progress import log
 from heed.ranking import top
 from heed.reranking.rescore import Pair, Wrapper, checked, finite
 from heed.retrieval.corpus import Corpus
-from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System, of_heed
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 METHODS = ("score", "search", "encode_documents", "encode_queries")
@@ -53,7 +53,7 @@ class OwnSystem(System):
         self.made_by = {"class": class_name(system)}
         if getattr(system, "config", None) is not None:
             config = plain_json(system.config, label)
-            self.config = config if _versioned(system) else self._with_code(config)
+            self.config = config if of_heed(system) else self._with_code(config)
 
     def _with_code(self, config: Config) -> Config | None:
         """Return ``config`` with the digest of the system's source; None without one, as a change cannot be seen."""
@@ -260,21 +260,14 @@ def plain_json(config: Any, name: str) -> Config:
 def wrapped(system: Any, name: str, role: type[System], corpus: Corpus | None) -> System:
     """Return an object as a system whose results are checked, of the kind that ``role`` asks for.
 
-    Heed's own systems are returned as they are. The user calls the object ``name``; a retriever searches ``corpus``.
+    The user calls the object ``name``; a retriever searches ``corpus``.
     Raises :class:`UsageError` for an object that lacks a name or a method.
     """
-    if isinstance(system, System) and _versioned(system):
-        return system
     if role is Reranker and (hasattr(system, "score") or not _encodes(system)):
         return OwnReranker(system, name)
     if role is Retriever and corpus and not _encodes(system):
         return OwnRetriever(system, name, corpus.documents)
     return OwnEncoder(system, name)
-
-
-def _versioned(system: Any) -> bool:
-    """Whether the versions in Heed's recipes cover the code of ``system``: its class is Heed's, not the user's."""
-    return type(system).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _encodes(system: Any) -> bool:
