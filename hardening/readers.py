@@ -85,19 +85,19 @@ def _pool(path: Path) -> object:
 
 
 def _listed(path: Path) -> object:
-    from heed.formats.data_set_rows import read_listed
+    from heed.formats.data_sets import read_listed
 
     return read_listed(path)
 
 
 def _rows(path: Path) -> object:
-    from heed.formats.data_set_rows import grades_of, rows
+    from heed.formats.data_sets import grades_of, rows
 
     return [grades_of(rows(path.parent, path.name.partition(".")[0]))]
 
 
 def _hub_topics(path: Path) -> object:
-    from heed.formats.data_set_rows import Columns, read_rows, topics_of
+    from heed.formats.data_sets import Columns, read_rows, topics_of
 
     return topics_of(read_rows([path]), "eng", Columns(instructions={"original": ("instruction",)}))
 

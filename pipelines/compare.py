@@ -294,7 +294,7 @@ def _check_unknown(options: argparse.Namespace, runs: list[Run], known: set[str]
 
 def _listed(path: Path | None, pairs: dict[str, str]) -> dict[str, set[str]]:
     """Return documents by new qid from a ``qrel_diff`` file, whose ids are the new or base ones, or their stems."""
-    from heed.formats.data_set_rows import read_listed
+    from heed.formats.data_sets import read_listed
 
     if path is None:
         return {}

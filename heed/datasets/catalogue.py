@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from heed.errors import DataError, HeedError, UsageError, did_you_mean, fail
 from heed.files import parse_json, read_text
-from heed.formats.data_set_rows import Columns
+from heed.formats.data_sets import Columns
 from heed.languages import LANGUAGES
 from heed.measures import STANDARD
 from heed.measures.evaluate import CHANGED, Pair

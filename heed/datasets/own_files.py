@@ -16,15 +16,18 @@ from heed.datasets.fetchable import Repository, folder_names, part_files, roots_
 from heed.datasets.irds import CODES, IrDataset, language_of
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_set_rows import (
+from heed.formats.data_set_folders import collection_name, data_set_in, is_data_set
+from heed.formats.data_sets import (
+    config_files,
     is_mfollowir,
     is_paired,
+    qrels_files,
     read_candidates,
     read_columns,
     read_mfollowir,
     read_pairs,
+    test_qrels,
 )
-from heed.formats.data_sets import collection_name, config_files, data_set_in, is_data_set, qrels_files, test_qrels
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
 from heed.formats.judgements import read_judgements

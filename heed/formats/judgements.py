@@ -7,8 +7,8 @@ import msgspec
 
 from heed.errors import DataError, fail
 from heed.files import read_text, unpacked_name
-from heed.formats.data_set_rows import grades_of, read_rows
-from heed.formats.data_sets import is_data_set, test_qrels
+from heed.formats.data_set_folders import is_data_set
+from heed.formats.data_sets import grades_of, read_rows, test_qrels
 from heed.formats.trec_files import as_judged, read_qrels
 from heed.types import Qrels
 

@@ -17,7 +17,7 @@ from followtable_copies import beir, raw
 
 import heed as library
 from heed.experiment.experiment import Experiment
-from heed.formats.data_set_rows import read_listed
+from heed.formats.data_sets import read_listed
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import read_run
 from heed.retrieval.lucene import jvm

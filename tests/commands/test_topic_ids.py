@@ -8,7 +8,7 @@ from conftest import Heed, write_jsonl
 
 import heed as library
 from heed.errors import DataError, UsageError
-from heed.formats.data_set_rows import Columns, HubRow, listed_of, read_queries
+from heed.formats.data_sets import Columns, HubRow, listed_of, read_queries
 from heed.formats.topic_ids import number, number_hint, numbered
 from heed.formats.trec_files import read_pool, read_run
 from pipelines import annotate

@@ -9,8 +9,7 @@ from hub_copies import Files, published
 from heed.datasets.fetchable import holdings, snapshot
 from heed.datasets.followir import docno
 from heed.errors import HeedError
-from heed.formats.data_set_rows import PairedTopics, grades_of, read_pairs, rows
-from heed.formats.data_sets import config_files
+from heed.formats.data_sets import PairedTopics, config_files, grades_of, read_pairs, rows
 from heed.types import Topic
 
 CORPUS = [{"_id": "FBIS3-1_0", "title": "", "text": "one"}, {"_id": "FBIS3-2_13", "title": "T", "text": "two"}]

@@ -6,7 +6,7 @@ from mfollowir_copy import FILES, hub_copy
 
 from heed.datasets.followir import download
 from heed.errors import HeedError
-from heed.formats.data_set_rows import is_mfollowir, read_mfollowir
+from heed.formats.data_sets import is_mfollowir, read_mfollowir
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

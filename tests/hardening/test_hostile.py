@@ -28,7 +28,7 @@ from heed.datasets.followtable import RAW, read_followtable
 from heed.datasets.irds import _member
 from heed.errors import HeedError
 from heed.files import parse_json, read_bytes, read_lines
-from heed.formats.data_set_rows import grades_of, read_listed, rows
+from heed.formats.data_sets import grades_of, read_listed, rows
 from heed.formats.documents import Files
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_neuclir_topics, read_topics, recognised

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from heed.addons.submission.tracks import Track
 from heed.errors import DataError, UsageError
 from heed.files import read_lines, unpacked_name
-from heed.formats.data_set_rows import parsed, read_rows
+from heed.formats.data_sets import parsed, read_rows
 from heed.formats.document_store import ANY, read_docids
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_topics, recognised

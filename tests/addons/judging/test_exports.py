@@ -19,7 +19,7 @@ from heed.addons.judging.exchange import exports
 from heed.addons.judging.exchange.exports import AT_ONCE, FORMATS, GUARDED, ExportedPool, export, guarded
 from heed.addons.judging.exchange.judgements import unguarded
 from heed.errors import HeedError
-from heed.formats.data_set_rows import read_pairs
+from heed.formats.data_sets import read_pairs
 from heed.formats.document_store import DocumentStore
 from heed.formats.run_formats import read_any_run
 from heed.formats.trec_files import read_qrels, write_run
