@@ -3,7 +3,7 @@
 import json
 import statistics
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +25,17 @@ INTRODUCTION = """# Speed compared with other programs
 Heed and another program do the same step with the same input, in turn, on one machine. The ratio is the other
 program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half the time. Below 1 Heed is slower.**
 Where no other program does the same, Heed is compared with a limit in seconds. There 2 means half of the limit.
+`python -m benchmarks` measures everything and writes this page.
 
-`python -m benchmarks` measures everything and writes this page from what it measured.
-The commands and the machine are [at the end](#commands-and-machine).
-
-## Ratios
-
-A row sums up the steps of an area that are compared with the same program. Its ratios are medians.
+Below are, for each area and other program, the number of steps and their smallest and largest ratio, and the three
+steps with the smallest, those that missed their aim first. Seconds and ratios are medians of all repetitions, with the smallest and the largest ratio
+behind. **processor** is the ratio in processor time, which other programs on the machine disturb less, **aim** the
+smallest ratio that we ask for, and **results** how the results of both sides compare. **load** is the machine's load
+average before an area was measured. docs/benchmarks.json has all steps, and each repetition.
 """
-COLUMNS = """## Steps
-
-- **Heed, s** and **other, s**: median seconds of all repetitions.
-- **ratio**: the median of the repetitions' ratios, and their **range**, the smallest to the largest.
-- **processor**: the same ratio and range in processor time, which other programs on the machine disturb less.
-- **aim**: the smallest ratio that we ask for.
-- **results**: how the results of both sides compare.
-"""
-SUMMARY = ("area", "compared with", "steps", "smallest ratio", "largest ratio", "aims missed")
-HEAD = ("step", "compared with", "Heed, s", "other, s", "ratio", "range", "processor", "range", "aim", "results")
-RUNS = ("area", "command", "minutes", "date", "commit", "load before")
+HEAD = ("step", "Heed, s", "other, s", "ratio", "processor", "aim", "results")
+MOST = 3  # steps in a table
+OF_ALL = ("aim", "results")  # above a table where all its steps have the same
 
 
 def renew(folder: Path, area: str, entry: dict[str, Any]) -> None:
@@ -61,42 +53,48 @@ def write_page(folder: Path) -> None:
 
 
 def page(entries: dict[str, dict[str, Any]]) -> str:
-    """Return the page of these areas: ratios of all, the steps of each, then how and where they were measured."""
-    rows = {area: [Row(**row) for row in entry["rows"]] for area, entry in entries.items()}
-    parts = [INTRODUCTION, table(SUMMARY, (line for area in rows for line in _summary(area, rows[area]))), COLUMNS]
+    """Return the page of these areas: how each was measured and its steps, then the machines."""
+    parts = [INTRODUCTION]
     for area, entry in entries.items():
-        parts += [f"### {AREAS[area]}\n", f"{entry['about']}\n", table(HEAD, map(cells, rows[area]))]
-    runs = ([AREAS[area], *_run(entry)] for area, entry in entries.items())
-    legend = "**load before** is the machine's load average when an area was begun; `-` where it was not recorded.\n"
-    parts += ["## Commands and machine\n", legend, table(RUNS, runs)]
-    for machine in dict.fromkeys(entry["machine"] for entry in entries.values()):
+        rows = [Row(**row) for row in entry["rows"]]
+        parts += [f"## {AREAS[area]}\n", f"{entry['about']} {_run(entry)}\n", *_steps(rows)]
+    machines = dict.fromkeys(entry["machine"] for entry in entries.values())
+    for machine in machines:
         areas = [AREAS[area] for area, entry in entries.items() if entry["machine"] == machine]
-        parts.append(f"{'; '.join(areas)}: {machine}.\n")
+        parts.append(f"{'; '.join(areas) if len(machines) > 1 else 'All'}: {machine}.\n")
     return "\n".join(parts)
 
 
-def _summary(area: str, rows: Sequence[Row]) -> Iterable[list[str]]:
+def _steps(rows: Sequence[Row]) -> Iterable[str]:
+    """Yield, for each program that steps are compared with, a line and their table."""
     for peer in dict.fromkeys(row.peer for row in rows):
-        same = [row for row in rows if row.peer == peer]
-        ratios = [statistics.median(row.ratios(0)) for row in same]
-        missed = str(sum(row.missed for row in same) or "")
-        yield [AREAS[area], peer, str(len(same)), f"{min(ratios):.2g}", f"{max(ratios):.2g}", missed]
+        steps = [row for row in rows if row.peer == peer]
+        ratios = {row.step: statistics.median(row.ratios(0)) for row in steps}
+        worst = [row.step for row in sorted(steps, key=lambda row: (not row.missed, ratios[row.step]))[:MOST]]
+        columns = list(zip(HEAD, *(cells(row) for row in steps if row.step in worst), strict=True))
+        same = [column for column in columns if column[0] in OF_ALL and len(set(column[1:])) == 1]
+        head, *lines = zip(*(column for column in columns if column not in same), strict=True)
+        yield f"{'; '.join([_summary(peer, ratios), *(' '.join(column[:2]) for column in same if column[1])])}\n"
+        yield table(head, lines)
+
+
+def _summary(peer: str, ratios: Mapping[str, float]) -> str:
+    least, most = (f"{ratio:.2g}" for ratio in (min(ratios.values()), max(ratios.values())))
+    return f"**{peer}**: {len(ratios)} steps, {least} to {most}" if len(ratios) > 1 else f"**{peer}**"
 
 
 def cells(row: Row) -> list[str]:
     """Return the cells of a step, as ``HEAD`` names them."""
     medians = (f"{statistics.median(wall for wall, _ in side):.3g}" for side in (row.ours, row.theirs))
-    ratios = [cell for clock in (0, 1) for cell in _ratio(row.ratios(clock))]
+    ratios, processor = row.ratios(0), row.ratios(1)
+    ratio = f"{statistics.median(ratios):.2g} ({min(ratios):.2g}–{max(ratios):.2g})"
     aim = "" if row.aim is None else f"≥ {row.aim:g}{', missed' if row.missed else ''}"
-    return [row.step, row.peer, *medians, *ratios, aim, row.results]
+    return [row.step, *medians, ratio, f"{statistics.median(processor):.2g}", aim, row.results]
 
 
-def _ratio(ratios: Sequence[float]) -> list[str]:
-    return [f"{statistics.median(ratios):.2g}", f"{min(ratios):.2g}–{max(ratios):.2g}"]
-
-
-def _run(entry: dict[str, Any]) -> list[str]:
-    return [f"`{entry['command']}`", f"{entry['seconds'] / 60:.1f}", entry["date"], entry["commit"], entry["load"]]
+def _run(entry: dict[str, Any]) -> str:
+    minutes = f"{entry['seconds'] / 60:.1f} minutes"
+    return f"`{entry['command']}`, {minutes}, {entry['date']}, commit {entry['commit']}, load {entry['load']}."
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -32,13 +32,20 @@ def test_the_page_in_docs_holds_what_was_measured() -> None:
     assert (docs / PAGE).read_text(encoding="utf-8") == page(json.loads((docs / JSON).read_text(encoding="utf-8")))
 
 
-def test_ratios_lead_and_each_step_has_median_and_range() -> None:
+def test_an_area_has_its_origin_and_each_step_median_and_range() -> None:
     text = page({"lexical": entry("indexed", 6, 2, 4, aim=4)})
     # 12 / 6, 12 / 2, 12 / 4: 2, 6 and 3, so the median is 3 and below the aim; processor time is 12 / 3
-    summary = text.index("| BM25 | another | 1 | 3 | 3 | 1 |")
-    step = text.index("| indexed | another | 4 | 12 | 3 | 2–6 | 4 | 4–4 | ≥ 4, missed | equal |")
-    origin = text.index("| BM25 | `a command` | 1.5 | 2026-11-24 | abc1234 | 0.1 |")
-    assert summary < step < origin
+    origin = text.index("An input. `a command`, 1.5 minutes, 2026-11-24, commit abc1234, load 0.1.")
+    summary = text.index("**another**; aim ≥ 4, missed; results equal\n")
+    step = text.index("| indexed | 4 | 12 | 3 (2–6) | 4 |")
+    assert text.index("## BM25") < origin < summary < step
+
+
+def test_of_many_steps_those_with_the_smallest_ratios_are_shown() -> None:
+    many = [entry(f"step {seconds}", seconds) for seconds in range(1, 12)]  # 12 / 1, 12 / 2 … 12 / 11
+    text = page({"lexical": many[0] | {"rows": [row for each in many for row in each["rows"]]}})
+    assert "**another**: 11 steps, 1.1 to 12; results equal\n" in text
+    assert [line for line in range(1, 12) if f"| step {line} |" in text] == [9, 10, 11]
 
 
 def test_one_area_is_renewed_and_the_others_stay(tmp_path: Path) -> None:
