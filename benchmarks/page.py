@@ -3,7 +3,7 @@
 import json
 import statistics
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,14 @@ INTRODUCTION = """# Speed compared with other programs
 Heed and another program do the same step with the same input, in turn, on one machine. The ratio is the other
 program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half the time. Below 1 Heed is slower.**
 Where no other program does the same, Heed is compared with a limit in seconds. There 2 means half of the limit.
-`python -m benchmarks` measures everything and writes this page.
 
-Below are, for each area and other program, the number of steps and their smallest and largest ratio, and the three
-steps with the smallest, those that missed their aim first. Seconds and ratios are medians of all repetitions, with the smallest and the largest ratio
-behind. **processor** is the ratio in processor time, which other programs on the machine disturb less, **aim** the
-smallest ratio that we ask for, and **results** how the results of both sides compare. **load** is the machine's load
-average before an area was measured. docs/benchmarks.json has all steps, and each repetition.
+A row is of the steps that are compared with one program: their number, the smallest and the largest ratio, and the
+step with the smallest. Seconds and ratios are medians of all repetitions, with the smallest and the largest behind.
+**processor** is the ratio in processor time, which other programs on the machine disturb less, and **missed** the
+number of steps below the ratio that we aim at. docs/benchmarks.json has all steps, aims and repetitions, and how the
+results of both sides compare. **load** is the machine's load average before an area was measured.
 """
-HEAD = ("step", "Heed, s", "other, s", "ratio", "processor", "aim", "results")
-MOST = 3  # steps in a table
-OF_ALL = ("aim", "results")  # above a table where all its steps have the same
+HEAD = ("compared with", "steps", "ratios", "slowest step", "Heed, s", "other, s", "ratio", "processor", "missed")
 
 
 def renew(folder: Path, area: str, entry: dict[str, Any]) -> None:
@@ -53,11 +50,13 @@ def write_page(folder: Path) -> None:
 
 
 def page(entries: dict[str, dict[str, Any]]) -> str:
-    """Return the page of these areas: how each was measured and its steps, then the machines."""
+    """Return the page of these areas: how each was measured, and with what result, then the machines."""
     parts = [INTRODUCTION]
     for area, entry in entries.items():
         rows = [Row(**row) for row in entry["rows"]]
-        parts += [f"## {AREAS[area]}\n", f"{entry['about']} {_run(entry)}\n", *_steps(rows)]
+        peers = dict.fromkeys(row.peer for row in rows)
+        lines = (cells([row for row in rows if row.peer == peer]) for peer in peers)
+        parts += [f"## {AREAS[area]}\n", f"{entry['about']} {_run(entry)}\n", table(HEAD, lines)]
     machines = dict.fromkeys(entry["machine"] for entry in entries.values())
     for machine in machines:
         areas = [AREAS[area] for area, entry in entries.items() if entry["machine"] == machine]
@@ -65,31 +64,15 @@ def page(entries: dict[str, dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-def _steps(rows: Sequence[Row]) -> Iterable[str]:
-    """Yield, for each program that steps are compared with, a line and their table."""
-    for peer in dict.fromkeys(row.peer for row in rows):
-        steps = [row for row in rows if row.peer == peer]
-        ratios = {row.step: statistics.median(row.ratios(0)) for row in steps}
-        worst = [row.step for row in sorted(steps, key=lambda row: (not row.missed, ratios[row.step]))[:MOST]]
-        columns = list(zip(HEAD, *(cells(row) for row in steps if row.step in worst), strict=True))
-        same = [column for column in columns if column[0] in OF_ALL and len(set(column[1:])) == 1]
-        head, *lines = zip(*(column for column in columns if column not in same), strict=True)
-        yield f"{'; '.join([_summary(peer, ratios), *(' '.join(column[:2]) for column in same if column[1])])}\n"
-        yield table(head, lines)
-
-
-def _summary(peer: str, ratios: Mapping[str, float]) -> str:
-    least, most = (f"{ratio:.2g}" for ratio in (min(ratios.values()), max(ratios.values())))
-    return f"**{peer}**: {len(ratios)} steps, {least} to {most}" if len(ratios) > 1 else f"**{peer}**"
-
-
-def cells(row: Row) -> list[str]:
-    """Return the cells of a step, as ``HEAD`` names them."""
-    medians = (f"{statistics.median(wall for wall, _ in side):.3g}" for side in (row.ours, row.theirs))
-    ratios, processor = row.ratios(0), row.ratios(1)
-    ratio = f"{statistics.median(ratios):.2g} ({min(ratios):.2g}–{max(ratios):.2g})"
-    aim = "" if row.aim is None else f"≥ {row.aim:g}{', missed' if row.missed else ''}"
-    return [row.step, *medians, ratio, f"{statistics.median(processor):.2g}", aim, row.results]
+def cells(rows: Sequence[Row]) -> list[str]:
+    """Return the cells of all steps that are compared with one program, as ``HEAD`` names them."""
+    every = [statistics.median(row.ratios(0)) for row in rows]
+    slowest = rows[every.index(min(every))]
+    seconds = (f"{statistics.median(wall for wall, _ in side):.3g}" for side in (slowest.ours, slowest.theirs))
+    ratios, processor = slowest.ratios(0), statistics.median(slowest.ratios(1))
+    ratio = f"{min(every):.2g} ({min(ratios):.2g}–{max(ratios):.2g})"
+    of_all = [slowest.peer, str(len(rows)), f"{min(every):.2g}–{max(every):.2g}"]
+    return [*of_all, slowest.step, *seconds, ratio, f"{processor:.2g}", str(sum(row.missed for row in rows) or "")]
 
 
 def _run(entry: dict[str, Any]) -> str:

@@ -45,16 +45,12 @@ not that published figures are reproduced. pytrec-eval-terrier contains NIST's t
 Anserini.
 """
 MODELS = """
-### Models
+### Models, by family
 
-| family | compared with | what is equal |
-|---|---|---|
 """
 OTHERS = """
 ### Measures, runs and files
 
-| compared with | what is equal |
-|---|---|
 """
 UNCOMPARED = """
 ## What is compared with nothing
@@ -165,8 +161,8 @@ def page(found: Sequence[Comparison], entries: Mapping[str, Model], figures: Seq
         if one not in real:
             groups.setdefault((_what(one, running), one.program), []).append(one)
     equal = {group: "; ".join(dict.fromkeys(one.compared for one in some)) for group, some in sorted(groups.items())}
-    models = [_row((*group, texts)) for group, texts in equal.items() if group[0]]
-    others = [_row((program, texts)) for (what, program), texts in equal.items() if not what]
+    models = [f"- **{family}**, {program}: {texts}" for (family, program), texts in equal.items() if family]
+    others = [f"- {program}: {texts}" for (family, program), texts in equal.items() if not family]
     compared = [f"- {one.compared}: {one.program}" for one in real]
     parts = (
         (HEAD, _figure_rows(figures)),
