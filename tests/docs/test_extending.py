@@ -43,7 +43,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
 
 def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     folder, names = executed
-    assert len(BLOCKS) == 20
+    assert len(BLOCKS) == 16
     assert names["printed"] == [shown for _, shown in SHOWN]
     runs = folder / "runs" / "neuclir-sample" / "eng"
     for system in ("bm25", "overlap", "first-words", "letters"):
@@ -52,7 +52,6 @@ def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     assert (folder / "overlap.changed.run").read_bytes() == (runs / "overlap.changed.run").read_bytes()
     assert list(names["results"].to_pandas().columns) == ["system", "condition", "measure", "value", "n"]
     assert (folder / "runs-cars/cars/eng/polarity.changed.run").is_file()
-    assert names["cars"].judging.qrels == names["same"].judging.qrels
     assert names["random_order"].name == "mteb:baseline-random-cross-encoder"
     assert [names[one].mteb_model_meta.name for one in ("model", "encoder")] == ["heed/overlap", "heed/letters"]
     best = {qid: next(iter(scores.values())) for qid, scores in names["piped"].items()}
@@ -92,7 +91,6 @@ def test_the_program_of_the_guide_gives_the_scores_of_its_class(
     executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed
 ) -> None:
     folder, names = executed
-    assert (names["slow"].name, names["slow"].seconds) == ("slow", 7200)
     (tmp_path / "score.py").write_text(FILES["score.py"])
     sample = (
         "--topics",
@@ -110,8 +108,7 @@ def test_the_program_of_the_guide_gives_the_scores_of_its_class(
 def test_the_benchmark_of_the_guide_runs_from_its_entry(
     executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed
 ) -> None:
-    folder, names = executed
-    assert names["faq"].judging.qrels == {"query": {"0": {"0": 1}}}
+    folder, _ = executed
     entry = ("--catalogue", folder / "mine.json")
     copy = ("--dataset", "alerts/ports", "--data", folder / "alerts")
     result = heed("pipelines.trec", *entry, *copy, "--retriever", "bm25", "--reranker", "none")
