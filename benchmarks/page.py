@@ -32,7 +32,18 @@ step with the smallest. Seconds and ratios are medians of all repetitions, with 
 number of steps below the ratio that we aim at. docs/benchmarks.json has all steps, aims and repetitions, and how the
 results of both sides compare. **load** is the machine's load average before an area was measured.
 """
-HEAD = ("compared with", "steps", "ratios", "slowest step", "Heed, s", "other, s", "ratio", "processor", "missed")
+HEAD = (
+    "area",
+    "compared with",
+    "steps",
+    "ratios",
+    "slowest step",
+    "Heed, s",
+    "other, s",
+    "ratio",
+    "processor",
+    "missed",
+)
 
 
 def renew(folder: Path, area: str, entry: dict[str, Any]) -> None:
@@ -51,12 +62,10 @@ def write_page(folder: Path) -> None:
 
 def page(entries: dict[str, dict[str, Any]]) -> str:
     """Return the page of these areas: how each was measured, and with what result, then the machines."""
-    parts = [INTRODUCTION]
+    lines = (cells(area, rows) for area, entry in entries.items() for rows in _by_peer(entry["rows"]))
+    parts = [INTRODUCTION, table(HEAD, lines)]
     for area, entry in entries.items():
-        rows = [Row(**row) for row in entry["rows"]]
-        peers = dict.fromkeys(row.peer for row in rows)
-        lines = (cells([row for row in rows if row.peer == peer]) for peer in peers)
-        parts += [f"## {AREAS[area]}\n", f"{entry['about']} {_run(entry)}\n", table(HEAD, lines)]
+        parts.append(f"## {AREAS[area]}\n\n{entry['about']} {_run(entry)}\n")
     machines = dict.fromkeys(entry["machine"] for entry in entries.values())
     for machine in machines:
         areas = [AREAS[area] for area, entry in entries.items() if entry["machine"] == machine]
@@ -64,14 +73,19 @@ def page(entries: dict[str, dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-def cells(rows: Sequence[Row]) -> list[str]:
-    """Return the cells of all steps that are compared with one program, as ``HEAD`` names them."""
+def _by_peer(entries: Sequence[dict[str, Any]]) -> Iterable[list[Row]]:
+    rows = [Row(**each) for each in entries]
+    return ([row for row in rows if row.peer == peer] for peer in dict.fromkeys(row.peer for row in rows))
+
+
+def cells(area: str, rows: Sequence[Row]) -> list[str]:
+    """Return the cells of all steps of an area that are compared with one program, as ``HEAD`` names them."""
     every = [statistics.median(row.ratios(0)) for row in rows]
     slowest = rows[every.index(min(every))]
     seconds = (f"{statistics.median(wall for wall, _ in side):.3g}" for side in (slowest.ours, slowest.theirs))
     ratios, processor = slowest.ratios(0), statistics.median(slowest.ratios(1))
     ratio = f"{min(every):.2g} ({min(ratios):.2g}–{max(ratios):.2g})"
-    of_all = [slowest.peer, str(len(rows)), f"{min(every):.2g}–{max(every):.2g}"]
+    of_all = [AREAS[area], slowest.peer, str(len(rows)), f"{min(every):.2g}–{max(every):.2g}"]
     return [*of_all, slowest.step, *seconds, ratio, f"{processor:.2g}", str(sum(row.missed for row in rows) or "")]
 
 
