@@ -350,16 +350,26 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number from 1, line without its end)`` of a text file; its byte-order mark is dropped.
+    """Yield ``(line number from 1, line without its end)`` of a text file; see :func:`read_texts`."""
+    line_no = 1
+    for text in read_texts(path, encoding):
+        yield from numbered_lines(text, line_no)
+        line_no += text.count("\n")
+
+
+def numbered_lines(text: str, first: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text without their ends, numbered from ``first`` on."""
+    return enumerate((line.rstrip("\r\n") for line in io.StringIO(text, newline="\n")), first)
+
+
+def read_texts(path: Path, encoding: str | None = None) -> Iterator[str]:
+    """Yield a text file in pieces of whole lines; its byte-order mark is dropped.
 
     A file that is not UTF-8 is in ``encoding``: Python's name of one, or the code of a language, of whose encodings it
     is the one that is clearly the best for the first lines that are not ASCII; one line says which. Files of Heed's own
     have the ``encoding`` None. Raises :class:`DataError` as :func:`read_pieces` does, and where no encoding fits.
     """
-    line_no = 1
-    for text in _texts(path, encoding, read_pieces(path)):
-        yield from enumerate((line.rstrip("\r\n") for line in io.StringIO(text, newline="\n")), line_no)
-        line_no += text.count("\n")
+    return _texts(path, encoding, read_pieces(path))
 
 
 def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]) -> Iterator[str]:

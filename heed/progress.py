@@ -1,4 +1,4 @@
-"""Progress and warnings: messages through :mod:`logging`, progress bars, wall time and memory of each stage.
+"""Progress and warnings: messages through :mod:`logging`, progress bars, time and memory of each stage.
 
 Every message goes to the logger ``heed``, so that a notebook or a job can choose what it shows.
 """
@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypedDict, TypeVar
 
-from heed.process import peak_mib
+from heed.process import peak_mib, processor_seconds
 
 Item = TypeVar("Item")
 
@@ -21,11 +21,12 @@ MINUTE = 60.0  # seconds between two lines of progress where there is no termina
 
 
 class Timing(TypedDict):
-    """Wall time of a stage in seconds, the process's peak memory in MiB at its end, and how much was done."""
+    """A stage's seconds, those of processor time, the process's peak memory in MiB at its end, how much was done."""
 
     stage: str
     system: str
     seconds: float
+    processor_seconds: float
     peak_mib: float
     count: int
     unit: str
@@ -87,8 +88,8 @@ def showing(progress: bool) -> AbstractContextManager[bool]:
 
 @contextmanager
 def timed(stage: str, system: str = "") -> Iterator[Work]:
-    """Measure the block's wall time for the :func:`recording` around it, if there is one."""
-    start, work = time.perf_counter(), Work()
+    """Measure the block's time for the :func:`recording` around it, if there is one."""
+    start, processor, work = time.perf_counter(), processor_seconds(), Work()
     yield work
     timings = _timings.get()
     if timings is not None:
@@ -97,6 +98,7 @@ def timed(stage: str, system: str = "") -> Iterator[Work]:
                 stage=stage,
                 system=system,
                 seconds=round(time.perf_counter() - start, 3),
+                processor_seconds=round(processor_seconds() - processor, 3),
                 peak_mib=round(peak_mib(), 1),
                 count=work.count,
                 unit=work.unit,

@@ -277,10 +277,12 @@ class Encoder(System):
 class Reranker(System):
     """Scores documents for a query.
 
-    ``at_once`` is how many queries :meth:`score_all` scores at the same time.
+    ``at_once`` is how many queries :meth:`score_all` scores at the same time; ``independent`` is whether a document's
+    score is the same whatever other documents are scored with it.
     """
 
     at_once = 1
+    independent = False
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return one finite score for each of ``documents``, in their order; higher is better."""

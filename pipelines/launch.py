@@ -159,7 +159,7 @@ class Job:
             lists = add_merged(experiment, by_language, rule)
             if rerankers:
                 pool = experiment.pool(lists, systems.pool_depth)
-                lists += [experiment.rerank(reranker, pool, maxp=systems.maxp) for reranker in rerankers]
+                lists += systems.rerank(experiment, rerankers, pool)
             return lists + [experiment.add(name, runs) for name, runs in external.items()]
 
         return self._evaluate(whole, merged)[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
 from heed.errors import UsageError, fail
-from heed.experiment.experiment import Experiment
+from heed.experiment.experiment import Experiment, Pool
 from heed.experiment.run_files import SystemRuns
 from heed.formats.run_formats import read_external_runs
 from heed.progress import log
@@ -39,6 +39,7 @@ class Systems:
     pool: str | None
     pool_depth: int
     maxp: Cut | None
+    reuse_scores: bool
     search: Search
     machinery: Machinery
 
@@ -60,8 +61,12 @@ class Systems:
         runs = [experiment.retrieve(retriever) for retriever in retrievers]
         if has_pool:
             pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
-            runs += [experiment.rerank(reranker, pool, maxp=self.maxp) for reranker in rerankers]
+            runs += self.rerank(experiment, rerankers, pool)
         return runs + [experiment.add(name, of_system) for name, of_system in external.items()]
+
+    def rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
+        """Return the runs of rerankers over a pool."""
+        return [experiment.rerank(each, pool, maxp=self.maxp, reuse_scores=self.reuse_scores) for each in rerankers]
 
     def published(self, collection: Collection) -> bool:
         """Return whether rerankers get the published candidates."""
@@ -111,6 +116,7 @@ def systems_of(options: argparse.Namespace, collection: Collection) -> Systems:
         pool=options.pool,
         pool_depth=options.rerank_depth or options.usual_rerank_depth or options.depth,
         maxp=maxp_of(options),
+        reuse_scores=options.reuse_scores,
         search=search_of(options),
         machinery=machinery_of(options),
     )

@@ -37,7 +37,7 @@ from heed.progress import Timing, brief, gathering, log, recording, showing, tim
 from heed.report.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
 from heed.reranking.maxp import maxp as over_passages
-from heed.reranking.rescore import PoolDocuments
+from heed.reranking.rescore import PoolDocuments, ReadOnce
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.jvm import check_heap
 from heed.reuse import Recipe, queries_digest
@@ -116,7 +116,8 @@ class Experiment:
     def close(self) -> None:
         """Release the folders."""
         self._open.close()
-        self.__dict__.pop("_place", None)
+        for name in ("_place", "_read"):
+            self.__dict__.pop(name, None)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -138,6 +139,11 @@ class Experiment:
             work.did(store.count, "documents")
         self._missing = missing_documents(self.collection, store)
         return store
+
+    @cached_property
+    def _read(self) -> ReadOnce:
+        """The documents of pools that were read."""
+        return ReadOnce(self.documents)
 
     @cached_property
     def _left_out(self) -> AbstractSet[str]:
@@ -256,10 +262,12 @@ class Experiment:
         candidates: SystemRuns | Sequence[SystemRuns] | Pool,
         depth: int | None = None,
         maxp: Cut | None = None,
+        reuse_scores: bool = False,
     ) -> SystemRuns:
         """Return the runs of a reranker under each condition over ``candidates``: runs to be pooled, or a pool.
 
-        ``depth``: documents per topic in the pool built from runs; ``maxp``: score documents by their best passage.
+        ``depth``: documents per topic in the pool built from runs; ``maxp``: score documents by their best passage;
+        ``reuse_scores``: score those alone that its finished runs, over another pool, lack.
         Raises :class:`DataError` for a pool with documents that the collection does not have.
         """
         with self._working():
@@ -273,11 +281,17 @@ class Experiment:
             write_pool(self.folder / POOL, pooled)
             if maxp:
                 reranker = over_passages(reranker, maxp, self._place.documents(name), docids)
-            documents = PoolDocuments(pooled, self.documents)
+            documents = PoolDocuments(pooled, self.documents, self._read)
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
-            return self._runs_of(
-                reranker, lambda destination, queries: rescore_to_file(destination, reranker, queries, documents, facts)
-            )
+            finished = self._ledger.of(name) if reuse_scores and reranker.independent else {}
+            if reuse_scores and not reranker.independent:
+                log.info(f"{name}: a score depends on the other documents of the pool; all are computed again")
+
+            def rescored(destination: Destination, queries: Sequence[Query]) -> RunFile:
+                earlier = finished.get(queries[0].condition)
+                return rescore_to_file(destination, reranker, queries, documents, facts, earlier=earlier)
+
+            return self._runs_of(reranker, rescored)
 
     def _without_own(self, pool: Pool) -> dict[str, Sequence[str]]:
         lists = {qid: [docid for docid in pool[qid] if docid != qid] for qid in self._left_out & pool.keys()}

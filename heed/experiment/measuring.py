@@ -130,7 +130,7 @@ def results_of(
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):
-            measured = results.as_folder(folder, moved)._replace(against_query=against)
+            measured = results.as_folder(folder, moved)._replace(against_query=against, runs=runs)
             write_page(read_tree(folder, measured), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements

@@ -14,7 +14,7 @@ from heed.formats.document_store import DocumentStore
 from heed.formats.trec_files import as_tag, one_score, read_run, write_run
 from heed.measures.summary import SystemEntry
 from heed.notebook import html_table
-from heed.progress import brief, replies, replying, timed, warn
+from heed.progress import brief, log, replies, replying, timed, warn
 from heed.ranking import pooled as fused_pool
 from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
@@ -178,18 +178,47 @@ def rescore_to_file(
     documents: PoolDocuments,
     facts: Recipe,
     tag: str = "",
+    earlier: RunFile | None = None,
 ) -> RunFile:
     """Write the rescored pool of each query where ``destination`` says, or use it again; return the run.
 
     ``facts`` are of the pool. What a killed process has scored lies in ``.made`` beside the file, and is used if the
-    inputs are the same.
+    inputs are the same. Scores in an ``earlier`` run of the same reranker over another pool are taken from there.
     """
     recipe: Config = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
+    known = _scored_before(earlier, reranker, queries, documents) if earlier else {}
+    if known:
+        count, label = sum(map(len, known.values())), _label(reranker, queries)
+        log.info(
+            f"{label}: {count:,} scores are those of its earlier run, whose batches were others: last digits differ"
+        )
+        facts = {**facts, "scores of an earlier run": count}
 
     def score(journal: Path) -> Scores:
-        return rescore(reranker, queries, documents, journal, documents.digest)
+        new = documents.without(known) if known else documents
+        open_queries = [query for query in queries if new.docids(query) or query.qid not in known]
+        run = rescore(reranker, open_queries, new, journal, documents.digest)
+        return {query.qid: {**known.get(query.qid, {}), **run.get(query.qid, {})} for query in queries}
 
     return _ensure(destination, reranker, queries, recipe, facts, score)
+
+
+def _scored_before(earlier: RunFile, reranker: Reranker, queries: Sequence[Query], documents: PoolDocuments) -> Scores:
+    """Return by query the scores of documents in its pool that are in the ``earlier`` run; none if it is of this pool.
+
+    Nor if it was made by other settings, or of other queries or documents.
+    """
+    of = earlier.note.recipe
+    made_of = [of.get("run"), of.get("system"), of.get("topics"), of.get("documents")]
+    same = [recipe_version("run"), reranker.config, queries_digest(queries), documents.digest]
+    if digest_json(made_of) != digest_json(same) or of.get("pool") == digest_json(documents.pool):
+        return {}
+    run = earlier.read()
+    return {
+        query.qid: {docid: run[query.qid][docid] for docid in documents.docids(query) if docid in run[query.qid]}
+        for query in queries
+        if query.qid in run
+    }
 
 
 def _ensure(

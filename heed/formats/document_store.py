@@ -11,10 +11,11 @@ A folder of results or indexes notes where its documents are from, so that no ot
 it. Documents that were edited in place are built again; other documents from another place are another collection.
 """
 
+import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
@@ -63,7 +64,7 @@ class Unpacker(local):
 
     def texts(self, content: bytes) -> list[str]:
         """Return the texts that were packed; raises ZstdError or ValueError for damaged bytes."""
-        return [text.decode() for text in self._decompressor.decompress(content).split(BETWEEN)]
+        return [text.decode() if text else "" for text in self._decompressor.decompress(content).split(BETWEEN)]
 
 
 def _trained(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
@@ -76,6 +77,7 @@ STAGED = "staged.sqlite"  # the documents in the order of their files, while the
 CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
 PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
 BATCH = 1_000  # documents written at once
+MAPPED = 1 << 40  # bytes of the file that are read without a copy: as many as SQLite maps, 2 GiB
 FIRST_WORDS = 80  # characters, where a document has no title
 MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
 
@@ -93,6 +95,7 @@ class DocumentStore:
         # a statement of the cache may be given to two threads at once (Python 3.12 and later): each then loses rows
         self._db = sqlite3.connect(address, uri=True, check_same_thread=False, cached_statements=0)
         finalize(self, self._db.close)  # Python 3.13 and later warn of a connection that nobody closed
+        self._db.execute(f"PRAGMA mmap_size = {MAPPED}")
         [[version]] = self._select("PRAGMA user_version")
         if version != VERSION:
             raise DataError(f"{self._path}: made by another version of Heed; run the command that made it again")
@@ -118,7 +121,8 @@ class DocumentStore:
     def get(self, docids: Sequence[str]) -> list[Document]:
         """Return the documents of ``docids``, in that order; raises :class:`DataError` for one that is missing."""
         documents = self.find(docids)
-        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
+        if not documents.keys() >= {*docids}:
+            fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
         return [documents[docid] for docid in docids]
 
     def find(self, docids: Sequence[str]) -> dict[str, Document]:
@@ -131,19 +135,17 @@ class DocumentStore:
         return [docid for docid in docids if docid not in here]
 
     def _among(self, columns: str, docids: Sequence[str]) -> Iterator[Any]:
-        """Yield ``columns`` of those of ``docids`` that are there, of as many at once as one statement may have."""
-        for start in range(0, len(docids), 500):
-            part = docids[start : start + 500]
-            marks = ",".join("?" * len(part))
-            yield from self._select(f"SELECT {columns} FROM documents WHERE docid IN ({marks})", part)  # noqa: S608
+        """Return ``columns`` of those of ``docids`` that are there."""
+        query = f"SELECT {columns} FROM json_each(?) CROSS JOIN documents ON docid = value"  # noqa: S608
+        return self._select(query, [json.dumps(sorted(docids))])
 
     def _unpacked(self, rows: Iterable[tuple[str, bytes]]) -> Iterator[Document]:
+        texts = self._unpacker.texts
         for docid, body in rows:
             try:
-                document = Document(docid, *self._unpacker.texts(body))
+                yield Document(docid, *texts(body))
             except (zstandard.ZstdError, ValueError, TypeError) as error:
                 raise self._damaged(f"document {docid}: {error}") from error
-            yield document
 
     def _select(self, query: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         try:
@@ -158,9 +160,14 @@ class DocumentStore:
 class StoredDocuments(Sequence[Document]):
     """Chosen documents of a store, read when the first of them is looked at."""
 
-    def __init__(self, store: DocumentStore, docids: Sequence[str]) -> None:
-        """Choose ``docids``, in that order."""
-        self.docids, self._store = docids, store
+    def __init__(
+        self,
+        store: DocumentStore,
+        docids: Sequence[str],
+        read: Callable[[Sequence[str]], list[Document]] | None = None,
+    ) -> None:
+        """Choose ``docids``, in that order; ``read`` reads them all, by default from the store."""
+        self.docids, self._store, self._read = docids, store, read or store.get
 
     @property
     def digest(self) -> str:
@@ -177,7 +184,7 @@ class StoredDocuments(Sequence[Document]):
 
     @cached_property
     def _documents(self) -> list[Document]:
-        return self._store.get(self.docids)
+        return self._read(self.docids)
 
     @overload
     def __getitem__(self, index: int) -> Document: ...
@@ -186,6 +193,10 @@ class StoredDocuments(Sequence[Document]):
     def __getitem__(self, index: int | slice) -> Document | list[Document]:
         """Return a document, or those of a slice."""
         return self._documents[index]
+
+    def __iter__(self) -> Iterator[Document]:
+        """Yield the documents; one by one by their places takes four times as long."""
+        return iter(self._documents)
 
     def __len__(self) -> int:
         """Return the number of documents."""

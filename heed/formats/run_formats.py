@@ -7,7 +7,7 @@ from typing import Any
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
 from heed.formats.topic_ids import by_ending, number_hint, with_ids
-from heed.formats.trec_files import parse_score, read_run, warn_of_order, warn_of_tags
+from heed.formats.trec_files import one_score, parse_score, read_run, warn_of_order, warn_of_tags
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
 
@@ -69,7 +69,7 @@ def _rank_llm(path: Path, results: list[Any]) -> Run:
             problems.append(f"{where}: topic {qid} comes twice")
         run[qid] = _checked(where, scored, problems)
     fail(problems)
-    warn_of_order(path, run, {qid: [str(rank) for rank in range(1, len(run[qid]) + 1)] for qid in run})
+    warn_of_order(path, run, {})
     return run
 
 
@@ -99,7 +99,8 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
             continue
         run[qid] = _checked(f"{path}, topic {qid}", list(scores.items()), problems)
     fail(problems)
-    warn_of_order(path, run, {})  # their order is no ranking
+    for warning in one_score(str(path), run):  # their order is no ranking
+        warn(warning)
     return run
 
 

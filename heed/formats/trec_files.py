@@ -5,17 +5,21 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from operator import ge
+from itertools import compress, islice, pairwise
+from operator import ge, ne
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from heed.errors import DataError, fail
 from heed.files import (
     CONTROL,
+    numbered_lines,
     packed,
-    read_lines,
     read_objects,
     read_raw_lines,
+    read_texts,
     unpacked_name,
     write_bytes,
     write_packed,
@@ -30,17 +34,16 @@ TAG = re.compile(rf"(.+)[-_.+]({'|'.join(CONDITION_STEPS)})", re.IGNORECASE)
 
 
 def warn_of_order(path: Path, run: Run, ranks: Mapping[str, Sequence[str]]) -> None:
-    """Warn where the file's ``ranks``, one for each document of ``run`` in its order, contradict the scores.
+    """Warn where the file's ``ranks``, by topic, contradict the scores; a topic without has them from 1 on by line.
 
     Also where a topic has one score for all its documents. Ranks that are no numbers say nothing.
     """
     several = {qid: list(scores.values()) for qid, scores in run.items() if len(scores) > 1}
-    expected = list(map(str, range(1, max(map(len, run.values()), default=0) + 1)))
-    contrary = []
-    for qid, scores in several.items():
-        falling = all(map(ge, scores, scores[1:]))
-        if not (falling and ranks.get(qid) == expected[: len(scores)]) and _contradict(ranks.get(qid, ()), scores):
-            contrary.append(qid)
+    contrary = [
+        qid
+        for qid, scores in several.items()
+        if (_contradict(ranks[qid], scores) if qid in ranks else not all(map(ge, scores, scores[1:])))
+    ]
     if contrary:
         warn(
             f"{path}: ranks contradict scores in {len(contrary)} of {len(run)} topics ({brief(sorted(contrary))}): "
@@ -101,6 +104,8 @@ COLUMNS = (  # what qid, docid and grade of judgements are called, in rows and i
     ("score", "grade", "relevance", "rel", "label"),
 )
 JUDGED = "topic 0 docid grade"
+PIECE = 1 << 17  # characters
+NUMBERS, GRADES = msgspec.json.Decoder(list[float]), msgspec.json.Decoder(list[int])  # many at once
 QUOTED = re.compile(r'^"(.*)"$')
 
 
@@ -161,38 +166,117 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
     naming every bad line: not six columns, a score that is not a finite number, a document listed twice for a topic;
     and for an empty file.
     """
-    ranks: dict[str, list[str]] = {}
     run: Run = {}
-    problems = []
-    qid = ""
-    scores: dict[str, float] = {}
-    line_ranks: list[str] = []
-    for line_no, line in without_comments(read_lines(path, encoding), path):
-        fields = line.split()
-        if not fields:
-            continue
-        if len(fields) != 6:
-            problems.append(
-                f"{path}, line {line_no}: {len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"
-            )
-            continue
-        score = parse_score(fields[4])
-        if score is None:
-            problems.append(f"{path}, line {line_no}: score {fields[4]!r}, expected a finite number")
-            continue
-        if fields[0] != qid:
-            qid = fields[0]
-            scores, line_ranks = run.setdefault(qid, {}), ranks.setdefault(qid, [])
-        if fields[2] in scores:
-            problems.append(f"{path}, line {line_no}: document {fields[2]} is listed again for topic {fields[0]}")
-        scores[fields[2]] = score
-        line_ranks.append(fields[3])
-    fail(problems)
+    ranks: dict[str, list[str]] = {}  # of the topics that have others than these
+    usual: list[str] = []
+    problems: list[Problem] = []
+    for lines in _run_lines(path, encoding, problems):
+        for qid, part in _topics(lines.qids):
+            docids, scores = lines.docids[part], run.setdefault(qid, {})
+            start = len(scores)
+            scores |= zip(docids, lines.scores[part], strict=True)
+            if len(scores) < start + len(docids):
+                problems += _repeated(lines.numbers[part], qid, docids, islice(scores, start))
+            if check_order:
+                usual += map(str, range(len(usual) + 1, len(scores) + 1))
+                if qid in ranks or lines.ranks[part] != usual[start : len(scores)]:
+                    ranks.setdefault(qid, usual[:start]).extend(lines.ranks[part])
+    fail(f"{path}, line {number}: {problem}" for number, problem in sorted(problems))
     if not run:
         raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
     if check_order:
         warn_of_order(path, run, ranks)
     return with_ids(run, path)
+
+
+Problem = tuple[int, str]  # the number of a line, and what is wrong with it
+
+
+class _RunLines(NamedTuple):
+    """Columns of lines of a run, and the numbers of these."""
+
+    numbers: Sequence[int]
+    qids: list[str]
+    docids: list[str]
+    ranks: list[str]
+    scores: list[float]
+
+
+def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Iterator[_RunLines]:
+    """Yield the lines of a run, many at once, but comments, whose number is logged; add to ``problems``."""
+    comments, line_no = 0, 1
+    for text in _pieces(read_texts(path, encoding)):
+        if lines := _regular(text, line_no):
+            yield lines
+            line_no += len(lines.numbers)
+            continue
+        rows = []
+        for number, line in numbered_lines(text, line_no):
+            fields = line.split()
+            score = parse_score(fields[4]) if len(fields) == 6 else None
+            if fields and fields[0].startswith("#"):
+                comments += 1
+            elif score is not None:
+                rows.append((number, fields[0], fields[2], fields[3], score))
+            elif len(fields) == 6:
+                problems.append((number, f"score {fields[4]!r}, expected a finite number"))
+            elif fields:
+                problems.append((number, f"{len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"))
+        if rows:
+            yield _RunLines(*map(list, zip(*rows, strict=True)))
+        line_no += text.count("\n")
+    _log_comments(path, comments)
+
+
+def _pieces(texts: Iterable[str]) -> Iterator[str]:
+    """Yield texts of whole lines in smaller pieces, whose fields fit into a CPU's cache."""
+    for text in texts:
+        end = 0
+        while end < len(text):
+            start, end = end, text.find("\n", end + PIECE) + 1 or len(text)
+            yield text[start:end]
+
+
+def _regular(text: str, line_no: int) -> _RunLines | None:
+    """Return the lines of ``text``; None where one is a comment, or not six columns with a finite score."""
+    fields = _split(text, 6)
+    if not fields:
+        return None
+    try:
+        scores = NUMBERS.decode(f"[{','.join(fields[4::7])}]")
+    except msgspec.DecodeError:  # of numbers that JSON does not have too
+        return None
+    if len(scores) != len(fields) // 7 or not math.isfinite(sum(scores)):
+        return None
+    return _RunLines(range(line_no, line_no + len(scores)), fields[::7], fields[2::7], fields[3::7], scores)
+
+
+def _split(text: str, number: int) -> list[str]:
+    """Return the fields of lines that have so many each, and behind each line a NUL.
+
+    Empty where a line has more or fewer, or may begin with #.
+    """
+    whole, step = text if text.endswith("\n") else f"{text}\n", number + 1
+    marked = whole.replace("\n", " \0 ")
+    fields, lines = marked.split(), (len(marked) - len(whole)) // 2
+    if "\0" in text or len(fields) != step * lines or fields[number::step] != ["\0"] * lines:
+        return []
+    return [] if "#" in text and any(qid[0] == "#" for qid in fields[::step]) else fields
+
+
+def _topics(qids: Sequence[str]) -> Iterator[tuple[str, slice]]:
+    """Yield each topic of successive lines with the part of them that it has."""
+    starts = [0, *compress(range(1, len(qids)), map(ne, qids[1:], qids))]
+    yield from ((qids[start], slice(start, end)) for start, end in pairwise([*starts, len(qids)]))
+
+
+def _repeated(numbers: Sequence[int], qid: str, docids: Sequence[str], known: Iterable[str]) -> Iterator[Problem]:
+    """Yield what is wrong with those of ``docids``, on lines of a topic, that are ``known`` or further up."""
+    known = {*known}
+    for number, docid in zip(numbers, docids, strict=True):
+        if docid in known:
+            yield number, f"document {docid} is listed again for topic {qid}"
+        known.add(docid)
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
@@ -204,7 +288,36 @@ def read_qrels(path: Path, only_language: str | None = None, encoding: str | Non
     once. Where column 2 has several values the grades of a topic are :class:`heed.types.SubtopicGrades`. Raises
     :class:`DataError` naming every bad line and contradiction, and for an empty file.
     """
-    return parse_qrels(read_lines(path, encoding), path, only_language)
+    texts = [*_pieces(read_texts(path, encoding))]
+    if qrels := _regular_qrels(texts):
+        return as_judged(qrels, path)
+    return parse_qrels(numbered_lines("".join(texts), 1), path, only_language)
+
+
+def _regular_qrels(texts: Sequence[str]) -> Qrels:
+    """Return qrels of lines ``topic 0 docid grade`` without repetition; empty where there is any other line."""
+    qrels: Qrels = {}
+    head = texts[0].partition("\n")[0] if texts else ""
+    if any(len(head.split(separator)) == len(COLUMNS) for separator in "\t,"):  # of a table
+        return {}
+    for text in texts:
+        fields = _split(text, 4)
+        if not fields or CONTROL.search(text) or not {*fields[1::5]} <= {"0", "Q0"}:
+            return {}
+        try:
+            grades = GRADES.decode(f"[{','.join(fields[3::5])}]")
+        except msgspec.DecodeError:
+            return {}
+        docids = fields[2::5]
+        if len(grades) != len(docids):  # one was a decimal comma's
+            return {}
+        for qid, part in _topics(fields[::5]):
+            judged = qrels.setdefault(qid, {})
+            size = len(judged) + part.stop - part.start
+            judged |= zip(docids[part], grades[part], strict=True)
+            if len(judged) != size:
+                return {}
+    return qrels
 
 
 def parse_qrels(lines: Iterable[tuple[int, str]], path: Path, only_language: str | None = None) -> Qrels:
@@ -306,6 +419,10 @@ def without_comments(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[t
             skipped += 1
         else:
             yield line_no, line
+    _log_comments(path, skipped)
+
+
+def _log_comments(path: Path, skipped: int) -> None:
     if skipped:
         log.info(f"{path}: skipped {number_of(skipped, 'comment')}, lines that begin with #")
 

@@ -13,6 +13,7 @@ from heed.errors import DataError, HeedError, fail
 from heed.files import read_bytes
 from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry, lower_is_better
 from heed.progress import log
+from heed.types import Run
 
 Form = TypeVar("Form", bound=Struct)
 AGAIN = "run the command that made them once more (what is complete is used again)"
@@ -32,7 +33,8 @@ class PrintedFigure(NamedTuple):
 class ResultsFolder(NamedTuple):
     """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
 
-    ``path`` is where it was read; ``lower_is_better`` is of the user's own measures.
+    ``path`` is where it was read; ``lower_is_better`` is of the user's own measures. ``runs`` are those of its runs
+    that are in memory, by system and condition.
     """
 
     folder: str
@@ -46,6 +48,7 @@ class ResultsFolder(NamedTuple):
     lower_is_better: Mapping[str, bool] = {}
     systems: Sequence[SystemEntry] = ()
     against_query: Sequence[AgainstQuery] = ()
+    runs: Mapping[tuple[str, str], Run] = {}
 
     @property
     def title(self) -> str:

@@ -26,6 +26,7 @@ class Fusion(Wrapper):
     def __init__(self, polarity: Polarity, other: Reranker, weight: float | None = None) -> None:
         """Add ``weight`` times the scores of ``other`` to those of ``polarity``, by default ``WEIGHT``."""
         super().__init__(other)
+        self.independent = False
         self.name = f"{polarity.name}+{other.name}"
         self._polarity = polarity
         self._weight = weight = WEIGHT if weight is None else weight

@@ -2,8 +2,9 @@
 
 import json
 import math
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,41 @@ from heed.types import Document, Query, Reranker, Run
 
 EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
+ROOM = 1 << 29  # bytes of memory for the texts that further conditions and rerankers read
 
 Pair = tuple[Query, Sequence[Document]]
+
+
+class ReadOnce:
+    """Documents of pools, in memory once they were read: further conditions and rerankers take them from there.
+
+    Those of later pools, as soon as the texts of all would have more than ``ROOM`` bytes, are read each time.
+    """
+
+    def __init__(self, store: DocumentStore) -> None:
+        """Read documents of ``store``."""
+        self._store, self._room = store, ROOM
+        self._by_pool: dict[tuple[str, ...], list[Document]] = {}
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        """Return the documents of ``docids``, in that order; raises as :meth:`DocumentStore.get`."""
+        pool = tuple(docids)
+        if pool in self._by_pool:
+            return self._by_pool[pool]
+        documents = self._store.get(docids)
+        size = sum(sys.getsizeof(document.text) for document in documents)
+        if size <= self._room:
+            self._room -= size
+            self._by_pool[pool] = documents
+        return documents
 
 
 class PoolDocuments:
     """The documents of each query's pool; queries that follow one another with the same pool share them."""
 
-    def __init__(self, pool: Mapping[str, Sequence[str]], store: DocumentStore) -> None:
-        """Read nothing before the first query; ``pool`` holds docids by qid."""
-        self.pool, self._store = pool, store
+    def __init__(self, pool: Mapping[str, Sequence[str]], store: DocumentStore, read: ReadOnce | None = None) -> None:
+        """Read nothing before the first query; ``pool`` holds docids by qid, ``read`` what was read of ``store``."""
+        self.pool, self._store, self._read = pool, store, read or store
         self._documents = StoredDocuments(store, [])
 
     @property
@@ -39,11 +65,16 @@ class PoolDocuments:
         """Return the docids of the query's pool."""
         return self.pool.get(query.qid, [])
 
+    def without(self, others: Mapping[str, Collection[str]]) -> "PoolDocuments":
+        """Return pools without the ``others`` of each query."""
+        pool = {qid: [docid for docid in self.pool[qid] if docid not in others.get(qid, ())] for qid in self.pool}
+        return PoolDocuments(pool, self._store)
+
     def __call__(self, query: Query) -> Sequence[Document]:
         """Return the documents of the query's pool, in its order."""
         docids = self.docids(query)
         if docids != self._documents.docids:
-            self._documents = StoredDocuments(self._store, docids)
+            self._documents = StoredDocuments(self._store, docids, self._read.get)
         return self._documents
 
 
@@ -94,7 +125,7 @@ class Wrapper(Reranker):
 
     def __init__(self, inner: Reranker) -> None:
         """Wrap ``inner``."""
-        self._inner, self.at_once = inner, inner.at_once
+        self._inner, self.at_once, self.independent = inner, inner.at_once, inner.independent
 
     def load(self) -> None:
         """Load the other reranker."""
@@ -184,6 +215,8 @@ def checked(name: str, qid: str, docids: Sequence[str], returned: Any) -> list[f
     if unchecked is None or len(unchecked) != len(docids):
         count = type(returned).__name__ if unchecked is None else f"{len(unchecked)} scores"
         raise ModelError(f"{name}: topic {qid}: {count} for {len(docids)} documents; return one score for each")
+    if {*map(type, unchecked)} == {float} and all(map(math.isfinite, unchecked)):  # as nearly always
+        return unchecked
     scores = [finite(score) for score in unchecked]
     problems = [
         f"{name}: topic {qid}, document {docid}: score {score!r:.60}, expected a finite number"

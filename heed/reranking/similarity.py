@@ -76,6 +76,8 @@ class VectorReranker(Reranker):
     Without a corpus, or of an encoder without ``config``, they are kept in memory alone.
     """
 
+    independent = True
+
     def __init__(self, encoder: Encoder, corpus: Corpus | None = None) -> None:
         """Compare by ``encoder``, which is loaded when it is first needed; vectors are kept beside ``corpus``."""
         self.encoder = encoder

@@ -100,7 +100,7 @@ class _Scorer(Reranker):
     """An object with the one method, as what inherits from :class:`heed.types.Reranker` and overrides nothing else."""
 
     def __init__(self, system: Any) -> None:
-        self._system = system
+        self._system, self.independent = system, bool(getattr(system, "independent", False))
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         scores: Sequence[float] = self._system.score(query, documents)

@@ -133,6 +133,12 @@ def _search_options(search: Group) -> None:
         "with the topics (default of FollowIR and NevIR)",
     )
     maxp_option(search)
+    search.add_argument(
+        "--reuse-scores",
+        action="store_true",
+        help="take the scores that a reranker's run over another pool has, and score the other documents alone, if "
+        "it scores each by itself; last digits may differ from those of a run made at once",
+    )
     keep_own_id_option(search)
     search.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
     search.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")

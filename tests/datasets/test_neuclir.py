@@ -74,7 +74,7 @@ def test_the_files_of_the_contract_are_there(sample: Path, lang: str) -> None:
     assert manifest["implementation"]["executable"]["cmd"] == f"python -m pipelines.neuclir --lang {lang}"
     assert [one["name"] for one in manifest["method"]["retrieval"]] == ["bm25", "lsa", "polarity"]
     timings = json.loads((sample / lang / "timings.json").read_text())
-    assert {"stage", "system", "seconds", "peak_mib", "count", "unit"} == set(timings[0])
+    assert {"stage", "system", "seconds", "processor_seconds", "peak_mib", "count", "unit"} == set(timings[0])
 
 
 @pytest.mark.parametrize("lang", LANGS)

@@ -332,7 +332,39 @@ def test_documents_are_read_once_a_topic_and_by_polarity_only_its_examples(
     assert 0 < max(map(len, read)) <= 15  # examples of what fits best and worst, not the pool
     read.clear()
     small.rerank(Overlap(), [bm25])
-    assert len(read) == 12 * 3  # once a topic and condition
+    assert len(read) == 12  # once a topic, for its three conditions
+
+
+class Words:
+    """A reranker of its own for each document, that counts those it has scored."""
+
+    name, config, independent = "words", {"version": 1}, True
+
+    def __init__(self) -> None:
+        self.scored = 0
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        self.scored += len(documents)
+        return [len(query.text) / len(document.text) for document in documents]
+
+
+def test_a_deeper_pool_takes_the_scores_of_an_earlier_one_where_that_is_said(
+    small: Experiment, caplog: pytest.LogCaptureFixture
+) -> None:
+    bm25, first, second, whole = small.retrieve("bm25"), Words(), Words(), Words()
+    small.rerank(first, [bm25], depth=20)
+    deeper = small.rerank(second, [bm25], depth=50, reuse_scores=True)
+    assert (first.scored, second.scored) == (12 * 3 * 20, 12 * 3 * 30)
+    assert "words.original: 240 scores are those of its earlier run" in caplog.text
+    note = json.loads((small.folder / ".made/words.original.run.json").read_text())
+    assert note["scores of an earlier run"] == 240
+    runs = {condition: dict(run) for condition, run in deeper.items()}
+    again = small.rerank(whole, [bm25], depth=50)  # the recipe is the same
+    assert whole.scored == 0 and {condition: dict(run) for condition, run in again.items()} == runs
+    whole.name = "whole"
+    assert {condition: dict(run) for condition, run in small.rerank(whole, [bm25], depth=50).items()} == runs
+    small.rerank("polarity", [bm25], depth=50, reuse_scores=True)
+    assert "polarity: a score depends on the other documents of the pool; all are computed again" in caplog.text
 
 
 class Vectors:

@@ -8,6 +8,7 @@ from conftest import write_jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heed import files
 from heed.errors import HeedError
 from heed.formats.judgements import read_judgements
 from heed.formats.run_formats import read_any_run
@@ -77,6 +78,38 @@ def test_every_bad_line_of_a_run_is_told_with_its_number(tmp_path: Path) -> None
     assert "line 3: score 'nan', expected a finite number" in told[1]
     assert "line 4: document a is listed again for topic 1" in told[2]
     assert "line 5: score 'x'" in told[3]
+
+
+@pytest.mark.parametrize("piece", [1, 7, 40, 1 << 20])
+def test_runs_and_qrels_are_those_of_pytrec_eval_wherever_a_piece_of_the_file_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(files, "PIECE", piece)
+    run = "2 Q0 b 1 2e0 t\n2 Q0 a 2 -1.5 t\n1 Q0 a 1 .5 t\n2\tQ0  c 7 7 t\n1 0 b 1 1e308 t\n1 0 c 1 1e308 t"
+    qrels = "2 0 b 1\n2 0 a 0\n1 0 a -1\n2\t0  c 3\n"
+    for content, ours, theirs in ((run, read_run, pytrec_eval.parse_run), (qrels, read_qrels, pytrec_eval.parse_qrel)):
+        for text in (content, content.replace("\n", "\n\n"), content.replace("\n", "\r\n"), f"# no line\n{content}"):
+            (tmp_path / "file").write_bytes(text.encode())
+            plain = [line for line in content.split("\n") if line]
+            assert list(ours(tmp_path / "file").items()) == list(theirs(plain).items())
+
+
+@pytest.mark.parametrize(
+    ("content", "problems"),
+    [
+        ("1 Q0 a 1 2.0\nt 1 Q0 b 2 1.0 t\n", ["line 1: 5 columns", "line 2: 7 columns"]),  # twelve fields in all
+        ("1 Q0 a 1 2.0 t \0 1 Q0 b 1 1.0 t\n", ["line 1: 13 columns"]),
+        ("1 Q0 a 1 1_0 t\n", ["line 1: score '1_0'"]),
+        ("1 Q0 a 1 inf t\n1 Q0 b 2 -inf t\n", ["line 1: score 'inf'", "line 2: score '-inf'"]),
+        ("1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", ["line 3: document a is listed again for topic 1"]),
+    ],
+)
+def test_bad_lines_are_seen_where_many_are_read_at_once(tmp_path: Path, content: str, problems: list[str]) -> None:
+    (tmp_path / "a.run").write_text(content)
+    with pytest.raises(HeedError) as caught:
+        read_run(tmp_path / "a.run")
+    for line, expected in zip(str(caught.value).splitlines(), problems, strict=True):
+        assert line.startswith(f"{tmp_path / 'a.run'}, {expected}")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n"])

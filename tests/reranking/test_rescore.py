@@ -1,6 +1,7 @@
 """Rescoring a pool: each topic once, whatever is killed, and never by a journal of other inputs."""
 
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from heed.errors import ModelError
 from heed.measures.pairwise import p_mrr
 from heed.progress import recording
-from heed.reranking.rescore import PoolDocuments, rescore
+from heed.reranking.rescore import PoolDocuments, ReadOnce, rescore
 from heed.types import Document, Query, Reranker, Run, Topic
 from pipelines.resources import resource_report
 
@@ -21,7 +22,11 @@ POOL = {topic.qid: [f"{topic.qid}-d{number}" for number in range(5)] for topic i
 class Texts:
     """A store in which every document is there, with its id as its text."""
 
+    def __init__(self) -> None:
+        self.read = list[Sequence[str]]()
+
     def get(self, docids: Sequence[str]) -> list[Document]:
+        self.read.append(docids)
         return [Document(docid, "", docid) for docid in docids]
 
 
@@ -52,6 +57,25 @@ class Counting(Reranker):
             raise KeyboardInterrupt
         self.calls.append(query.qid)
         return [self._score * (len(query.condition) + place) / 3 for place, _ in enumerate(documents)]
+
+
+def test_a_topics_documents_are_read_once_for_all_conditions_and_rerankers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reading(Counting):
+        def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
+            return [float(len(document.text)) for document in documents]
+
+    monkeypatch.setattr("heed.reranking.rescore.ROOM", 3 * 5 * sys.getsizeof("0-d0"))  # the texts of three topics
+    store = Texts()
+    read = ReadOnce(store)  # type: ignore[arg-type]
+    for number in range(2):
+        documents = PoolDocuments(POOL, store, read)  # type: ignore[arg-type]
+        for condition in ("original", "changed"):
+            queries = [topic.under(condition) for topic in TOPICS]
+            run = rescore(Reading(number), queries, documents, tmp_path / f"{number}.{condition}", "documents")
+            assert run == {qid: dict.fromkeys(docids, 4.0) for qid, docids in POOL.items()}
+    assert store.read == [*POOL.values(), POOL["3"], POOL["3"], POOL["3"]]
 
 
 def test_the_time_that_reranking_takes_is_logged_after_a_second(

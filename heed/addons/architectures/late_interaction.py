@@ -240,6 +240,8 @@ class LateReranker(Reranker):
     all of them fit into ``KEPT`` bytes; later ones are computed each time.
     """
 
+    independent = True
+
     ENCODER: type[SentenceEncoder] = LateEncoder  # of packed matrices
     VERSION = "maxsim"
 

@@ -163,7 +163,7 @@ class SharedReranker(_Shared, Reranker):
     def __init__(self, system: Reranker, maker: SystemMaker, machines: Machines) -> None:
         """Score as many queries at once as there are workers."""
         super().__init__(system, maker, machines)
-        self.at_once = machines.count
+        self.at_once, self.independent = machines.count, system.independent
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return one score for each document."""

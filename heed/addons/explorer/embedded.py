@@ -18,7 +18,6 @@ Where not all texts fit, long ones are cut to an equal share; these have a fourt
 
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, zip_longest
@@ -29,7 +28,7 @@ from markupsafe import Markup
 from msgspec import Raw
 from msgspec.json import encode
 
-from heed.addons.explorer.explored import Explored, RankedList, read_lists
+from heed.addons.explorer.explored import Explored, RankedList, first_and_judged
 from heed.addons.explorer.views import DEPTH, Lists, absences, folder_view, grades, narratives, shown_docids, table_of
 from heed.formats.document_store import title_of
 from heed.process import batches
@@ -140,6 +139,7 @@ def packed(explored: Explored, limit: int) -> Packed:
     topic_blocks = pack_blocks(
         (_topic(explored, topic, lists[topic.qid], shown[topic.qid], number) for topic in topics), room
     )
+    explored.keep_readings()
     document_blocks, titles, cut = _document_blocks(explored, docids, room - topic_blocks.size)
     index = about | {
         "docids": docids,
@@ -167,19 +167,12 @@ def packed(explored: Explored, limit: int) -> Packed:
 def _lists(explored: Explored) -> dict[str, Lists]:
     """Return for each topic its lists, by system and condition."""
     by_topic: dict[str, dict[tuple[str, str], RankedList]] = {qid: {} for qid in explored.topics}
-    for condition in explored.conditions:
-        topics_of: dict[str, list[Topic]] = defaultdict(list)
-        judged: dict[str, set[str]] = defaultdict(set)
-        for topic in explored.topics.values():
-            qid = explored.qid_under(topic, condition)
-            topics_of[qid].append(topic)
-            judged[qid] |= explored.judged(topic)
-        for system in explored.systems:
-            if not (path := explored.runs.get((system, condition))):
-                continue
-            for qid, listed in read_lists(path, DEPTH, judged).items():
-                for topic in topics_of.get(qid, ()):
-                    by_topic[topic.qid][system, condition] = listed.only(DEPTH, explored.judged(topic))
+    judged = {qid: explored.judged(topic) for qid, topic in explored.topics.items()}
+    for key in sorted(explored.runs, key=lambda key: explored.conditions.index(key[1])):
+        run = explored.read(key)
+        for qid, topic in explored.topics.items():
+            if scores := run.get(explored.qid_under(topic, key[1])):
+                by_topic[qid][key] = first_and_judged(scores, DEPTH, judged[qid])
     return {**by_topic}
 
 

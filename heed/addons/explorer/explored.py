@@ -1,28 +1,26 @@
-"""A results folder with all that its pages need: topics, judgements, runs, and the documents where they are here.
+"""A results folder with all that its pages need: topics, judgements, runs, and the documents where they are here."""
 
-Of the lists in a run that Heed wrote, pages show the first and the judged documents, which are read without parsing its
-other lines: :func:`heed.formats.trec_files.read_run` takes 3.5 times as long (IndusTR's six runs, 3.4 million lines:
-4.3 s against 1.2 s), and of one topic, which a page asks for, 13 times.
-"""
-
-import re
-import sys
 from collections.abc import Iterator, Mapping, Set
-from functools import cached_property
+from contextlib import suppress
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.errors import DataError
-from heed.files import digest_json, read_pieces
+from heed.errors import HeedError
+from heed.files import digest_json
+from heed.formats.trec_files import read_run
 from heed.instructions.reader import reader_at
 from heed.measures.evaluate import Judging, Pair
+from heed.ranking import ranked
 from heed.report.results import AGAIN, ResultsFolder
 from heed.report.topics_file import TopicsFile, read_topics_file
-from heed.reuse import note_of, read_note
-from heed.types import CONDITIONS, Topic
+from heed.reuse import Note, note_of, read_note, write_note
+from heed.types import CONDITIONS, Run, Span, Topic
 
+Spans = tuple[Span, ...]
+
+READINGS = Path(".made") / "readings.json"  # in a results folder
 NO_INPUTS = TopicsFile("eng", "", "", [], {}, [])
-COLUMNS = 6  # of a run
 
 
 class Key(NamedTuple):
@@ -44,6 +42,8 @@ class Explored:
     def __init__(self, results: ResultsFolder, reader: str | None = None) -> None:
         """Read the files of the folder of ``results``; :class:`DataError` for a ``topics.json`` of another form."""
         self.results, self.path, self.notes, self.reader = results, results.path, list[str](), reader
+        self._read = dict[str, Spans]()  # instructions that were asked for
+        self.run = cache(self.read)  # of a system and condition; for whoever asks for one topic after the other
         self.runs = {
             (system, condition): path
             for system in results.names
@@ -99,6 +99,32 @@ class Explored:
             if detail["condition"] not in kinds
         }
 
+    def read(self, key: tuple[str, str]) -> Run:
+        """Return the run of a system and condition; it is not read where this process has it in memory."""
+        return self.results.runs.get(key) or read_run(self.runs[key])
+
+    def spans_of(self, instruction: str) -> Spans:
+        """Return the spans of a topic's instruction, which is not read again after :meth:`keep_readings`."""
+        if instruction not in self._read:
+            earlier = self._earlier.get(instruction)
+            self._read[instruction] = earlier or reader_at(self.reader).as_given(instruction)
+        return self._read[instruction]
+
+    @cached_property
+    def _earlier(self) -> dict[str, Spans]:
+        note = read_note(self.path / READINGS)
+        spans = note.facts.get("spans") if note and note.recipe == reader_at(self.reader).config else None
+        if note is None or spans is None or note.files != {"spans": digest_json(spans)}:
+            return {}
+        return {text: tuple(Span(*span) for span in of_text) for text, of_text in spans.items()}
+
+    def keep_readings(self) -> None:
+        """Write the spans that were asked for into the folder, if it can be written to, for the next page of it."""
+        if self._read != self._earlier:
+            note = Note(reader_at(self.reader).config, {"spans": digest_json(self._read)}, {"spans": self._read})
+            with suppress(OSError, HeedError):
+                write_note(self.path / READINGS, note)
+
     def qid_under(self, topic: Topic, condition: str) -> str:
         """Return the qid that the topic's query has in runs and judgements of ``condition``."""
         return topic.base if condition == "query" and topic.base else topic.qid
@@ -134,53 +160,9 @@ class RankedList(NamedTuple):
     ranks: list[int]
     scores: list[float]
 
-    def only(self, depth: int, judged: Set[str]) -> "RankedList":
-        """Return the same with the first ``depth`` documents, and of the others those that are ``judged``."""
-        rows = zip(self.docids, self.ranks, self.scores, strict=True)
-        chosen = [row for row in rows if row[1] <= depth or row[0] in judged]
-        return RankedList(self.length, *(list(column) for column in zip(*chosen, strict=True)))
 
-
-def read_lists(path: Path, depth: int, judged: Mapping[str, Set[str]]) -> dict[str, RankedList]:
-    """Return by qid the first ``depth`` documents of a run file, and those that are ``judged`` for the topic.
-
-    The run lists each topic in one go and by rank, as :func:`heed.formats.trec_files.write_run` writes it. Raises
-    :class:`DataError` for lines of another form.
-    """
-    return {qid: _parsed(path, lines, depth, judged.get(qid, set())) for qid, lines in _topics(path)}
-
-
-def read_list(path: Path, qid: str, depth: int, judged: Set[str]) -> RankedList | None:
-    """Return the first ``depth`` and the ``judged`` documents of one topic; None if the run does not have it."""
-    lines = next((lines for listed_qid, lines in _topics(path) if listed_qid == qid), None)
-    return _parsed(path, lines, depth, judged) if lines else None
-
-
-def _topics(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each topic's qid and lines."""
-    topic, lines = b"", list[bytes]()
-    for _, run in read_pieces(path):
-        start = 0
-        while start < len(run):
-            qid = run[start : run.find(b" ", start)]
-            last = re.compile(rb"\n(?!%s )" % re.escape(qid)).search(run, start)
-            if not qid or not last:
-                raise DataError(f"{path}: not a run as it was written; run the collection again")
-            if lines and qid != topic:
-                yield topic.decode(), b"".join(lines)
-                lines = []
-            lines.append(run[start : last.end()])
-            topic, start = qid, last.end()
-    if lines:
-        yield topic.decode(), b"".join(lines)
-
-
-def _parsed(path: Path, lines: bytes, depth: int, judged: Set[str]) -> RankedList:
-    fields = lines.split()
-    docids, scores = fields[2::COLUMNS], fields[4::COLUMNS]
-    if len(fields) % COLUMNS or len(docids) != lines.count(b"\n"):
-        raise DataError(f"{path}: lines without {COLUMNS} columns; run the collection again")
-    judged_here = {docid.encode() for docid in judged}
-    indices = [index for index, docid in enumerate(docids) if index < depth or docid in judged_here]
-    shown = [sys.intern(docids[index].decode()) for index in indices]  # many lists have the same documents
-    return RankedList(len(docids), shown, [index + 1 for index in indices], [float(scores[index]) for index in indices])
+def first_and_judged(scores: Mapping[str, float], depth: int, judged: Set[str]) -> RankedList:
+    """Return the first ``depth`` documents of a topic's list, and of the others those that are ``judged``."""
+    rows = [(docid, rank) for rank, docid in enumerate(ranked(scores), 1) if rank <= depth or docid in judged]
+    docids, ranks = [docid for docid, _ in rows], [rank for _, rank in rows]
+    return RankedList(len(scores), docids, ranks, [scores[docid] for docid in docids])

@@ -186,7 +186,8 @@ class PlaygroundServer:
         return JSONResponse(await run_in_threadpool(self._narrative, await read_body(request, Read)))
 
     def _narrative(self, body: Read) -> object:
-        return narrative_of(body.instruction, reader_at(self.explored(body.folder).reader), body.corrections())
+        read = reader_at(self.explored(body.folder).reader).as_given(body.instruction)
+        return narrative_of(body.instruction, read, body.corrections())
 
     async def _ask(self, request: Request) -> Response:
         return await self._in_turn(request, lambda live, ask: answer(live, ask.system, ask.question()))

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from heed.addons.explorer.explored import Explored, RankedList, read_list
+from heed.addons.explorer.explored import Explored, RankedList, first_and_judged
 from heed.errors import DataError
 from heed.formats.document_store import title_of
-from heed.instructions.reader import Reader, reader_at
 from heed.languages import language_data
 from heed.measures.per_topic import no_longer_relevant, not_judged, still_relevant
 from heed.measures.summary import factor
@@ -71,9 +70,9 @@ def topic_view(explored: Explored, qid: str, depth: int = DEPTH) -> View:
     topic = explored.topics[qid]
     judged = explored.judged(topic)
     lists = {
-        key: listed
-        for key, path in explored.runs.items()
-        if (listed := read_list(path, explored.qid_under(topic, key[1]), depth, judged))
+        key: first_and_judged(scores, depth, judged)
+        for key in explored.runs
+        if (scores := explored.run(key).get(explored.qid_under(topic, key[1])))
     }
     docids = shown_docids(explored, topic, lists)
     documents = explored.store.find(docids) if explored.store else {}
@@ -116,20 +115,20 @@ def grades(explored: Explored, topic: Topic, docids: Sequence[str]) -> dict[str,
 
 def narratives(explored: Explored, topic: Topic) -> dict[str, View]:
     """Return the topic's instructions by condition of the runs, each with its spans."""
-    reader = reader_at(explored.reader)
     return {
-        condition: narrative_of(topic.instructions[condition], reader, topic.readings.get(condition, ()))
+        condition: narrative_of(text, explored.spans_of(text), topic.readings.get(condition, ()))
         for condition in explored.conditions
-        if topic.instructions.get(condition)
+        if (text := topic.instructions.get(condition))
     }
 
 
-def narrative_of(text: str, reader: Reader, corrections: Sequence[Span] = ()) -> View:
+def narrative_of(text: str, read: Sequence[Span], corrections: Sequence[Span] = ()) -> View:
     """Return an instruction with its ``spans``, ``[start, end, kind]``, and those of them that a person has corrected.
 
-    ``start`` and ``end`` count characters as Python does, not UTF-16 units.
+    Those that a reader has ``read`` come in between. ``start`` and ``end`` count characters as Python does, not UTF-16
+    units.
     """
-    spans = corrected(reader.as_given(text), corrections)
+    spans = corrected(read, corrections)
     return {"text": text, "spans": [span[:3] for span in spans], "corrected": [span[:3] for span in corrections]}
 
 

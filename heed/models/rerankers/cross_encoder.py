@@ -115,6 +115,8 @@ class PairModel(NamedTuple):
 class CrossEncoderReranker(LocalModel, Reranker):
     """A sentence-transformers CrossEncoder as a :class:`heed.types.Reranker`."""
 
+    independent = True
+
     def __init__(self, model: Model, compute: Compute) -> None:
         """As of :class:`LocalModel`; :class:`ModelError` for an adapter too."""
         super().__init__(model, compute)

@@ -28,6 +28,8 @@ class YesNoReranker(LanguageModel, Reranker):
     With one of ``tokens`` a score is its logit.
     """
 
+    independent = True
+
     GENERATES = False  # whether the model writes anything before its answer
 
     def __init__(self, model: Model, compute: Compute) -> None:

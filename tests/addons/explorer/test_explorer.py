@@ -104,12 +104,12 @@ def test_a_page_says_which_runs_were_made_by_another_reader_than_it_shows(tmp_pa
 def test_a_narrative_is_shown_as_a_person_has_read_it_and_lines_as_they_are_given() -> None:
     text = "Find ships.\nLeave   out\n\u200bferries of\nall kinds."
     reader = reader_at()
-    shown = narrative_of(text, reader)
+    shown = narrative_of(text, reader.as_given(text))
     assert [text[start:end] for start, end, kind in shown["spans"] if kind == "excluded"] == ["ferries of\nall kinds."]
     kinds = [(text[start:end], kind) for start, end, kind in shown["spans"]]
     start = text.index("of\nall")
     corrections = (Span(start, start + 2, "neutral"), Span(start + 3, start + 6, "asked"))
-    shown = narrative_of(text, reader, corrections)
+    shown = narrative_of(text, reader.as_given(text), corrections)
     assert [*map(tuple, shown["corrected"])] == [span[:3] for span in corrections]
     assert [(text[start:end], kind) for start, end, kind in shown["spans"]] == [
         *kinds[:-1],
@@ -120,7 +120,7 @@ def test_a_narrative_is_shown_as_a_person_has_read_it_and_lines_as_they_are_give
         (" kinds.", "excluded"),
     ]
     whole = (Span(0, len(text), "asked"),)
-    assert narrative_of(text, reader, whole)["spans"] == [whole[0][:3]]
+    assert narrative_of(text, reader.as_given(text), whole)["spans"] == [whole[0][:3]]
 
 
 def test_a_topic_without_a_value_says_why(explored: Explored) -> None:
