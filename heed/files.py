@@ -55,6 +55,7 @@ SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$")
 # what opening and reading raise, of compressed files too
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # characters that no id may hold; white space apart
+Seen = Callable[[Sequence[bytes]], Iterable[bool]]  # says of lines, with their ends, which have been read before
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -322,7 +323,7 @@ def parse_json(text: str) -> Any:
 
 def read_text(path: Path, encoding: str | None = None) -> str:
     """Return the text of a file that is read whole; see :func:`read_lines`."""
-    return "".join(_texts(path, encoding, [(1, read_bytes(path))]))
+    return "".join(text for _, text in _texts(path, encoding, [(1, read_bytes(path))]))
 
 
 def read_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -354,26 +355,35 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         yield from enumerate(io.BytesIO(piece), line_no)
 
 
-def read_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, encoding: str | None = None, seen: Seen | None = None) -> Iterator[tuple[int, str]]:
     """Yield ``(line number from 1, line without its end)`` of a text file; its byte-order mark is dropped.
 
     A file that is not UTF-8 is in ``encoding``: Python's name of one, or the code of a language, of whose encodings it
     is the one that is clearly the best for the first lines that are not ASCII; one line says which. Files of Heed's own
-    have the ``encoding`` None. Raises :class:`DataError` as :func:`read_pieces` does, and where no encoding fits.
+    have the ``encoding`` None. Lines that are ``seen`` are left out. Raises :class:`DataError` as
+    :func:`read_pieces` does, and where no encoding fits.
     """
-    line_no = 1
-    for text in _texts(path, encoding, read_pieces(path)):
+    pieces = _unseen(read_pieces(path), seen) if seen else read_pieces(path)
+    for line_no, text in _texts(path, encoding, pieces):
         yield from enumerate((line.rstrip("\r\n") for line in io.StringIO(text, newline="\n")), line_no)
-        line_no += text.count("\n")
 
 
-def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]) -> Iterator[str]:
+def _unseen(pieces: Iterable[tuple[int, bytes]], seen: Seen) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of each line that is not ``seen``."""
+    for line_no, piece in pieces:
+        lines = io.BytesIO(piece).readlines()
+        for number, (line, was_seen) in enumerate(zip(lines, seen(lines), strict=True), line_no):
+            if not was_seen:
+                yield number, line
+
+
+def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
     known = ""  # the encoding, when there was a character that is not ASCII
     for line_no, piece in pieces:
         try:
             if not known and not piece.isascii():
                 known = encoding_of(piece, encoding)
-            yield piece.decode(known or "ascii").removeprefix("\ufeff" if line_no == 1 else "")
+            yield line_no, piece.decode(known or "ascii").removeprefix("\ufeff" if line_no == 1 else "")
         except UnicodeDecodeError as error:
             line_no += piece.count(b"\n", 0, error.start)
             name = "" if encoding is None else ", or give encoding=NAME"

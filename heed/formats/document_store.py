@@ -261,6 +261,8 @@ def _updated(part: Path, source: Source, folder: Path, recipe: Recipe) -> Recipe
     if earlier.is_doubtful:
         (part / FILE).unlink()
         return None
+    if not earlier.is_used:
+        return {}
     log.info(
         f"{folder}: {number_of(len(touched), 'document')} added, changed or removed; the others are taken as they are"
     )
@@ -309,6 +311,8 @@ def _build(part: Path, source: Source, earlier: EarlierStore | None) -> list[str
         db.execute("PRAGMA temp_store = FILE")
         db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT, hash INT)")
         files, tabular = _stage(db, source, earlier)
+        if earlier and not earlier.is_used:
+            earlier = None
         db.execute("BEGIN")
         db.execute("CREATE TABLE main.form (tabular INT, dictionary BLOB)")
         db.execute("CREATE TABLE main.documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
@@ -355,8 +359,7 @@ def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore | None)
     tabular = False
     insert = "INSERT INTO early.staged VALUES (?, ?, ?, ?, ?)"
     db.execute("BEGIN")
-    seen = (lambda text: earlier.holds(hash_of(text.encode()))) if earlier else (lambda text: False)
-    with leaving_out(seen):
+    with leaving_out(earlier.holds if earlier else None):
         for line in bar(source.lines(), 0, "documents", "documents"):
             if line.document is None:
                 if len(problems) == SHOWN:
@@ -364,12 +367,12 @@ def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore | None)
                 problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
                 continue
             body = BETWEEN.join([text.encode() for text in line.document[1:]])
-            line_hash = hash_of(line.text.encode() or b"%s%s" % (line.document.docid.encode(), body))
-            if earlier and not line.text and earlier.holds(line_hash):
+            content = line.text.encode() or BETWEEN.join([line.document.docid.encode(), body])
+            if earlier and earlier.holds([content])[0]:  # of other files than lines of JSON in UTF-8
                 continue
             tabular = tabular or line.document.is_table
             place = number.setdefault(line.path, len(number)), line.line_no
-            rows.append((line.document.docid, body, *place, line_hash))
+            rows.append((line.document.docid, body, *place, hash_of(content)))
             if len(rows) == BATCH:
                 db.executemany(insert, rows)
                 rows.clear()

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cached_property
@@ -15,6 +15,7 @@ from heed.errors import DataError, fail
 from heed.files import (
     CONTROL,
     LONGEST_LINE,
+    Seen,
     digest,
     digest_json,
     encoding_of,
@@ -51,10 +52,10 @@ class DocumentLine(NamedTuple):
     text: str = ""
 
 
-_seen: ContextVar[Callable[[str], bool]] = ContextVar("seen", default=lambda text: False)
+_seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
 
 
-def leaving_out(seen: Callable[[str], bool]) -> AbstractContextManager[Callable[[str], bool]]:
+def leaving_out(seen: Seen | None) -> AbstractContextManager[Seen | None]:
     """Leave out those lines of JSON, in files that are read inside the block, that are ``seen``."""
     return setting(_seen, seen)
 
@@ -199,8 +200,8 @@ def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any, str]]
         value = _json(read_text(path, encoding))
         yield from ((number, row, "") for number, row in enumerate(value if isinstance(value, list) else [value], 1))
     else:
-        seen, lines = _seen.get(), read_lines(path, encoding)
-        yield from ((line_no, _json(text), text) for line_no, text in lines if text.strip() and not seen(text))
+        lines = read_lines(path, encoding, _seen.get())
+        yield from ((line_no, _json(text), text) for line_no, text in lines if text.strip())
 
 
 def _json(text: str) -> Any:

@@ -1,9 +1,8 @@
 """A document store made of an earlier one: lines that it holds are known by a hash, and not parsed or packed again."""
 
 import sqlite3
-from bisect import bisect_left
-from collections.abc import Iterator
-from hashlib import blake2b
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from heapq import merge
 from itertools import chain
 from pathlib import Path
@@ -21,9 +20,9 @@ COPY = (
 Row = tuple[str, bytes, int]  # a document's id, its packed texts, the hash of its line
 
 
-def hash_of(text: bytes) -> int:
+def hash_of(content: bytes) -> int:
     """Return 64 bits of a hash of a document's line, or of its texts where they are not from a line."""
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(sha256(content).digest()[:8], "little", signed=True)
 
 
 class EarlierStore:
@@ -31,21 +30,27 @@ class EarlierStore:
 
     def __init__(self, path: Path, hashes: NDArray[np.int64]) -> None:
         """Take the store's file, whose documents' lines have these ``hashes``."""
-        order = np.argsort(hashes)
         self.path, self._hashes = path, hashes
-        self._sorted, self._places = hashes[order].data, order.data
-        self._kept = bytearray(len(hashes))
+        self._order = np.argsort(hashes)
+        self._sorted = hashes[self._order]
+        self._kept = np.zeros(len(hashes), dtype=bool)
         self.is_doubtful = False  # whether a line came twice, which reading all lines names
 
-    def holds(self, line_hash: int) -> bool:
-        """Return whether a line of this hash is here; its document is kept then."""
-        index = bisect_left(self._sorted, line_hash)
-        if index == len(self._sorted) or self._sorted[index] != line_hash:
-            return False
-        place = self._places[index]
-        self.is_doubtful = self.is_doubtful or bool(self._kept[place])
-        self._kept[place] = True
-        return True
+    @property
+    def is_used(self) -> bool:
+        """Whether any document is kept."""
+        return bool(self._kept.any())
+
+    def holds(self, lines: Sequence[bytes]) -> NDArray[np.bool_]:
+        """Return which of ``lines`` are here; their documents are kept then."""
+        joined = b"".join([sha256(line.rstrip(b"\r\n")).digest()[:8] for line in lines])
+        hashes = np.frombuffer(joined, dtype="<i8")
+        index = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
+        held: NDArray[np.bool_] = self._sorted[index] == hashes
+        places = self._order[index[held]]
+        self.is_doubtful = self.is_doubtful or bool(self._kept[places].any()) or len(np.unique(places)) < len(places)
+        self._kept[places] = True
+        return held
 
     def copy_to(self, db: sqlite3.Connection, rows: Iterator[Row]) -> tuple[NDArray[np.int64], list[str]]:
         """Write the documents that are kept, and the new ``rows``, in the order of docids.
@@ -53,7 +58,7 @@ class EarlierStore:
         ``db`` has this store attached as ``earlier``. Returns the hashes of all lines, and the docids of documents that
         are new, changed or gone.
         """
-        gone = np.flatnonzero(np.frombuffer(self._kept, dtype=np.uint8) == 0).tolist()
+        gone = np.flatnonzero(~self._kept).tolist()
         select = "SELECT docid FROM earlier.documents WHERE place = ?"
         touched: list[str] = [db.execute(select, (place + 1,)).fetchone()[0] for place in gone]
         hashes, start = [self._hashes[:0]], 0

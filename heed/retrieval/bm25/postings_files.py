@@ -24,6 +24,7 @@ from heed.retrieval.lucene.index_files import (
 from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version, unchanged_note
 
 BLOCK = 1 << 20  # postings converted at once
+NEAR = 64  # strings among which the next one's place is looked for before all others
 
 
 def open_postings(index: Path, fields: Sequence[str]) -> Postings:
@@ -179,19 +180,31 @@ def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings
     if not occurrences:
         return
     places = _places(old.terms, new.terms)
-    known: NDArray[np.bool_] = np.array([old.terms.find(term) >= 0 for term in new.terms], dtype=np.bool_)
+    known: NDArray[np.bool_] = np.array(
+        [place < len(old.terms) and old.terms[place] == term for place, term in zip(places, new.terms, strict=True)],
+        dtype=np.bool_,
+    )
     sizes, new_sizes = np.diff(starts), np.diff(new.starts)
     sizes[places[known]] += new_sizes[known]
     # a term's new postings come behind its staying ones
     behind = np.repeat(starts[places + known.astype(np.intp)], new_sizes)
     count = int(starts[-1]) + len(new.documents)
-    documents = _spliced_blocks(old, numbering.old, behind, numbering.new[new.documents], lambda span, numbers: numbers)
-    _write(folder, f"{name}.documents", np.dtype(np.int32), count, documents)
     dtype = np.promote_types(old.frequencies.dtype, new.frequencies.dtype)
-    frequencies = _spliced_blocks(
-        old, numbering.old, behind, new.frequencies, lambda span, numbers: old.frequencies[span].astype(dtype)
-    )
-    _write(folder, f"{name}.frequencies", dtype, count, frequencies)
+
+    def documents(span: slice) -> Integers:
+        numbers = numbering.old[old.documents[span]]
+        return numbers[numbers >= 0]
+
+    def frequencies(span: slice) -> Integers:
+        block = old.frequencies[span].astype(dtype)
+        return block[numbering.old[old.documents[span]] >= 0] if gone_with else block
+
+    for part, part_dtype, values, inserted in (
+        ("documents", np.dtype(np.int32), documents, numbering.new[new.documents]),
+        ("frequencies", dtype, frequencies, new.frequencies),
+    ):
+        blocks = _spliced_blocks(len(old.documents), values, behind, inserted)
+        _write(folder, f"{name}.{part}", part_dtype, count, blocks)
     used = sizes > 0
     texts, lengths = _spliced_strings(old.terms, used, places[~known], new.terms, ~known)
     _save_field(
@@ -207,6 +220,8 @@ def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings
 
 def _without_gone(field: FieldPostings, numbers: NDArray[np.int32]) -> tuple[Integers, int, int]:
     """Return where each term would start without documents that are gone, and how many these and their terms are."""
+    if numbers.min(initial=0) >= 0:
+        return field.starts, 0, 0
     gone, occurrences, count = np.zeros(len(numbers), dtype=bool), 0, 0
     starts = np.empty_like(field.starts)
     for begin in range(0, len(field.documents), BLOCK):
@@ -222,21 +237,15 @@ def _without_gone(field: FieldPostings, numbers: NDArray[np.int32]) -> tuple[Int
 
 
 def _spliced_blocks(
-    field: FieldPostings,
-    numbers: NDArray[np.int32],
-    places: Integers,
-    inserted: Integers,
-    values: Callable[[slice, Integers], Integers],
+    size: int, values: Callable[[slice], Integers], places: Integers, inserted: Integers
 ) -> Iterator[Integers]:
-    """Yield the ``values`` of a field's postings that stay, with ``inserted`` ones at ``places`` among these."""
+    """Yield in blocks the ``values`` of spans of ``size`` postings, and ``inserted`` ones at ``places`` among them."""
     begin, base, done = 0, 0, 0
-    while begin < len(field.documents) or done < len(inserted):
-        span = slice(begin, begin + BLOCK)
-        block_numbers = numbers[field.documents[span]]
-        staying = values(span, block_numbers)[block_numbers >= 0]
-        begin, base, first = begin + BLOCK, base + len(staying), base
-        until = int(np.searchsorted(places, base)) if begin < len(field.documents) else len(inserted)
-        yield np.insert(staying, places[done:until] - first, inserted[done:until])
+    while begin < size or done < len(inserted):
+        block = values(slice(begin, begin + BLOCK))
+        begin, base, first = begin + BLOCK, base + len(block), base
+        until = int(np.searchsorted(places, base)) if begin < size else len(inserted)
+        yield np.insert(block, places[done:until] - first, inserted[done:until])
         done = until
 
 
@@ -254,13 +263,19 @@ def _spliced_strings(
     """Return bytes and lengths of the ``staying`` strings, and of the ``chosen`` of ``new``, each before its place."""
     lengths, new_lengths = np.diff(old.ends), np.diff(new.ends)
     letters, sizes = new.joined[np.repeat(chosen, new_lengths)], new_lengths[chosen]
-    texts = _spliced(old.joined, np.repeat(staying, lengths), np.repeat(old.ends[places], sizes), letters)
+    before = np.repeat(_ends(lengths * staying)[places], sizes)
+    texts = np.insert(old.joined[np.repeat(staying, lengths)], before, letters)
     return texts, _spliced(lengths, staying, places, sizes)
 
 
 def _places(old: ByteStrings, new: ByteStrings) -> Integers:
     """Return for each of ``new`` the place among ``old`` before which it comes."""
-    return np.array([bisect_left(old, string) for string in new], dtype=np.intp)
+    places, low = list[int](), 0
+    for string in new:
+        low = bisect_left(old, string, low, high := min(low + NEAR, len(old)))
+        low = bisect_left(old, string, low) if low == high else low
+        places.append(low)
+    return np.array(places, dtype=np.intp)
 
 
 def _empty(documents: int) -> FieldPostings:
