@@ -44,7 +44,8 @@ SEGMENT = 537  # bytes; what zstd finds best for tables and English, in four tim
 LEAST = 1 << 18  # bytes of a sample below which a dictionary would save less than it takes
 BETWEEN = b"\xff"  # in no text of UTF-8
 CHANGES = "changes"  # in the note: since each of the earlier states the documents added, changed or removed
-MOST_CHANGES = 20  # earlier states that indexes can be brought up from
+MOST_CHANGES = 20  # earlier states from which indexes can be brought up to date
+MOST_CHANGED = 0.2  # of the documents: where more have changed, all is made at once
 DIGESTS = re.compile(r'"[0-9a-f]{64}( articles)?"(, )?')  # of files, in a recipe
 
 
@@ -142,14 +143,21 @@ class DocumentStore:
         here = {docid for (docid,) in self._among("docid", docids)}
         return [docid for docid in docids if docid not in here]
 
-    def changed_since(self, documents: str) -> list[str] | None:
-        """Return the docids added, changed or removed since the store's digest was ``documents``; None if unknown."""
+    def changed_since(self, earlier: Note | None, recipe: Recipe) -> list[str] | None:
+        """Return the docids added, changed or removed since something was made of the documents.
+
+        ``earlier`` is its note, ``recipe`` the one by which it is to be made. None where that differs in more than
+        the documents, and where the changes are not known or too many.
+        """
         note = read_note(self._path.parent / NOTE)
         changes = note.facts.get(CHANGES, []) if note else []
         states = [state for state, _ in changes]
-        if documents not in states:
+        recipe = json.loads(json.dumps({**recipe, "documents": ""}))
+        if not earlier or {**earlier.recipe, "documents": ""} != recipe or earlier.recipe["documents"] not in states:
             return None
-        return sorted({docid for _, touched in changes[states.index(documents) :] for docid in touched})
+        since = changes[states.index(earlier.recipe["documents"]) :]
+        changed = sorted({docid for _, touched in since for docid in touched})
+        return changed if len(changed) <= MOST_CHANGED * self.count else None
 
     def _among(self, columns: str, docids: Sequence[str]) -> Iterator[Any]:
         """Yield ``columns`` of those of ``docids`` that are there, of as many at once as one statement may have."""

@@ -46,11 +46,11 @@ class EarlierStore:
         joined = b"".join([sha256(line.rstrip(b"\r\n")).digest()[:8] for line in lines])
         hashes = np.frombuffer(joined, dtype="<i8")
         index = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
-        held: NDArray[np.bool_] = self._sorted[index] == hashes
-        places = self._order[index[held]]
+        is_here: NDArray[np.bool_] = self._sorted[index] == hashes
+        places = self._order[index[is_here]]
         self.is_doubtful = self.is_doubtful or bool(self._kept[places].any()) or len(np.unique(places)) < len(places)
         self._kept[places] = True
-        return held
+        return is_here
 
     def copy_to(self, db: sqlite3.Connection, rows: Iterator[Row]) -> tuple[NDArray[np.int64], list[str]]:
         """Write the documents that are kept, and the new ``rows``, in the order of docids.

@@ -23,10 +23,12 @@ from heed.retrieval.bm25 import index, postings_files
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, build_index
 from heed.retrieval.bm25.postings import Postings
 from heed.retrieval.bm25.postings_files import open_postings
+from heed.retrieval.dense import vectors
+from heed.retrieval.dense.vectors import embed
 from heed.retrieval.lucene import index_files
 from heed.retrieval.lucene.index_files import ADDED, open_reader
 from heed.tables.documents import Tables
-from heed.types import Document
+from heed.types import Config, Document, Encoder, Matrix
 
 ENGLISH = language("eng")
 QUERIES = {"many": "w0 w1", "few": "w5 w9 w7", "one": "w19", "new": "fresh w2", "none": "absent"}
@@ -234,6 +236,8 @@ from heed.formats.document_store import open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.retrieval.bm25 import index
+from heed.retrieval.dense import vectors
+from heed.retrieval.dense.vectors import embed
 from heed.retrieval.lucene import index_files
 
 index_files.PART, index_files.SHARE = 0.0, 0.0  # a commit after each document
@@ -301,3 +305,65 @@ def test_postings_without_documents_take_some_and_lose_all(tmp_path: Path) -> No
     compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", {**texts, "d3x": "w0 fresh"}))
     compare(tmp_path / "ours", tmp_path / "fresh2", source(tmp_path / "docs.jsonl", {**texts, "d2": "of"}))
     assert np.load(tmp_path / "ours/documents/lines.npy").shape == (20,)
+
+
+class Packed(Encoder):
+    """As many rows as a text has words, the first with 1 in column 0; then the lengths of text and word."""
+
+    name = "packed"
+
+    def __init__(self, wide: bool) -> None:
+        self.read: list[str] = []
+        self.config: Config = {"wide": wide}
+        self._wide = wide
+
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
+        self.read += [document.docid for document in documents]
+        rows = [
+            [1.0 if number == 0 else 0.0, len(document.text), len(word)]
+            for document in documents
+            for number, word in enumerate(document.text.split() or [""] if self._wide else [document.text])
+        ]
+        return np.array(rows, dtype=np.float32)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_vectors_of_changed_documents_alone_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: bool
+) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 64)
+    texts = drawn(300)
+    changed = edited(texts, 1)
+
+    def embedded(folder: Path, of: Texts, encoder: Packed) -> dict[str, bytes]:
+        store = open_store(tmp_path / folder.name / "documents", source(tmp_path / "docs.jsonl", of))
+        embed(tmp_path / folder.name / "vectors", store, encoder)
+        return {path.name: path.read_bytes() for path in (tmp_path / folder.name / "vectors").iterdir()}
+
+    first = embedded(tmp_path / "ours", texts, Packed(wide))
+    before = [each for each in texts if texts[each] != changed.get(each)]
+    write = vectors.write_matrix
+    with monkeypatch.context() as patched:
+        shards: list[Path] = []
+
+        def stop(path: Path, matrix: Matrix) -> None:
+            if len(shards) == 2:
+                raise StoppedError
+            shards.append(path)
+            write(path, matrix)
+
+        patched.setattr(vectors, "write_matrix", stop)
+        for _ in range(2):
+            shards.clear()
+            with pytest.raises(StoppedError):
+                embedded(tmp_path / "ours", changed, Packed(wide))
+    assert embedded(tmp_path / "ours", texts, reverted := Packed(wide)) == first and reverted.read == []
+    with monkeypatch.context() as patched:
+        shards.clear()
+        patched.setattr(vectors, "write_matrix", stop)
+        with pytest.raises(StoppedError):
+            embedded(tmp_path / "ours", changed, Packed(wide))
+    rest = Packed(wide)
+    assert embedded(tmp_path / "ours", changed, rest) == embedded(tmp_path / "fresh", changed, Packed(wide))
+    assert 0 < len(rest.read) < len({*before} | (changed.keys() - texts.keys()))
+    assert [path.name for path in (tmp_path / "ours").iterdir() if path.name.startswith(".")] == []

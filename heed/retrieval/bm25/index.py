@@ -17,12 +17,11 @@ from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import ADDED, UPDATED, link_index, replace_documents, write_index
 from heed.retrieval.lucene.jvm import anserini_version, java_errors
 from heed.retrieval.lucene.search import LuceneSearch
-from heed.reuse import Note, Recipe, ensure_folder, recipe_version, unchanged_note
+from heed.reuse import Recipe, ensure_folder, recipe_version, unchanged_note
 from heed.types import Document, Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 MAX_K1 = 1000
-MOST_CHANGED = 0.2  # of the documents: of more the index is made as a whole
 FIELD = "contents"
 TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
 
@@ -160,7 +159,7 @@ def build_index(
 
     def build(target: Path) -> Recipe:
         earlier, settings = unchanged_note(folder), (fields, Analysis(language).analyzer, threads, vectors)
-        changed = _changed(earlier, recipe, store)
+        changed = store.changed_since(earlier, recipe)
         if changed is not None or (target / ADDED).exists():  # what was stopped goes on only where all are indexed
             for name in ("lucene", ADDED):
                 shutil.rmtree(target / name, ignore_errors=True)
@@ -181,14 +180,6 @@ def build_index(
         return {UPDATED: {"index": earlier.recipe, "docids": changed}}
 
     return ensure_folder(folder, recipe, build, goes_on=True)
-
-
-def _changed(earlier: Note | None, recipe: Recipe, store: DocumentStore) -> list[str] | None:
-    """Return the docids by which the documents of an ``earlier`` index differ; None where all are to be indexed."""
-    if earlier is None or {**earlier.recipe, "documents": ""} != {**recipe, "documents": ""}:
-        return None
-    changed = store.changed_since(earlier.recipe["documents"])
-    return changed if changed is not None and len(changed) <= MOST_CHANGED * store.count else None
 
 
 def _rows(documents: Iterable[Document], fields: Sequence[str]) -> Iterator[list[str]]:
