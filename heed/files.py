@@ -15,7 +15,8 @@ import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -37,7 +38,10 @@ NEAR = 0.1  # of the letters that are usual in the language, less those that are
 LEAST = 3  # usual letters of an alphabet that tell two encodings apart; of characters one does
 USUAL = 12  # letters of an alphabet
 SAMPLE = 1 << 14  # characters of a text that decide
-SETTLED = 10**9  # nanoseconds after its last change in which a file may change again with the same time
+SETTLED = 2 * 10**9  # nanoseconds after its last change in which a file may change again with the same time
+LARGE = 64_000_000  # bytes of a file whose digest is noted, so that a later process does not read it again
+NOTED = Path(".made") / "digests.json"  # in a folder of indexes
+MOST_NOTED = 1_000  # digests, the last ones used
 LONGEST_LINE = 1 << 26  # bytes: far above the documents of known collections, and fits into memory several times
 LARGEST = 1 << 29  # unpacked bytes of a file that is read whole: a few kilobytes of gzip can be terabytes
 PIECE = 1 << 20  # bytes
@@ -51,6 +55,7 @@ SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$")
 # what opening and reading raise, of compressed files too
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # characters that no id may hold; white space apart
+Seen = Callable[[Sequence[bytes]], Iterable[bool]]  # says of lines, with their ends, which have been read before
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -186,24 +191,25 @@ def _is(path: Path, stream: IO[bytes]) -> bool:
 
 
 @contextmanager
-def finished_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder that replaces ``path`` only when the block ends without an error.
+def finished_folder(path: Path, is_begun: Callable[[Path], bool] | None = None) -> Iterator[Path]:
+    """Yield a folder that replaces ``path`` only when the block ends without an error.
 
-    Remains of an earlier, killed process are removed first; callers hold :func:`locked` on the
-    parent, so nobody else is writing there.
+    It is empty, but for what an earlier process, stopped before the block's end, has left of work that ``is_begun``.
+    Without that function nothing is left. Callers hold :func:`locked` on the parent, so nobody else is writing there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part, old = path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.old")
-    for left in (part, old):
+    goes_on = is_begun is not None and is_begun(part)
+    for left in (old,) if goes_on else (part, old):
         shutil.rmtree(left, ignore_errors=True)
     try:
-        part.mkdir()  # not before: SIGTERM may come as soon as it is there
+        part.mkdir(exist_ok=goes_on)  # not before: SIGTERM may come as soon as it is there
         yield part
         if path.exists():
             path.rename(old)
         part.rename(path)
     finally:
-        for left in (part, old):
+        for left in (old,) if is_begun else (part, old):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -317,7 +323,7 @@ def parse_json(text: str) -> Any:
 
 def read_text(path: Path, encoding: str | None = None) -> str:
     """Return the text of a file that is read whole; see :func:`read_lines`."""
-    return "".join(_texts(path, encoding, [(1, read_bytes(path))]))
+    return "".join(text for _, text in _texts(path, encoding, [(1, read_bytes(path))]))
 
 
 def read_pieces(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -349,12 +355,14 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         yield from enumerate(io.BytesIO(piece), line_no)
 
 
-def read_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number from 1, line without its end)`` of a text file; see :func:`read_texts`."""
-    line_no = 1
-    for text in read_texts(path, encoding):
+def read_lines(path: Path, encoding: str | None = None, seen: Seen | None = None) -> Iterator[tuple[int, str]]:
+    """Yield ``(line number from 1, line without its end)`` of a text file; see :func:`read_texts`.
+
+    Lines that are ``seen`` are left out.
+    """
+    pieces = _unseen(read_pieces(path), seen) if seen else read_pieces(path)
+    for line_no, text in _texts(path, encoding, pieces):
         yield from numbered_lines(text, line_no)
-        line_no += text.count("\n")
 
 
 def numbered_lines(text: str, first: int) -> Iterator[tuple[int, str]]:
@@ -369,16 +377,25 @@ def read_texts(path: Path, encoding: str | None = None) -> Iterator[str]:
     is the one that is clearly the best for the first lines that are not ASCII; one line says which. Files of Heed's own
     have the ``encoding`` None. Raises :class:`DataError` as :func:`read_pieces` does, and where no encoding fits.
     """
-    return _texts(path, encoding, read_pieces(path))
+    return (text for _, text in _texts(path, encoding, read_pieces(path)))
 
 
-def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]) -> Iterator[str]:
+def _unseen(pieces: Iterable[tuple[int, bytes]], seen: Seen) -> Iterator[tuple[int, bytes]]:
+    """Yield number and bytes of each line that is not ``seen``."""
+    for line_no, piece in pieces:
+        lines = io.BytesIO(piece).readlines()
+        for number, (line, was_seen) in enumerate(zip(lines, seen(lines), strict=True), line_no):
+            if not was_seen:
+                yield number, line
+
+
+def _texts(path: Path, encoding: str | None, pieces: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
     known = ""  # the encoding, when there was a character that is not ASCII
     for line_no, piece in pieces:
         try:
             if not known and not piece.isascii():
                 known = encoding_of(piece, encoding)
-            yield piece.decode(known or "ascii").removeprefix("\ufeff" if line_no == 1 else "")
+            yield line_no, piece.decode(known or "ascii").removeprefix("\ufeff" if line_no == 1 else "")
         except UnicodeDecodeError as error:
             line_no += piece.count(b"\n", 0, error.start)
             name = "" if encoding is None else ", or give encoding=NAME"
@@ -405,6 +422,29 @@ def read_objects(path: Path, encoding: str | None = None) -> Iterator[tuple[int,
 
 
 _digests: dict[tuple[int, ...], str] = {}  # of files that this process has read, by what the system says of each
+_large: ContextVar[dict[str, str] | None] = ContextVar("large", default=None)  # of large files, by inode, size and time
+
+
+@contextmanager
+def remembering(folder: Path, verify: bool = False) -> Iterator[None]:
+    """Take digests of large files inside the block from the note in ``folder``, which gets those that are read.
+
+    A large file is the same while its inode, its size and the nanosecond of its last change are. With ``verify`` none
+    is taken from the note.
+    """
+    path, before = folder / NOTED, dict[str, str]()
+    with suppress(DataError, ValueError):
+        before = dict(json.loads(read_bytes(path)))
+    digests = {} if verify else {**before}
+    token = _large.set(digests)
+    try:
+        yield
+    finally:
+        _large.reset(token)
+    unused = {key: sha256 for key, sha256 in before.items() if key not in digests}
+    after = dict([*{**unused, **digests}.items()][-MOST_NOTED:])
+    if after != before:
+        write_json(path, after)
 
 
 def word_of(value: Any) -> str:
@@ -419,10 +459,18 @@ def digest(path: Path) -> str:
         with path.open("rb") as stream:
             stat = os.fstat(stream.fileno())
             state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
-            settled = time.time_ns() - stat.st_ctime_ns > SETTLED
-            sha256 = _digests.get(state) or hashlib.file_digest(stream, "sha256").hexdigest()
-            if settled:
+            large = _large.get() if stat.st_size >= LARGE else None
+            key = f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
+            age = time.time_ns() - stat.st_mtime_ns
+            if large is not None and 0 <= age <= SETTLED:  # this once, and not read again by the next process
+                time.sleep((SETTLED - age) / 1e9)
+            now = time.time_ns()
+            sha256 = _digests.get(state) or (large or {}).get(key) or hashlib.file_digest(stream, "sha256").hexdigest()
+            if now - max(stat.st_mtime_ns, stat.st_ctime_ns) > SETTLED:
                 _digests[state] = sha256
+            if large is not None and now - stat.st_mtime_ns >= SETTLED:
+                large.pop(key, None)  # the last ones used are the last
+                large[key] = sha256
             return sha256
     except OSError as error:
         raise unreadable(path, error) from error

@@ -9,6 +9,7 @@ and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -182,19 +183,28 @@ def folder_reason(folder: Path, recipe: Recipe) -> str | None:
     return rebuild_reason(folder / NOTE, recipe, lambda: digests(folder))
 
 
+def unchanged_note(folder: Path) -> Note | None:
+    """Return the note in a finished folder whose files are as they were left; None for another."""
+    note = read_note(folder / NOTE)
+    return note if note and note.finished and note.files == digests(folder) else None
+
+
 def is_begun(folder: Path, recipe: Recipe) -> bool:
     """Return whether ``folder`` was begun for ``recipe`` and is not finished."""
     note = read_note(folder / NOTE)
     return note is not None and not note.finished and note.recipe == json.loads(json.dumps(recipe))
 
 
-def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None]) -> Path:
+def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None], goes_on: bool = False) -> Path:
     """Build ``folder`` for ``recipe``, unless it is there by the same recipe and unchanged; return it.
 
-    ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays.
+    ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. One that
+    ``goes_on`` gets what it had made for the same recipe when it was stopped.
     """
     if logged_reason(folder, recipe) is not None:
-        with finished_folder(folder) as part:
+        with finished_folder(folder, partial(is_begun, recipe=recipe) if goes_on else None) as part:
+            if goes_on:
+                write_note(part / NOTE, Note(recipe, {}, finished=False))
             facts = build(part)
             write_note(part / NOTE, Note(recipe, digests(part), facts or {}))
     return folder

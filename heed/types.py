@@ -243,7 +243,12 @@ class System:
 
 
 class Retriever(System):
-    """Finds documents for queries."""
+    """Finds documents for queries.
+
+    ``by_topic``: whether a query's list is the same, to the last bit, whatever queries are searched beside it.
+    """
+
+    by_topic = False
 
     def search(self, queries: Sequence[Query], depth: int) -> Mapping[str, Mapping[str, float]]:
         """Return the ``depth`` best documents of each query, ``qid -> docid -> score``, higher is better."""

@@ -31,7 +31,7 @@ from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
-from pipelines.options.output import indexes_option, log_options
+from pipelines.options.output import indexes_option, log_options, verify_option
 from pipelines.options.parser import command_parser, field_options, positive
 
 RULES = """\
@@ -90,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="QRELS", help="qrels to write, beside a .json (default POOL.MODEL.CONDITION.qrels)"
     )
     indexes_option(output)
+    verify_option(output)
     log_options(output)
     reading = command.add_argument_group("how topics and documents are read")
     data_options(reading, "topics_format", "fields", "name")

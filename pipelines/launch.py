@@ -52,6 +52,7 @@ def run_named(
         compute=systems.machinery.here,
         registry=systems.machinery.registry,
         keep_own_id=options.keep_own_id,
+        verify=options.verify,
     )
     job = Job(systems, experiment, options.command_line, options.measure, options.depth, options.published, data)
     if collections[0].parts:

@@ -28,7 +28,7 @@ from heed.progress import gathering, log, number_of, timed
 from heed.ranking import FUSIONS, fused_runs
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
-from pipelines.options.output import indexes_option, json_option, log_options
+from pipelines.options.output import indexes_option, json_option, log_options, verify_option
 from pipelines.options.parser import Group, command_parser, listed, positive
 
 RULES = """\
@@ -102,6 +102,7 @@ def _export_options(exports: Group) -> None:
     data_options(exports, *TEXTS, more=dict.fromkeys(("topics", "docs"), "; for exports"))
     condition_option(exports)
     indexes_option(exports)
+    verify_option(exports)
 
 
 def _size_options(size: Group) -> None:

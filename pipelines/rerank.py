@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
-from heed.files import locked, unpacked_name
+from heed.files import locked, remembering, unpacked_name
 from heed.formats.document_store import DocumentStore
 from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import Pool, read_pool
@@ -23,7 +23,7 @@ from pipelines.command import main_of
 from pipelines.options.collection import depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
 from pipelines.options.machine import engine_options, machine_options, model_options
-from pipelines.options.output import indexes_option, log_options
+from pipelines.options.output import indexes_option, log_options, verify_option
 from pipelines.options.parser import command_parser, listed
 
 EXAMPLES = (
@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument("--out", required=True, type=Path, metavar="RUN", help="run to write; .gz by its suffix")
     output.add_argument("--tag", metavar="TAG", help="tag of the run (default: reranker and condition)")
     indexes_option(output)
+    verify_option(output)
     log_options(output)
     reading = command.add_argument_group("how topics and documents are read")
     data_options(reading, "topics_format", "fields", "name")
@@ -71,7 +72,7 @@ def _run(options: argparse.Namespace) -> None:
     condition = options.condition or usual_condition(read)
     topics = [topic for topic in read if topic.has(condition)]
     fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
-    with locked(options.out.parent), locked(indexes):
+    with locked(options.out.parent), locked(indexes), remembering(indexes, options.verify):
         with timed("documents") as work:
             store = open_documents(source, indexes)
             work.did(store.count, "documents")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.datasets.own_files import pool_texts
-from heed.files import locked
+from heed.files import locked, remembering
 from heed.formats.document_store import open_documents
 from heed.formats.documents import Source
 from heed.formats.trec_files import Pool
@@ -34,7 +34,7 @@ def exported_pool(options: argparse.Namespace, pool: Pool) -> "ExportedPool":
     from heed.addons.judging.exchange.exports import ExportedPool
 
     indexes, _, source, topics = named_texts(options)
-    with locked(indexes):
+    with locked(indexes), remembering(indexes, options.verify):
         store = open_documents(source, indexes)
     condition = options.condition or usual_condition(topics)
     return ExportedPool(pool, {topic.qid: topic for topic in topics}, condition, store)

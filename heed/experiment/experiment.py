@@ -28,7 +28,7 @@ from heed.experiment.run_files import (
     run_to_file,
     search_to_file,
 )
-from heed.files import digest_json, locked, write_json
+from heed.files import digest_json, locked, remembering, write_json
 from heed.formats.document_store import DocumentStore, open_documents
 from heed.formats.trec_files import write_pool
 from heed.measures.registry import AnyMeasure
@@ -72,6 +72,7 @@ class Experiment:
         compute: Compute | None = None,
         registry: Registry | None = None,
         keep_own_id: bool = False,
+        verify: bool = False,
         progress: bool = True,
     ) -> None:
         """Check the settings; nothing is read or built before the first system runs.
@@ -79,9 +80,10 @@ class Experiment:
         ``indexes`` and ``out`` are folders; ``conditions`` those to run (default: all that the topics carry); ``depth``
         the number of documents per topic in a run; ``search`` how documents are searched; ``compute`` how models and
         Java are run, of which ``device`` and ``threads`` are the short form; ``registry`` knows the models;
-        ``keep_own_id`` keeps a query that is a document itself in its own list; ``progress`` is whether longer work
-        shows bars, on a terminal or in a notebook. Raises :class:`UsageError` for invalid settings and a missing GPU,
-        :class:`DataError` for topics that no result can be written of.
+        ``keep_own_id`` keeps a query that is a document itself in its own list; ``verify`` reads large files again that
+        seem unchanged; ``progress`` is whether longer work shows bars, on a terminal or in a notebook. Raises
+        :class:`UsageError` for invalid settings and a missing GPU, :class:`DataError` for topics that no result can be
+        written of.
         """
         if isinstance(conditions, str):
             raise UsageError(f"conditions: found {conditions!r}, expected a list")
@@ -97,7 +99,7 @@ class Experiment:
         self.timings: list[Timing] = []
         self.warnings = list(collection.warnings)
         self._compute, self._search, self._registry = compute, search, registry or Registry()
-        self._progress, self._keep_own_id = progress, keep_own_id
+        self._progress, self._keep_own_id, self._verify = progress, keep_own_id, verify
         self._indexes, self._index = Path(indexes), Path(indexes) / collection.name / collection.index
         self._open, self._locked = ExitStack(), False
         self._pool: Recipe = {}  # where the last pool came from, for the manifest
@@ -126,6 +128,7 @@ class Experiment:
             if not self._locked:
                 locks.enter_context(locked(self.folder))
                 locks.enter_context(locked(self._index))
+                locks.enter_context(remembering(self._index, self._verify))
                 locks.callback(setattr, self, "_locked", False)
                 self._locked = True
                 settle(self.folder)
@@ -217,10 +220,12 @@ class Experiment:
         with self._working():
             retriever = self.retriever(system)
             digest, depth, left_out = self.documents.digest, self.depth, self._left_out
-            return self._runs_of(
-                retriever,
-                lambda destination, queries: search_to_file(destination, retriever, queries, depth, digest, left_out),
-            )
+            lists = partial(self._ledger.lists, retriever.name)
+
+            def run_file(destination: Destination, queries: Sequence[Query]) -> RunFile:
+                return search_to_file(destination, lists, retriever, queries, depth, digest, left_out)
+
+            return self._runs_of(retriever, run_file)
 
     def pool(self, runs: Sequence[SystemRuns], depth: int | None = None) -> dict[str, list[str]]:
         """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.

@@ -12,8 +12,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.experiment.run_files import RunFile, SystemRuns, journal_of
+from heed.experiment.run_files import QUERIES, RunFile, SystemRuns, journal_of
 from heed.files import digest, digest_json, read_bytes, write_bytes
+from heed.formats.trec_files import read_run
 from heed.progress import brief, log, warn
 from heed.reuse import Note, Recipe, differences, note_of, read_note, write_note
 from heed.systems.user_objects import CODE
@@ -51,6 +52,21 @@ class Ledger(NamedTuple):
             _tidy(new)
             return path
         return new
+
+    def lists(self, name: str, recipe: Recipe, queries: Mapping[str, str]) -> dict[str, dict[str, float]]:
+        """Return the lists of ``queries``, digests by topic, in runs of a system by ``recipe`` but for other topics.
+
+        Runs in ``earlier/`` are among them.
+        """
+        run, lists = f"{name}.{recipe['condition']}.run", dict[str, dict[str, float]]()
+        recipe = json.loads(json.dumps({**recipe, "topics": ""}))
+        for path in [self.folder / run, *sorted(self.folder.glob(f"{ASIDE}/*/{run}"))]:
+            note = finished_note(path)
+            known = note.facts.get(QUERIES, {}) if note and {**note.recipe, "topics": ""} == recipe else {}
+            if same := [qid for qid, sha256 in queries.items() if known.get(qid) == sha256 and qid not in lists]:
+                scores = read_run(path) if path.stat().st_size else {}
+                lists |= {qid: scores.get(qid, {}) for qid in same}
+        return lists
 
     def enter(self, name: str, new: Mapping[str, RunFile], whole: bool, form: str = "NAME=SYSTEM") -> None:
         """Move the ``new`` runs of a system, by condition, into the folder, and what they replace aside.

@@ -22,6 +22,8 @@ from heed.reuse import Note, Recipe, ensure_file, note_of, queries_digest, recip
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic
 
 Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
+Lists = Callable[[Recipe, Mapping[str, str]], Scores]  # what earlier runs by a recipe have of queries, digests by topic
+QUERIES = "queries"  # among the facts of a note: the digest of each topic's query
 POOL = "pool.jsonl"
 
 
@@ -150,6 +152,7 @@ def run_to_file(path: Path, scores: Scores, name: str, recipe: Recipe, facts: Re
 
 def search_to_file(
     destination: Destination,
+    earlier: Lists,
     retriever: Retriever,
     queries: Sequence[Query],
     depth: int,
@@ -158,17 +161,23 @@ def search_to_file(
 ) -> RunFile:
     """Write the ``depth`` best documents of each query where ``destination`` says, or use them again; return the run.
 
-    ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists.
+    ``documents`` is the digest of the collection's documents, ``left_out`` queries to leave out of their lists. Lists
+    of ``earlier`` runs are taken where they are the same whatever is searched beside them.
     """
+    own_ids = {"own ids left out": digest_json(sorted(left_out))} if left_out else {}
+    recipe = _recipe(retriever, queries, {"depth": depth, "documents": documents, **own_ids})
+    by_topic = {query.qid: queries_digest([query]) for query in queries} if retriever.by_topic else {}
 
     def search(_: Path) -> Scores:
         with timed("run", _label(retriever, queries)) as work:
-            work.did(len(queries), "topics")
-            lists = without_own(retriever.search(queries, depth + bool(left_out)), left_out)
-            return {qid: top(scores, depth) for qid, scores in lists.items()} if left_out else lists
+            lists = dict(earlier(recipe, by_topic))
+            changed = [query for query in queries if query.qid not in lists]
+            work.did(len(changed), "topics")
+            new = without_own(retriever.search(changed, depth + bool(left_out)), left_out)
+            return lists | ({qid: top(scores, depth) for qid, scores in new.items()} if left_out else dict(new))
 
-    own_ids = {"own ids left out": digest_json(sorted(left_out))} if left_out else {}
-    return _ensure(destination, retriever, queries, {"depth": depth, "documents": documents, **own_ids}, {}, search)
+    facts = {QUERIES: by_topic} if by_topic else {}
+    return _ensure(destination, retriever, queries, recipe, facts, search)
 
 
 def rescore_to_file(
@@ -185,7 +194,8 @@ def rescore_to_file(
     ``facts`` are of the pool. What a killed process has scored lies in ``.made`` beside the file, and is used if the
     inputs are the same. Scores in an ``earlier`` run of the same reranker over another pool are taken from there.
     """
-    recipe: Config = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
+    about = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
+    recipe = _recipe(reranker, queries, about)
     known = _scored_before(earlier, reranker, queries, documents) if earlier else {}
     if known:
         count, label = sum(map(len, known.values())), _label(reranker, queries)
@@ -221,11 +231,22 @@ def _scored_before(earlier: RunFile, reranker: Reranker, queries: Sequence[Query
     }
 
 
+def _recipe(system: Retriever | Reranker, queries: Sequence[Query], about: Config) -> Recipe:
+    """Return the recipe of a run; ``about`` is what it holds beside the system and its queries."""
+    return {
+        "run": recipe_version("run"),
+        "system": system.config,
+        "condition": queries[0].condition if queries else "",
+        "topics": queries_digest(queries),
+        **about,
+    }
+
+
 def _ensure(
     destination: Destination,
     system: Retriever | Reranker,
     queries: Sequence[Query],
-    recipe: Config,
+    recipe: Recipe,
     facts: Recipe,
     make: Callable[[Path], Scores],
 ) -> RunFile:
@@ -234,16 +255,8 @@ def _ensure(
     ``make`` gets the path of a journal, which stays where such replies are asked for again: by the next call.
     """
     name, config = _label(system, queries), system.config
-    condition = queries[0].condition if queries else ""
-    made_of = {
-        "run": recipe_version("run"),
-        "system": config,
-        "condition": condition,
-        "topics": queries_digest(queries),
-        **recipe,
-    }
     facts = facts if config else {**facts, "made_by": system.manifest_entry}
-    file = RunFile(destination(made_of, facts))
+    file = RunFile(destination(recipe, facts))
     path, journal = file.path, journal_of(file.path)
 
     def doubts() -> list[str]:
@@ -263,7 +276,7 @@ def _ensure(
 
     with replying() as gathered:
         reuse = config is not None and not journal.exists()
-        file.reused, file.note = ensure_file(path, made_of, build, reuse)
+        file.reused, file.note = ensure_file(path, recipe, build, reuse)
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
     if "warnings" not in file.note.facts:  # of an earlier version

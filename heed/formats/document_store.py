@@ -15,6 +15,7 @@ import json
 import os
 import re
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -24,13 +25,16 @@ from typing import Any, overload
 from weakref import finalize
 from zlib import crc32
 
+import numpy as np
 import zstandard
+from numpy.typing import NDArray
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, read_lines, unpacked_name
-from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents
-from heed.progress import bar
-from heed.reuse import NOTE, SOURCE, Note, Recipe, ensure_folder, read_note, recipe_version, write_note
+from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents, leaving_out
+from heed.formats.earlier_store import INSERT, LINES, EarlierStore, Row, hash_of
+from heed.progress import bar, log, number_of
+from heed.reuse import NOTE, SOURCE, Note, Recipe, ensure_folder, read_note, recipe_version, unchanged_note, write_note
 from heed.types import Document
 
 LEVEL = 3  # 6 saves a twentieth more and takes four times as long
@@ -39,6 +43,10 @@ LARGEST = 1 << 16  # bytes of a dictionary; twice as many save a hundredth more
 SEGMENT = 537  # bytes; what zstd finds best for tables and English, in four times as long: a twentieth less at most
 LEAST = 1 << 18  # bytes of a sample below which a dictionary would save less than it takes
 BETWEEN = b"\xff"  # in no text of UTF-8
+CHANGES = "changes"  # in the note: since each of the earlier states the documents added, changed or removed
+MOST_CHANGES = 20  # earlier states from which indexes can be brought up to date
+MOST_CHANGED = 0.2  # of the documents: where more have changed, all is made at once
+DIGESTS = re.compile(r'"[0-9a-f]{64}( articles)?"(, )?')  # of files, in a recipe
 
 
 def dictionary_of(db: sqlite3.Connection) -> bytes:
@@ -127,12 +135,32 @@ class DocumentStore:
 
     def find(self, docids: Sequence[str]) -> dict[str, Document]:
         """Return those of ``docids`` that the collection holds, by docid."""
-        return {document.docid: document for document in self._unpacked(self._among("docid, body", docids))}
+        return {document.docid: document for document in self.those_of(docids)}
+
+    def those_of(self, docids: Sequence[str]) -> Iterator[Document]:
+        """Yield those of ``docids`` that the collection holds, in any order."""
+        return self._unpacked(self._among("docid, body", docids))
 
     def missing(self, docids: Sequence[str]) -> list[str]:
         """Return those of ``docids`` that the collection does not hold."""
         here = {docid for (docid,) in self._among("docid", docids)}
         return [docid for docid in docids if docid not in here]
+
+    def changed_since(self, earlier: Note | None, recipe: Recipe) -> list[str] | None:
+        """Return the docids added, changed or removed since something was made of the documents.
+
+        ``earlier`` is its note, ``recipe`` the one by which it is to be made. None where that differs in more than
+        the documents, and where the changes are not known or too many.
+        """
+        note = read_note(self._path.parent / NOTE)
+        changes = note.facts.get(CHANGES, []) if note else []
+        states = [state for state, _ in changes]
+        recipe = json.loads(json.dumps({**recipe, "documents": ""}))
+        if not earlier or {**earlier.recipe, "documents": ""} != recipe or earlier.recipe["documents"] not in states:
+            return None
+        since = changes[states.index(earlier.recipe["documents"]) :]
+        changed = sorted({docid for _, touched in since for docid in touched})
+        return changed if len(changed) <= MOST_CHANGED * self.count else None
 
     def _among(self, columns: str, docids: Sequence[str]) -> Iterator[Any]:
         """Return ``columns`` of those of ``docids`` that are there."""
@@ -224,13 +252,45 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
     inputs = source.recipe
     recipe: Recipe = {"store": VERSION, "documents": inputs}
 
-    def build(part: Path) -> None:
-        _build(part / FILE, source)
+    def build(part: Path) -> Recipe:
+        facts = _updated(part, source, folder, recipe)
+        if facts is None:
+            facts = {}
+            _build(part, source, None)
         if source.recipe != inputs:
             raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
+        return facts
 
     ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
+
+
+def _updated(part: Path, source: Source, folder: Path, recipe: Recipe) -> Recipe | None:
+    """Build the store of the one in ``folder`` and the lines that changed; return the facts for its note.
+
+    None, and nothing is left in ``part``, where every document must be read: there is no whole store of an earlier
+    state, it was read in another way, or a document comes twice.
+    """
+    note = unchanged_note(folder)
+    if note is None or _settings(note.recipe) != _settings(recipe) or not (folder / LINES).exists():
+        return None
+    earlier = EarlierStore(folder / FILE, np.load(folder / LINES))
+    touched = _build(part, source, earlier)
+    if earlier.is_doubtful:
+        (part / FILE).unlink()
+        return None
+    if not earlier.is_used:
+        return {}
+    log.info(
+        f"{folder}: {number_of(len(touched), 'document')} added, changed or removed; the others are taken as they are"
+    )
+    changes = [*note.facts.get(CHANGES, []), [digest_json(note.recipe["documents"]), touched]]
+    return {CHANGES: changes[-MOST_CHANGES:]}
+
+
+def _settings(recipe: Recipe) -> str:
+    """Return a recipe without the digests of files: how they are read."""
+    return DIGESTS.sub("", json.dumps(recipe, sort_keys=True))
 
 
 def title_of(document: Document) -> str:
@@ -253,9 +313,10 @@ def existing_store(folder: Path, documents: str) -> DocumentStore | None:
         return None
 
 
-def _build(target: Path, source: Source) -> None:
-    staged = target.with_name(STAGED)
-    with closing(sqlite3.connect(target, isolation_level=None)) as db:
+def _build(part: Path, source: Source, earlier: EarlierStore | None) -> list[str]:
+    """Build a store, of an ``earlier`` one where there is one; return the docids that it has not or has otherwise."""
+    staged = part / STAGED
+    with closing(sqlite3.connect(part / FILE, isolation_level=None)) as db:
         # another file, since a dropped table leaves its space in the file
         db.execute("ATTACH ? AS early", (str(staged),))
         for name in ("main", "early"):
@@ -263,48 +324,76 @@ def _build(target: Path, source: Source) -> None:
             db.executescript(f"PRAGMA {name}.journal_mode = OFF; PRAGMA {name}.synchronous = OFF;")
             db.execute(f"PRAGMA {name}.cache_size = -{CACHE << 10}")
             db.execute(f"PRAGMA {name}.page_size = {PAGE}")
+        if earlier:
+            db.execute("ATTACH ? AS earlier", (str(earlier.path),))
         db.execute("PRAGMA temp_store = FILE")
-        db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT)")
-        files, tabular = _stage(db, source)
+        db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT, hash INT)")
+        files, tabular = _stage(db, source, earlier)
+        if earlier and not earlier.is_used:
+            earlier = None
         db.execute("BEGIN")
-        db.execute("CREATE TABLE form (tabular INT, dictionary BLOB)")
-        db.execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
-        db.execute("CREATE INDEX docids ON documents (docid)")
-        dictionary = dictionary_of(db)
+        db.execute("CREATE TABLE main.form (tabular INT, dictionary BLOB)")
+        db.execute("CREATE TABLE main.documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
+        db.execute("CREATE INDEX main.docids ON documents (docid)")
+        form = "SELECT tabular, dictionary FROM earlier.form"
+        was_tabular, dictionary = db.execute(form).fetchone() if earlier else (False, dictionary_of(db))
         settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
         pack = zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
-        ordered = db.execute("SELECT docid, body FROM staged ORDER BY docid")
-        insert = "INSERT INTO documents (docid, body) VALUES (?, ?)"
-        db.executemany(insert, ((docid, pack(body)) for docid, body in ordered))
-        db.execute("INSERT INTO form VALUES (?, ?)", (tabular, dictionary))
+        ordered = db.execute("SELECT docid, body, hash FROM staged ORDER BY docid")
+        rows = ((docid, pack(body), line_hash) for docid, body, line_hash in ordered)
+        hashes, touched = earlier.copy_to(db, rows) if earlier else (_written(db, rows), [])
+        db.execute("INSERT INTO main.form VALUES (?, ?)", (tabular or was_tabular, dictionary))
         db.execute(f"PRAGMA main.user_version = {VERSION}")
         db.execute("COMMIT")
         fail(_duplicates(db, files))
-        if not db.execute("SELECT EXISTS (SELECT 1 FROM documents)").fetchone()[0]:
+        if not len(hashes):
             raise DataError(f"{source}: no document in it; expected one JSON object a line")
+    np.save(part / LINES, hashes)
     staged.unlink()
+    return touched
 
 
-def _stage(db: sqlite3.Connection, source: Source) -> tuple[list[Path], bool]:
-    """Write every document with its file's number and line; return the files by number, and whether one is a table."""
+def _written(db: sqlite3.Connection, rows: Iterator[Row]) -> NDArray[np.int64]:
+    """Write all documents; return the hashes of their lines."""
+    hashes = array("q")
+
+    def documents() -> Iterator[tuple[str, bytes]]:
+        for docid, body, line_hash in rows:
+            hashes.append(line_hash)
+            yield docid, body
+
+    db.executemany(INSERT, documents())
+    return np.frombuffer(hashes, dtype=np.int64)
+
+
+def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore | None) -> tuple[list[Path], bool]:
+    """Write every document, with its file's number and line, that ``earlier`` does not hold.
+
+    Returns the files by number, and whether one of these documents is a table.
+    """
     problems: list[str] = []
-    rows: list[tuple[str, bytes, int, int]] = []
+    rows: list[tuple[str, bytes, int, int, int]] = []
     number: dict[Path, int] = {}
     tabular = False
-    insert = "INSERT INTO early.staged VALUES (?, ?, ?, ?)"
+    insert = "INSERT INTO early.staged VALUES (?, ?, ?, ?, ?)"
     db.execute("BEGIN")
-    for line in bar(source.lines(), 0, "documents", "documents"):
-        if line.document is None:
-            if len(problems) == SHOWN:
-                raise DataError("\n".join([*problems, "… and more; reading stopped here"]))
-            problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
-            continue
-        tabular = tabular or line.document.is_table
-        body = BETWEEN.join([text.encode() for text in line.document[1:]])
-        rows.append((line.document.docid, body, number.setdefault(line.path, len(number)), line.line_no))
-        if len(rows) == BATCH:
-            db.executemany(insert, rows)
-            rows.clear()
+    with leaving_out(earlier.holds if earlier else None):
+        for line in bar(source.lines(), 0, "documents", "documents"):
+            if line.document is None:
+                if len(problems) == SHOWN:
+                    raise DataError("\n".join([*problems, "… and more; reading stopped here"]))
+                problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
+                continue
+            body = BETWEEN.join([text.encode() for text in line.document[1:]])
+            content = line.text.encode() or BETWEEN.join([line.document.docid.encode(), body])
+            if earlier and earlier.holds([content])[0]:  # of other files than lines of JSON in UTF-8
+                continue
+            tabular = tabular or line.document.is_table
+            place = number.setdefault(line.path, len(number)), line.line_no
+            rows.append((line.document.docid, body, *place, hash_of(content)))
+            if len(rows) == BATCH:
+                db.executemany(insert, rows)
+                rows.clear()
     db.executemany(insert, rows)
     db.execute("COMMIT")
     fail(problems)
@@ -312,7 +401,7 @@ def _stage(db: sqlite3.Connection, source: Source) -> tuple[list[Path], bool]:
 
 
 def _duplicates(db: sqlite3.Connection, files: list[Path]) -> Iterator[str]:
-    several = "SELECT docid FROM documents GROUP BY docid HAVING COUNT(*) > 1"
+    several = "SELECT docid FROM main.documents GROUP BY docid HAVING COUNT(*) > 1"
     if db.execute(f"{several} LIMIT 1").fetchone() is None:
         return  # saves reading every text once more
     twice = f"SELECT docid, file, line FROM staged WHERE docid IN ({several}) ORDER BY docid, file, line"  # noqa: S608

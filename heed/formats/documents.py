@@ -3,6 +3,8 @@
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -13,6 +15,7 @@ from heed.errors import DataError, fail
 from heed.files import (
     CONTROL,
     LONGEST_LINE,
+    Seen,
     digest,
     digest_json,
     encoding_of,
@@ -28,7 +31,7 @@ from heed.files import (
 from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import config_files, read_parquet
 from heed.formats.topics import ENTITY
-from heed.progress import brief, counted, log
+from heed.progress import brief, counted, log, setting
 from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id", "docno", "pid")
@@ -41,13 +44,22 @@ MEMORY = Path("documents in memory")  # in place of a file, in messages
 
 
 class DocumentLine(NamedTuple):
-    """One line of a corpus file: the document and the JSON that it was read from, if it was; or the line's problem."""
+    """One line of a corpus file: the document, and the JSON and line that it was read from, if any; or the problem."""
 
     path: Path
     line_no: int
     document: Document | None
     problem: str = ""
     record: Mapping[str, Any] = MappingProxyType({})
+    text: str = ""
+
+
+_seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
+
+
+def leaving_out(seen: Seen | None) -> AbstractContextManager[Seen | None]:
+    """Leave out those lines of JSON, in files that are read inside the block, that are ``seen``."""
+    return setting(_seen, seen)
 
 
 class Source(Protocol):
@@ -162,18 +174,21 @@ def read_documents(path: Path, encoding: str | None = None) -> Iterator[Document
         yield from read_trec_documents(path, encoding)
         return
     reported = set()
-    for number, record in _records(path, encoding):
-        line = checked(path, number, record)
+    for number, record, text in _records(path, encoding):
+        line = checked(path, number, record)._replace(text=text)
         if line.problem not in reported:
             yield line
         if line.problem.startswith("no "):
             reported.add(line.problem)
 
 
-def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the value of every row, line or element; of what is no JSON, the ValueError."""
+def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any, str]]:
+    """Yield number and value of every row, line or element, with the text of a line; of what is no JSON the ValueError.
+
+    Lines of JSON that are seen (:func:`leaving_out`) are left out.
+    """
     if path.suffix == ".parquet":
-        yield from enumerate(read_parquet(path), 1)
+        yield from ((number, row, "") for number, row in enumerate(read_parquet(path), 1))
     elif unpacked_name(path).endswith(TSV):
         names = ["id", "text"]
         for line_no, text in read_lines(path, encoding):
@@ -182,12 +197,13 @@ def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any]]:
                 names = cells  # a header, which DPR's passages have and MS MARCO's lack
             elif text.strip():
                 fits = len(cells) == len(names)
-                yield line_no, dict(zip(names, cells, strict=True)) if fits else {f"{len(cells)} columns": text}
+                yield line_no, dict(zip(names, cells, strict=True)) if fits else {f"{len(cells)} columns": text}, ""
     elif WHOLE.match(head(path)):
         value = _json(read_text(path, encoding))
-        yield from enumerate(value if isinstance(value, list) else [value], 1)
+        yield from ((number, row, "") for number, row in enumerate(value if isinstance(value, list) else [value], 1))
     else:
-        yield from ((line_no, _json(text)) for line_no, text in read_lines(path, encoding) if text.strip())
+        lines = read_lines(path, encoding, _seen.get())
+        yield from ((line_no, _json(text), text) for line_no, text in lines if text.strip())
 
 
 def _json(text: str) -> Any:

@@ -13,6 +13,7 @@ class FusedRetriever(Retriever):
     def __init__(self, how: str, parts: Sequence[Retriever]) -> None:
         """Fuse the lists of ``parts`` as :func:`heed.ranking.fused_runs` does."""
         self.name, self.parts, self._how = "-".join([how, *(part.name for part in parts)]), parts, how
+        self.by_topic = all(part.by_topic for part in parts)
         configs = [part.config for part in parts]
         if all(config is not None for config in configs):
             self.config = {"fused": [recipe_version("fused"), how], "of": configs}

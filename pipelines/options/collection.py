@@ -10,7 +10,7 @@ from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Retriever
 from pipelines.options.data import data_options
 from pipelines.options.machine import engine_options, machine_options, model_options
-from pipelines.options.output import indexes_option, json_option, log_options, out_option
+from pipelines.options.output import indexes_option, json_option, log_options, out_option, verify_option
 from pipelines.options.parser import Group, listed, positive
 
 
@@ -122,6 +122,7 @@ def _output_options(output: Group) -> None:
         "all, or none",
     )
     indexes_option(output)
+    verify_option(output)
     log_options(output)
 
 

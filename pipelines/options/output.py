@@ -22,6 +22,16 @@ def indexes_option(group: Group) -> None:
     )
 
 
+def verify_option(group: Group) -> None:
+    """Add whether large files are read although they seem to be unchanged."""
+    group.add_argument(
+        "--verify",
+        action="store_true",
+        help="read every file to see whether it has changed (default: not those of 64 MB and more whose size and time "
+        "of change are as they were)",
+    )
+
+
 def json_option(group: Group) -> None:
     """Add the file of results as JSON."""
     group.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")

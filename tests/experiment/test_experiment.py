@@ -35,6 +35,7 @@ from heed import (
     load,
 )
 from heed.compute import Compute
+from heed.retrieval.bm25.retriever import Bm25
 
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
 
@@ -169,6 +170,32 @@ class Fixed:
 
     def search(self, queries: Sequence[Query], depth: int) -> Any:
         return {query.qid: self._scores for query in queries}
+
+
+def test_a_changed_topic_is_searched_alone(tmp_path: Path, small: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    search = Bm25.search
+
+    def recorded(self: Bm25, queries: Sequence[Query], depth: int) -> Any:
+        searched.extend(f"{query.qid}.{query.condition}" for query in queries)
+        return search(self, queries, depth)
+
+    monkeypatch.setattr(Bm25, "search", recorded)
+    first, *rest = small.collection.topics
+    edited = first._replace(instructions={**first.instructions, "changed": "Only coral reefs."})
+    more = first._replace(qid="more", query="ferry accident")
+    small.retrieve("bm25")
+    assert len(searched) == 3 * len(small.collection.topics)
+    for topics, new in (
+        ([edited, *rest, more], [f"{first.qid}.changed", "more.query", "more.original", "more.changed"]),
+        ([first, *rest], []),  # from the folder earlier/
+    ):
+        searched.clear()
+        Experiment(replace(small.collection, topics=topics)).retrieve("bm25")
+        assert sorted(searched) == sorted(new)
+        fresh = Experiment(replace(small.collection, topics=topics), out=tmp_path / f"fresh{len(topics)}")
+        fresh.retrieve("bm25")
+        assert contents(small.folder) == contents(fresh.folder)
 
 
 def test_a_retriever_of_ones_own_is_cut_at_the_depth_by_the_one_order(small: Experiment) -> None:

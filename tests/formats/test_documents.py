@@ -315,4 +315,8 @@ def test_the_store_counts_and_cuts_without_reading(tmp_path: Path) -> None:
     assert [one.docid for one in store.within(97, 120)] == ["d097", "d098", "d099"]
     assert [one.text for one in store.within(0, 2)] == ["0", "1"]
     assert list(store.within(5, 5)) == []
-    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == ["documents.sqlite", "made.json"]
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == [
+        "documents.sqlite",
+        "lines.npy",
+        "made.json",
+    ]

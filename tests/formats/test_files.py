@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import hashlib
 import json
 import math
 import multiprocessing
@@ -13,8 +14,19 @@ from pathlib import Path
 
 import pytest
 
+from heed import files
 from heed.errors import SHOWN, HeedError, fail
-from heed.files import digest, finished, finished_folder, locked, read_bytes, read_lines, write_bytes, write_json
+from heed.files import (
+    digest,
+    finished,
+    finished_folder,
+    locked,
+    read_bytes,
+    read_lines,
+    remembering,
+    write_bytes,
+    write_json,
+)
 from heed.reuse import ensure_file, ensure_folder
 
 BUSY = "another Heed process is writing here"
@@ -219,3 +231,44 @@ def test_a_file_system_without_locks_is_an_error_with_path_and_remedy(
     said = rf"{tmp_path}: this file system has no locks \({os.strerror(number)}\); choose a folder on another"
     with pytest.raises(HeedError, match=said), locked(tmp_path):
         pass
+
+
+def changed_unnoticed(path: Path, content: bytes) -> None:
+    """Change a file in place, and give it back its time of change."""
+    before = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_large_file_is_known_by_size_time_and_inode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LARGE", 4)
+    large, small = tmp_path / "large", tmp_path / "small"
+    for path, content in ((large, b"12345"), (small, b"123")):
+        path.write_bytes(content)
+        os.utime(path, (1_000_000, 1_000_000))
+    with remembering(tmp_path):
+        before = [digest(large), digest(small)]
+    changed_unnoticed(large, b"54321")
+    changed_unnoticed(small, b"321")
+    five, three = hashlib.sha256(b"54321").hexdigest(), hashlib.sha256(b"321").hexdigest()
+    with remembering(tmp_path):
+        assert [digest(large), digest(small)] == [before[0], three]
+    with remembering(tmp_path, verify=True):
+        assert digest(large) == five
+    with remembering(tmp_path):
+        assert digest(large) == five, "what was read is noted"
+        large.write_bytes(b"abcde")
+        assert digest(large) == hashlib.sha256(b"abcde").hexdigest()
+
+
+def test_a_file_that_has_just_changed_is_read_when_it_has_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LARGE", 4)
+    slept: list[float] = []
+    monkeypatch.setattr(files.time, "sleep", slept.append)
+    (tmp_path / "new").write_bytes(b"12345")
+    with remembering(tmp_path):
+        digest(tmp_path / "new")
+    assert len(slept) == 1 and 1 < slept[0] <= 2
+    assert not (tmp_path / files.NOTED).exists(), "it could still change without another time"

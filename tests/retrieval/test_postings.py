@@ -19,7 +19,7 @@ from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
-from heed.retrieval.bm25 import matrix, postings
+from heed.retrieval.bm25 import matrix, postings, postings_files
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
 from heed.retrieval.bm25.matrix import best, break_ties, length_of
 from heed.retrieval.lucene.analysis import MARK, Analysis
@@ -165,7 +165,7 @@ def test_what_a_large_matrix_does_for_its_memory_changes_nothing(drawn: Pair, mo
 @pytest.mark.parametrize("known", [0, 10**6])
 def test_documents_are_numbered_by_their_ids(drawn: Pair, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
     monkeypatch.setattr(postings, "DOCIDS_IN_MEMORY", known)
-    opened = postings.open_postings(drawn.folder, (FIELD, *TABLE_FIELDS))
+    opened = postings_files.open_postings(drawn.folder, (FIELD, *TABLE_FIELDS))
     docids = opened.docids_of(np.arange(opened.size))
     assert docids == sorted(docids) and opened.size > 50
     assert opened.numbers_of(docids).tolist() == list(range(opened.size))

@@ -1,5 +1,6 @@
 """BM25's Lucene index by Anserini's classes: build it, search it as Lucene does, score chosen documents."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -8,14 +9,15 @@ from typing import NamedTuple
 from heed.errors import UsageError, fail
 from heed.formats.document_store import DocumentStore
 from heed.languages import Language
-from heed.progress import bar, log, timed
+from heed.progress import bar, log, number_of, timed
 from heed.retrieval.bm25.matrix import MatrixSearch
-from heed.retrieval.bm25.postings import Numbers, open_postings
+from heed.retrieval.bm25.postings import Numbers
+from heed.retrieval.bm25.postings_files import open_postings
 from heed.retrieval.lucene.analysis import Analysis
-from heed.retrieval.lucene.index_files import write_index
+from heed.retrieval.lucene.index_files import ADDED, UPDATED, link_index, replace_documents, write_index
 from heed.retrieval.lucene.jvm import anserini_version, java_errors
 from heed.retrieval.lucene.search import LuceneSearch
-from heed.reuse import Recipe, ensure_folder, recipe_version
+from heed.reuse import Recipe, ensure_folder, recipe_version, unchanged_note
 from heed.types import Document, Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
@@ -155,16 +157,29 @@ def build_index(
         **({"fields": list(fields)} if store.tabular else {}),
     }
 
-    def build(target: Path) -> None:
-        documents = bar(iter(store), store.count, "bm25 index", "documents")
+    def build(target: Path) -> Recipe:
+        earlier, settings = unchanged_note(folder), (fields, Analysis(language).analyzer, threads, vectors)
+        changed = store.changed_since(earlier, recipe)
+        if changed is not None or (target / ADDED).exists():  # what was stopped goes on only where all are indexed
+            for name in ("lucene", ADDED):
+                shutil.rmtree(target / name, ignore_errors=True)
         with timed("index", "bm25") as work, java_errors(f"{target}: indexing"):
-            analyzer = Analysis(language).analyzer
-            indexed = write_index(target / "lucene", _rows(documents, fields), fields, analyzer, threads, vectors)
-            work.did(store.count, "documents")
-        if indexed < store.count:
-            log.info(f"bm25: {store.count - indexed} of {store.count} documents have no text and are not in the index")
+            if not earlier or changed is None:
+                documents = bar(iter(store), store.count, "bm25 index", "documents")
+                indexed = write_index(target / "lucene", _rows(documents, fields), *settings)
+                work.did(store.count, "documents")
+                if indexed < store.count:
+                    without = f"{store.count - indexed} of {store.count} documents have no text"
+                    log.info(f"bm25: {without} and are not in the index")
+                return {}
+            write_index(target / ADDED / "lucene", _rows(store.those_of(changed), fields), *settings)
+            link_index(folder / "lucene", target / "lucene")
+            replace_documents(target / "lucene", changed, target / ADDED / "lucene", settings[1])
+            work.did(len(changed), "documents")
+        log.info(f"{folder}: made of the earlier one and {number_of(len(changed), 'document')}")
+        return {UPDATED: {"index": earlier.recipe, "docids": changed}}
 
-    return ensure_folder(folder, recipe, build)
+    return ensure_folder(folder, recipe, build, goes_on=True)
 
 
 def _rows(documents: Iterable[Document], fields: Sequence[str]) -> Iterator[list[str]]:

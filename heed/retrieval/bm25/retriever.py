@@ -31,6 +31,8 @@ class ForeignIndex(NamedTuple):
 class Bm25(Retriever):
     """BM25 as a :class:`heed.types.Retriever`; its name says whether with feedback or over fields."""
 
+    by_topic = True
+
     def __init__(
         self,
         name: str,

@@ -130,6 +130,7 @@ class Dense(Retriever):
         """
         self._model, self._corpus, self._kind, self._device = encoder, corpus, kind, device
         self.name = encoder.name if encoder else "lsa"
+        self.by_topic = not encoder and kind == "exact"  # encoders read texts of a batch together
         self._opened: tuple[Encoder, DenseIndex] | None = None
         self._foreign = brought("foreign vectors")(foreign) if encoder and foreign else None
         if self._foreign:

@@ -4,9 +4,9 @@ import json
 import shutil
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,10 +21,12 @@ from heed.reuse import (
     Note,
     Recipe,
     digests,
+    folder_reason,
     is_begun,
     logged_reason,
     read_note,
     recipe_version,
+    unchanged_note,
     write_note,
 )
 from heed.types import Config, Document, Encoder, Matrix
@@ -58,9 +60,22 @@ class Vectors:
             picked[here] = self._parts[index][numbers[here] % SHARD]
         return picked
 
+    def pieces(self, docids: Sequence[str]) -> Iterator[Matrix]:
+        """Yield the rows of each of some documents, in the order of docids; a packed matrix has several of one."""
+        numbers = (bisect_left(self.docids, docid) for docid in docids)
+        for shard, here in groupby(numbers, lambda number: number // SHARD):
+            rows = pieces_of(self._parts[shard], min(SHARD, len(self.docids) - shard * SHARD))
+            yield from (rows[number % SHARD] for number in here)
+
     def of(self, docids: Sequence[str]) -> Matrix:
         """Return the vectors of some documents, in that order; all must be there."""
         return self.rows(np.array([bisect_left(self.docids, docid) for docid in docids], dtype=np.int64))
+
+
+def pieces_of(matrix: Matrix, documents: int) -> list[Matrix]:
+    """Return the rows of each document of a matrix, which may be packed: a row begins one where its column 0 is 1."""
+    starts = np.arange(documents) if len(matrix) == documents else np.flatnonzero(matrix[:, 0])
+    return np.split(matrix, starts[1:])
 
 
 def document_config(encoder: Encoder) -> Config | str:
@@ -77,17 +92,43 @@ def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
 
     Shards that an earlier, killed process finished are kept if the encoder and the documents are
     the same; otherwise the folder is emptied first. The vectors of an encoder without ``config`` are computed anew.
+    Where some documents have changed since vectors were made, their vectors alone are computed: the earlier ones are
+    beside the folder until all is there.
     """
-    recipe = recipe_of(store, encoder)
+    recipe, earlier = recipe_of(store, encoder), folder.with_name(f".{folder.name}.earlier")
+    if folder_reason(earlier, recipe) is None:  # what was begun of other documents is not wanted any more
+        shutil.rmtree(folder, ignore_errors=True)
+        earlier.rename(folder)
     if logged_reason(folder, recipe) is None:
         return Vectors(folder)
     if not is_begun(folder, recipe):
+        if store.changed_since(unchanged_note(folder), recipe) is not None:
+            shutil.rmtree(earlier, ignore_errors=True)
+            folder.rename(earlier)
         shutil.rmtree(folder, ignore_errors=True)
+    changed = store.changed_since(unchanged_note(earlier), recipe)
     encoder.begin(store)
     encoder.load()  # before the clock of progress starts
-    _write_shards(folder, recipe, store, encoder)
+    _write_shards(folder, recipe, store, encoder if changed is None else Completing(encoder, Vectors(earlier), changed))
     write_note(folder / NOTE, Note(recipe, digests(folder)))
+    shutil.rmtree(earlier, ignore_errors=True)
     return Vectors(folder)
+
+
+class Completing(Encoder):
+    """An encoder of the documents that changed; the vectors of others are the earlier ones."""
+
+    def __init__(self, encoder: Encoder, earlier: Vectors, changed: Iterable[str]) -> None:
+        """Take from ``earlier`` what is not ``changed``."""
+        self.name, self._encoder, self._earlier, self._changed = encoder.name, encoder, earlier, {*changed}
+
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
+        """Return the vectors of documents, computed only of those that changed."""
+        new = [document for document in documents if document.docid in self._changed]
+        computed = iter(pieces_of(self._encoder.encode_documents(new), len(new)) if new else ())
+        others = self._earlier.pieces([each.docid for each in documents if each.docid not in self._changed])
+        rows = [next(computed if each.docid in self._changed else others) for each in documents]
+        return np.concatenate(rows)
 
 
 def folder_of(parent: Path, encoder: Encoder, name: str, part: str = "vectors") -> Path:

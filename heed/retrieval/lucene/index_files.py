@@ -1,10 +1,12 @@
 """The files of a Lucene index: its reader, documents written to it, postings exported from it."""
 
+import os
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,10 @@ BATCH = 1_000  # documents handed to Java at once, or fewer with so many charact
 CHARACTERS_AT_ONCE = 4_000_000
 BUFFER = 2048.0  # MiB that Lucene fills before it writes, as Anserini has it; no more than half of Java's heap
 
+PART, SHARE = 20.0, 1 / 15  # seconds of indexing, and share of the time so far, that are kept together
+ADDED = "added"  # in an index that was made of an earlier one, an index of the documents added to that
+UPDATED = "updated"  # in its note: the recipe of the earlier index, and the documents that were taken out of it
+
 Row = Sequence[str]  # a document's id, then the text of each field
 
 
@@ -28,10 +34,9 @@ def postings_folder(index: Path) -> Path:
 
 def open_reader(folder: Path) -> Any:
     """Return the index in ``folder`` as Lucene's ``IndexReader``."""
-    path = java("java.nio.file.Paths").get(str((folder / "lucene").resolve()))
     with java_errors(f"{folder}: opening the index"):
-        directory = java("org.apache.lucene.store.FSDirectory").open(path)
-        return cast(READER, java("org.apache.lucene.index.DirectoryReader").open(directory))
+        directory = _directory((folder / "lucene").resolve())
+        return cast(READER, java(f"{LUCENE}.index.DirectoryReader").open(directory))
 
 
 @contextmanager
@@ -49,30 +54,72 @@ def write_index(
 ) -> int:
     """Index documents, each an id and the text of every one of ``fields``; return how many.
 
-    A field without text is left out of its document. ``vectors`` keeps each document's terms.
+    A field without text is left out of its document. ``vectors`` keeps each document's terms. Where ``folder`` has some
+    of the documents, of an earlier call that was stopped, they are the first ones: it goes on behind them.
     """
-    writer = _open(folder, analyzer)
-    try:
-        with ThreadPoolExecutor(threads) as pool:
-            count = _add_documents(writer, rows, fields, vectors, pool, threads)
+    with _writing(folder, analyzer) as writer, ThreadPoolExecutor(threads) as pool:
+        count, start = int(writer.getDocStats().numDocs), time.monotonic()
+        rest = islice(rows, count, None)
+        while True:
+            added = _add_documents(writer, _for_a_while(rest, start), fields, vectors, pool, threads)
             # the buffer of each thread is written by a thread of its own; commit would write one after the other
             for flush in [pool.submit(writer.flushNextBuffer) for _ in range(threads)]:
                 flush.result()
+            writer.commit()
+            if not added:
+                return count
+            count += added
+
+
+def replace_documents(folder: Path, docids: Iterable[str], added: Path, analyzer: Any) -> None:
+    """Remove documents from the index in ``folder``, and add those of the index in ``added``.
+
+    Segments of removed documents are written anew: until then their terms would count.
+    """
+    with _writing(folder, analyzer) as writer:
+        java(BULK).replaceDocuments(writer, java("java.util.Arrays").asList(*docids), _directory(added))
+
+
+def link_index(folder: Path, target: Path) -> None:
+    """Make ``target`` an index of the same files, which Lucene never changes, as the one in ``folder``."""
+    target.mkdir()
+    for path in folder.iterdir():
+        if path.name != "write.lock":
+            os.link(path, target / path.name)
+
+
+def _for_a_while(rows: Iterator[Row], start: float) -> Iterator[Row]:
+    """Yield as many rows as may be lost: those of ``PART`` seconds, or of a share of the time since ``start``."""
+    now = time.monotonic()
+    end = now + max(PART, (now - start) * SHARE)
+    for row in rows:
+        yield row
+        if time.monotonic() >= end:
+            return
+
+
+@contextmanager
+def _writing(folder: Path, analyzer: Any) -> Iterator[Any]:
+    """Yield Lucene's writer of an index, which is committed and closed after the block."""
+    settings = java(f"{LUCENE}.index.IndexWriterConfig")(analyzer)
+    heap = java("java.lang.Runtime").getRuntime().maxMemory() / (1 << 20)
+    settings.setRAMBufferSizeMB(min(BUFFER, heap / 2))
+    settings.setUseCompoundFile(False)
+    merging = java(f"{LUCENE}.index.TieredMergePolicy")()
+    merging.setForceMergeDeletesPctAllowed(0.0)
+    settings.setMergePolicy(merging)
+    writer = java(f"{LUCENE}.index.IndexWriter")(_directory(folder), settings)
+    try:
+        yield writer
         writer.commit()
         writer.close()
     except BaseException:
         writer.rollback()
         raise
-    return count
 
 
-def _open(folder: Path, analyzer: Any) -> Any:
-    settings = java(f"{LUCENE}.index.IndexWriterConfig")(analyzer)
-    heap = java("java.lang.Runtime").getRuntime().maxMemory() / (1 << 20)
-    settings.setRAMBufferSizeMB(min(BUFFER, heap / 2))
-    settings.setUseCompoundFile(False)
-    directory = java(f"{LUCENE}.store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder.absolute())))
-    return java(f"{LUCENE}.index.IndexWriter")(directory, settings)
+def _directory(folder: Path) -> Any:
+    return java(f"{LUCENE}.store.FSDirectory").open(java("java.nio.file.Paths").get(str(folder.absolute())))
 
 
 def _add_documents(

@@ -15,6 +15,7 @@ import org.apache.lucene.index.MultiDocValues;
 import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.NumericDocValues;
 import org.apache.lucene.index.PostingsEnum;
+import org.apache.lucene.index.Term;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.store.Directory;
@@ -102,5 +103,14 @@ public final class Bulk {
       }
       writer.addDocument(document);
     }
+  }
+
+  /** Remove documents by their ids, writing anew the segments that have them, and add those of another index. */
+  public static void replaceDocuments(IndexWriter writer, List<String> ids, Directory added) throws IOException {
+    for (String id : ids) {
+      writer.deleteDocuments(new Term("id", id));
+    }
+    writer.forceMergeDeletes();
+    writer.addIndexes(added);
   }
 }

@@ -1,0 +1,369 @@
+"""Documents added, changed and removed: the index that is made of the earlier one is the index made at once."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from anserini import ByLucene
+from conftest import write_jsonl
+
+from heed.errors import DataError
+from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.documents import Documents, Files, Source
+from heed.languages import language
+from heed.retrieval.bm25 import index, postings_files
+from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, build_index
+from heed.retrieval.bm25.postings import Postings
+from heed.retrieval.bm25.postings_files import open_postings
+from heed.retrieval.dense import vectors
+from heed.retrieval.dense.vectors import embed
+from heed.retrieval.lucene import index_files
+from heed.retrieval.lucene.index_files import ADDED, open_reader
+from heed.tables.documents import Tables
+from heed.types import Config, Document, Encoder, Matrix
+
+ENGLISH = language("eng")
+QUERIES = {"many": "w0 w1", "few": "w5 w9 w7", "one": "w19", "new": "fresh w2", "none": "absent"}
+
+Texts = dict[str, str]
+
+
+def drawn(count: int) -> Texts:
+    """Few words, so that many documents tie, also across the depth; ids with even numbers."""
+    chooser = random.Random(7)
+    return {f"d{number:04}": _text(chooser) for number in range(0, 2 * count, 2)}
+
+
+def _text(chooser: random.Random) -> str:
+    words = [f"w{min(int(chooser.paretovariate(0.7)) - 1, 60)}" for _ in range(chooser.randrange(1, 7))]
+    return " ".join(words)
+
+
+def source(path: Path, texts: Mapping[str, str]) -> Files:
+    return Files([write_jsonl(path, [{"id": docid, "text": text} for docid, text in texts.items()])])
+
+
+def made(folder: Path, source: Source, vectors: bool = False) -> tuple[DocumentStore, Postings]:
+    store = open_store(folder / "documents", source)
+    build_index(folder / "bm25", store, ENGLISH, 2, vectors)
+    return store, open_postings(folder / "bm25", (FIELD, *TABLE_FIELDS))
+
+
+def content(postings: Postings) -> dict[Any, Any]:
+    """Return all that postings say; a term's documents are in no order."""
+    said: dict[Any, Any] = {"docids": list(postings.docids)}
+    for name, field in postings.fields.items():
+        said[name] = field.lengths.tolist(), field.documents_with, field.occurrences
+        for number, term in enumerate(field.terms):
+            span = slice(field.starts[number], field.starts[number + 1])
+            pairs = zip(field.documents[span].tolist(), field.frequencies[span].tolist(), strict=True)
+            said[name, term] = sorted(pairs)
+    return said
+
+
+def compare(folder: Path, fresh: Path, source: Source, vectors: bool = False) -> None:
+    """Hold an updated index against one of the same documents made at once: store, postings, runs, Lucene's hits."""
+    (ours, our_postings), (theirs, their_postings) = made(folder, source, vectors), made(fresh, source, vectors)
+    assert list(ours) == list(theirs) and ours.count == theirs.count and ours.digest == theirs.digest
+    assert content(our_postings) == content(their_postings)
+    reader = open_reader(folder / "bm25")
+    assert (reader.numDocs(), reader.numDeletedDocs()) == (our_postings.size, 0)
+    searchers = [Searcher(each / "bm25", ENGLISH, Bm25Settings()) for each in (folder, fresh)]
+    for depth in (1, 7, 1000):
+        mine, other = (searcher.search(QUERIES, depth) for searcher in searchers)
+        by_lucene = ByLucene(folder / "bm25", "eng", Bm25Settings()).search(QUERIES, depth)
+        for qid in QUERIES:
+            assert list(mine[qid].items()) == list(other[qid].items()) == list(by_lucene[qid].items())
+    if vectors:
+        expanded = [list(each.lucene.with_feedback(QUERIES, 50, "rm3").items()) for each in searchers]
+        assert expanded[0] == expanded[1]
+
+
+def edited(texts: Texts, round_: int) -> Texts:
+    """Add documents before, between and behind the others, change some, remove some."""
+    chooser, kept = random.Random(round_), dict(texts)
+    for docid in chooser.sample(sorted(kept), 12):
+        kept[docid] = f"{_text(chooser)} fresh"
+    for docid in chooser.sample(sorted(kept), 9):
+        del kept[docid]
+    between = {f"d{2 * number + 1:04}": _text(chooser) for number in chooser.sample(range(300), 5)}
+    added = {f"a{round_}": "w0 w1", f"z{round_}": "w0 w1 fresh", f"e{round_}": "the of", f"n{round_}": " "}
+    return dict(chooser.sample(pairs := [*{**kept, **between, **added}.items()], len(pairs)))
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_an_index_after_updates_is_the_one_made_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, vectors: bool
+) -> None:
+    monkeypatch.setattr(postings_files, "BLOCK", 50)  # postings at once
+    texts = drawn(300)
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts), vectors)
+    for round_ in range(3):
+        texts = edited(texts, round_)
+        capsys.readouterr()
+        compare(tmp_path / "ours", tmp_path / f"fresh{round_}", source(tmp_path / "docs.jsonl", texts), vectors)
+        assert f"{tmp_path}/ours/bm25: made of the earlier one and" in capsys.readouterr().err
+
+
+def test_additions_alone_leave_lucenes_files_as_they_are(tmp_path: Path) -> None:
+    texts = drawn(200)
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    before = {path.name: path.stat().st_ino for path in (tmp_path / "ours/bm25/lucene").glob("_*")}
+    compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", {**texts, "d0001": "w0 fresh"}))
+    after = {path.name: path.stat().st_ino for path in (tmp_path / "ours/bm25/lucene").glob("_*")}
+    assert before.items() < after.items()
+    assert [path.name for path in (tmp_path / "ours").iterdir() if path.name.startswith(".")] == []
+
+
+def test_an_index_that_missed_an_update_of_the_documents_takes_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = drawn(300)
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    texts = edited(texts, 1)
+    open_store(tmp_path / "ours/documents", source(tmp_path / "docs.jsonl", texts))
+    compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", edited(texts, 2)))
+    assert "ours/bm25: made of the earlier one and" in capsys.readouterr().err
+
+
+def test_documents_in_other_files_are_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = list(drawn(100).items())
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", dict(texts)))
+    parts = [source(tmp_path / f"{at}.jsonl", dict(texts[at::2])).paths[0] for at in (0, 1)]
+    capsys.readouterr()
+    compare(tmp_path / "ours", tmp_path / "fresh", Files(parts))
+    said = capsys.readouterr().err
+    assert "0 documents added, changed or removed" in said and "made of the earlier one and 0 documents" in said
+
+
+def test_tables_and_documents_in_memory_are_updated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [{"id": f"t{at}", "text": f"Rivers w{at % 5}\n| name | w1 |\n|---|---|\n| w2 | {at} |"} for at in range(40)]
+    made(tmp_path / "tables", Tables([write_jsonl(tmp_path / "t.jsonl", cells)], "raw"))
+    cells[3] = {"id": "t3", "text": "| fresh | w0 |\n|---|---|\n| w7 | w9 |"}
+    compare(tmp_path / "tables", tmp_path / "fresh", Tables([write_jsonl(tmp_path / "t.jsonl", cells[:-1])], "raw"))
+    documents = [Document(docid, "", text) for docid, text in drawn(50).items()]
+    made(tmp_path / "memory", Documents(documents))
+    changed = [*documents[1:], Document("new", "", "w0 fresh")]
+    compare(tmp_path / "memory", tmp_path / "fresh-memory", Documents(changed))
+    said = capsys.readouterr().err
+    assert "tables/bm25: made of the earlier one and 2" in said and "memory/bm25: made of the earlier one and 2" in said
+
+
+@pytest.mark.parametrize("texts", [{"d0000": "w1"}, {f"x{number}": "w1" for number in range(300)}])
+def test_an_index_is_made_at_once_where_most_changes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], texts: Texts
+) -> None:
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", drawn(60)))
+    compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", texts))
+    assert "made of the earlier one" not in capsys.readouterr().err
+
+
+def test_a_docid_that_comes_twice_is_told_with_both_places(tmp_path: Path) -> None:
+    texts = drawn(50)
+    documents = source(tmp_path / "docs.jsonl", texts)
+    open_store(tmp_path / "store", documents)
+    for text in ("another", texts["d0004"]):
+        more = write_jsonl(tmp_path / "more.jsonl", [{"id": "d0004", "text": text}])
+        with pytest.raises(DataError, match=r"more.jsonl, line 1: document d0004 was already at .*docs.jsonl, line 3"):
+            open_store(tmp_path / "store", Files([tmp_path / "docs.jsonl", more]))
+    assert list(open_store(tmp_path / "store", documents)) == [Document(docid, "", texts[docid]) for docid in texts]
+
+
+def test_a_store_of_another_reading_or_without_hashes_is_built_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"id": "a", "text": "| w1 | w2 |\n|---|---|\n| w3 | w4 |"}, {"id": "b", "text": "w1"}]
+    path = write_jsonl(tmp_path / "t.jsonl", rows)
+    open_store(tmp_path / "store", Tables([path], "raw"))
+    other = Tables([path], "markdown")
+    assert list(open_store(tmp_path / "store", other)) == list(open_store(tmp_path / "fresh", other))
+    assert "added, changed or removed" not in capsys.readouterr().err
+
+
+class StoppedError(Exception):
+    """In place of a kill."""
+
+
+def test_a_stopped_update_leaves_the_earlier_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = drawn(200)
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    before = Searcher(tmp_path / "ours/bm25", ENGLISH, Bm25Settings()).search(QUERIES, 50)
+    changed = source(tmp_path / "docs.jsonl", edited(texts, 3))
+
+    def stop(*_: Any) -> None:
+        raise StoppedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "replace_documents", stop)
+        with pytest.raises(StoppedError):
+            made(tmp_path / "ours", changed)
+    assert (tmp_path / "ours/.bm25.part" / ADDED).exists()
+    assert Searcher(tmp_path / "ours/bm25", ENGLISH, Bm25Settings()).search(QUERIES, 50) == before
+    compare(tmp_path / "ours", tmp_path / "fresh", changed)
+
+
+def test_an_update_that_was_stopped_is_not_gone_on_with_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = drawn(200)
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    changed = source(tmp_path / "docs.jsonl", edited(texts, 3))
+
+    def stop(*_: Any) -> None:
+        raise StoppedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "replace_documents", stop)
+        with pytest.raises(StoppedError):
+            made(tmp_path / "ours", changed)
+    shutil.rmtree(tmp_path / "ours/bm25")
+    compare(tmp_path / "ours", tmp_path / "fresh", changed)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[4].split(os.pathsep)
+from heed.formats.document_store import open_store
+from heed.formats.documents import Files
+from heed.languages import language
+from heed.retrieval.bm25 import index
+from heed.retrieval.dense import vectors
+from heed.retrieval.dense.vectors import embed
+from heed.retrieval.lucene import index_files
+
+index_files.PART, index_files.SHARE = 0.0, 0.0  # a commit after each document
+rows = index._rows
+def killed(documents, fields):
+    for number, row in enumerate(rows(documents, fields)):
+        if number == int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield row
+index._rows = killed
+folder = Path(sys.argv[1])
+store = open_store(folder / "documents", Files([Path(sys.argv[2])]))
+index.build_index(folder / "bm25", store, language("eng"), 2)
+"""
+
+
+def test_a_killed_index_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = source(tmp_path / "docs.jsonl", drawn(300))
+    for place in (95, 205):
+        arguments = [str(tmp_path / "ours"), str(documents.paths[0]), str(place), os.pathsep.join(sys.path)]
+        done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert not (tmp_path / "ours/bm25").exists()
+    handed_over: list[Sequence[str]] = []
+    add = index_files._add_documents
+
+    def counted(writer: Any, rows: Iterator[Sequence[str]], *settings: Any) -> int:
+        def each() -> Iterator[Sequence[str]]:
+            for row in rows:
+                handed_over.append(row)
+                yield row
+
+        return add(writer, each(), *settings)
+
+    monkeypatch.setattr(index_files, "_add_documents", counted)
+    store = open_store(tmp_path / "ours/documents", documents)
+    build_index(tmp_path / "ours/bm25", store, ENGLISH, 2)
+    assert 300 - 205 <= len(handed_over) <= 300 - 205 + 1, "no more than what was not committed"
+    monkeypatch.undo()
+    compare(tmp_path / "ours", tmp_path / "fresh", documents)
+
+
+def test_what_is_left_of_other_documents_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_files, "PART", 0.0)
+    monkeypatch.setattr(index_files, "SHARE", 0.0)
+
+    def stop(documents: Any, fields: Any) -> Iterator[list[str]]:
+        for number, document in enumerate(documents):
+            if number == 55:
+                raise StoppedError
+            yield [document.docid, document.text]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "_rows", stop)
+        with pytest.raises(StoppedError):
+            made(tmp_path / "ours", source(tmp_path / "docs.jsonl", drawn(100)))
+    other = {docid: f"{text} fresh" for docid, text in drawn(90).items()}
+    compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", other))
+
+
+def test_postings_without_documents_take_some_and_lose_all(tmp_path: Path) -> None:
+    """A field that only new documents have, and one that only removed documents had."""
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", {f"d{at}": "the" for at in range(20)}))
+    texts = {f"d{at}": "the" for at in range(20)}
+    compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", {**texts, "d3x": "w0 fresh"}))
+    compare(tmp_path / "ours", tmp_path / "fresh2", source(tmp_path / "docs.jsonl", {**texts, "d2": "of"}))
+    assert np.load(tmp_path / "ours/documents/lines.npy").shape == (20,)
+
+
+class Packed(Encoder):
+    """As many rows as a text has words, the first with 1 in column 0; then the lengths of text and word."""
+
+    name = "packed"
+
+    def __init__(self, wide: bool) -> None:
+        self.read: list[str] = []
+        self.config: Config = {"wide": wide}
+        self._wide = wide
+
+    def encode_documents(self, documents: Sequence[Document]) -> Matrix:
+        self.read += [document.docid for document in documents]
+        rows = [
+            [1.0 if number == 0 else 0.0, len(document.text), len(word)]
+            for document in documents
+            for number, word in enumerate(document.text.split() or [""] if self._wide else [document.text])
+        ]
+        return np.array(rows, dtype=np.float32)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_vectors_of_changed_documents_alone_are_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: bool
+) -> None:
+    monkeypatch.setattr(vectors, "SHARD", 64)
+    texts = drawn(300)
+    changed = edited(texts, 1)
+
+    def embedded(folder: Path, of: Texts, encoder: Packed) -> dict[str, bytes]:
+        store = open_store(tmp_path / folder.name / "documents", source(tmp_path / "docs.jsonl", of))
+        embed(tmp_path / folder.name / "vectors", store, encoder)
+        return {path.name: path.read_bytes() for path in (tmp_path / folder.name / "vectors").iterdir()}
+
+    first = embedded(tmp_path / "ours", texts, Packed(wide))
+    before = [each for each in texts if texts[each] != changed.get(each)]
+    write = vectors.write_matrix
+    with monkeypatch.context() as patched:
+        shards: list[Path] = []
+
+        def stop(path: Path, matrix: Matrix) -> None:
+            if len(shards) == 2:
+                raise StoppedError
+            shards.append(path)
+            write(path, matrix)
+
+        patched.setattr(vectors, "write_matrix", stop)
+        for _ in range(2):
+            shards.clear()
+            with pytest.raises(StoppedError):
+                embedded(tmp_path / "ours", changed, Packed(wide))
+    assert embedded(tmp_path / "ours", texts, reverted := Packed(wide)) == first and reverted.read == []
+    with monkeypatch.context() as patched:
+        shards.clear()
+        patched.setattr(vectors, "write_matrix", stop)
+        with pytest.raises(StoppedError):
+            embedded(tmp_path / "ours", changed, Packed(wide))
+    rest = Packed(wide)
+    assert embedded(tmp_path / "ours", changed, rest) == embedded(tmp_path / "fresh", changed, Packed(wide))
+    assert 0 < len(rest.read) < len({*before} | (changed.keys() - texts.keys()))
+    assert [path.name for path in (tmp_path / "ours").iterdir() if path.name.startswith(".")] == []
