@@ -398,7 +398,7 @@ def write_mteb(path: Path, exported: ExportedPool) -> None:
         if condition == "query" or condition in exported.topics[qid].instructions
     }
     with new_folder(path) as part:
-        files = {config: _write_parquet(part / config, rows) for config, rows in _configs(exported, queries).items()}
+        files = {config: write_parquet(part / config, rows) for config, rows in _configs(exported, queries).items()}
         write_bytes(part / "README.md", _readme(files, exported).encode())
 
 
@@ -423,7 +423,7 @@ def _configs(exported: ExportedPool, queries: dict[str, tuple[str, str]]) -> dic
     return configs
 
 
-def _write_parquet(folder: Path, rows: Iterator[Row]) -> str:
+def write_parquet(folder: Path, rows: Iterator[Row], split: str = SPLIT) -> str:
     """Write one config and return its file's name; its columns have MTEB's types, so that no id becomes a number."""
     import pyarrow
     import pyarrow.parquet
@@ -439,7 +439,7 @@ def _write_parquet(folder: Path, rows: Iterator[Row]) -> str:
             group = list(islice(rows, GROUP))
     # the digest, as in hub repositories: the datasets library caches a local folder by the names in its
     # README alone, and would return the data of an earlier export to the same place
-    return draft.rename(folder / f"{SPLIT}-00000-of-00001-{digest(draft)[:16]}.parquet").name
+    return draft.rename(folder / f"{split}-00000-of-00001-{digest(draft)[:16]}.parquet").name
 
 
 def _readme(files: dict[str, str], exported: ExportedPool) -> str:
