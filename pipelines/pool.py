@@ -23,6 +23,7 @@ from heed.addons.judging.pools.selection import GUIDED, ORDERS, Stratum, parse_s
 from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name, write_json
+from heed.formats.data_sets import read_judgements
 from heed.formats.trec_files import as_tag, parse_score, write_pool, write_run
 from heed.progress import gathering, log, number_of, timed
 from heed.ranking import FUSIONS, fused_runs
@@ -331,7 +332,7 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     encoding = options.encoding or options.lang or ""
     settings, qrels = settings_of(options), _read_qrels(options, encoding)
     reused = read_judged("qrels", [options.qrels], encoding)
-    changed = read_judged("changed_qrels", [options.changed_qrels], encoding)
+    changed = read_judgements(options.changed_qrels, None, encoding) if options.changed_qrels else None
     with timed("runs") as work:
         runs = read_runs(options.run, options.subset, encoding)
         work.did(len(runs), "runs")

@@ -96,7 +96,7 @@ def _reusable(options: argparse.Namespace, collection: "Collection", pool: Pool 
         return ""
     runs, qrels = read_runs(options.runs), collection.judging.qrels
     teams = read_teams(options.teams, runs) if options.teams else {}
-    judged = Judgements(qrels.get("original", {}), qrels.get("changed", {}), teams=teams)
+    judged = Judgements(qrels.get("original", {}), qrels.get("changed"), teams=teams)
     pool = pool or {qid: list(grades) for qid, grades in judged.original.items()}
     return reusable_text(runs, pool, judged)
 

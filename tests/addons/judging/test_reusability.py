@@ -20,6 +20,7 @@ from heed.addons.judging.pools.reusability import (
     team_of,
 )
 from heed.errors import HeedError
+from heed.measures import no_longer_relevant
 from heed.types import Run
 from pipelines.pool import main
 
@@ -61,6 +62,12 @@ def test_runs_are_measured_by_the_judgements_of_their_condition() -> None:
     # AP of s.changed is 1 by c alone, relevant there alone, and 0 without it; of s.original 1
     assert effects["AP"].loss == 1
     assert "IRS" not in effects, "the size of the corpus is not known"
+
+
+def test_what_is_not_judged_under_the_change_stays_so_when_others_are_dropped() -> None:
+    """b has no line beside a grade of 0, so it is not ruled out; without a's line a positive one is left."""
+    judgements = Judgements({"1": {"a": 1, "b": 1, "c": 1}}, {"1": {"a": 0, "c": 1}}).without({"1": {"a"}})
+    assert no_longer_relevant(judgements.original, judgements.changed or {}) == {}
 
 
 def test_a_team_is_left_out_with_all_its_systems(tmp_path: Path) -> None:

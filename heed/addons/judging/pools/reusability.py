@@ -26,21 +26,14 @@ from heed.addons.judging.pools.selection import ALL
 from heed.errors import fail
 from heed.files import read_lines
 from heed.formats.trec_files import Pool
-from heed.measures.pairwise import P_MRR, SELECTIVITY, irs, p_mrr, selectivity
-from heed.measures.per_topic import (
-    Array,
-    Judged,
-    PerTopic,
-    RankedRun,
-    mean,
-    no_longer_relevant,
-    still_relevant,
-)
+from heed.measures.comparison import compare_pair
+from heed.measures.pairwise import P_MRR, SELECTIVITY
+from heed.measures.per_topic import Array, Inputs, PerTopic, mean, not_judged
 from heed.measures.registry import standard
 from heed.measures.summary import aligned
 from heed.progress import bar, brief, log, logging_only
 from heed.ranking import fuse
-from heed.types import Qrels, Run
+from heed.types import UNJUDGED, Qrels, Run
 
 Lists = Mapping[str, Sequence[RunList]]  # topic -> lists
 Group = Callable[[str], str]  # the system of a run, or its team
@@ -174,8 +167,7 @@ def _is_union(documents: Documents, lists: Lists) -> bool:
     )
 
 
-IRS = "IRS"
-SIGNED = (P_MRR, SELECTIVITY, IRS)  # around 0: a loss is a difference
+SIGNED = (P_MRR, SELECTIVITY, "IRS")  # around 0: a loss is a difference
 HALVES = 20  # times that the judgements are halved; topics, which cost less to halve, are ten times as often
 DEPENDABLE = 0.95  # share of the differences between systems in those of their means
 
@@ -187,9 +179,28 @@ class Judgements(NamedTuple):
     """
 
     original: Qrels
-    changed: Qrels = {}  # noqa: RUF012 (of a NamedTuple, which nobody changes)
+    changed: Qrels | None = None
     corpus_size: int = 0
     teams: Mapping[str, str] = {}
+
+    def of(self, run: str) -> Qrels:
+        """Return the judgements of a run by its condition."""
+        return self.original if self.changed is None or not run.endswith(".changed") else self.changed
+
+    def without(self, lost: Documents) -> "Judgements":
+        """Return the judgements of the topics of ``lost``, without these documents; what is not judged stays so."""
+        changed = self.changed or {}
+        unknown = {qid: dict.fromkeys(docids, UNJUDGED) for qid, docids in not_judged(self.original, changed).items()}
+        original, changed = (
+            {qid: {d: grade for d, grade in qrels[qid].items() if d not in lost[qid]} for qid in lost if qid in qrels}
+            for qrels in (self.original, {qid: unknown.get(qid, {}) | grades for qid, grades in changed.items()})
+        )
+        return self._replace(original=original, changed=None if self.changed is None else changed)
+
+    def relevant(self, qid: str) -> set[str]:
+        """Return the documents of a topic that are relevant under one of the narratives."""
+        both = (self.original, self.changed or {})
+        return {docid for qrels in both for docid, grade in qrels.get(qid, {}).items() if grade > 0}
 
 
 def read_teams(path: Path, runs: Iterable[str]) -> dict[str, str]:
@@ -214,94 +225,24 @@ def team_of(teams: Mapping[str, str]) -> Group:
     return lambda run: teams.get(system_of(run), system_of(run))
 
 
-class Relevance(NamedTuple):
-    """The relevant documents under both narratives with their grades, and those that the change rules out and keeps.
-
-    A topic that is judged without any is there, empty.
-    """
-
-    original: Qrels
-    changed: Qrels
-    ruled_out: Judged
-    still_relevant: Judged
-    corpus_size: int
-
-    def of(self, run: str) -> Qrels:
-        """Return the relevant documents of a run by its condition."""
-        return self.changed if self.changed and run.endswith(".changed") else self.original
-
-    def without(self, lost: Documents) -> "Relevance":
-        """Return the same without the documents ``lost``, by qid."""
-
-        def fewer(qrels: Qrels) -> Qrels:
-            return {
-                qid: {docid: grade for docid, grade in grades.items() if docid not in lost.get(qid, ())}
-                for qid, grades in qrels.items()
-            }
-
-        def rest(documents: Judged) -> Judged:
-            return {qid: {*docids} - lost.get(qid, set()) for qid, docids in documents.items()}
-
-        sets = rest(self.ruled_out), rest(self.still_relevant)
-        return Relevance(fewer(self.original), fewer(self.changed), *sets, self.corpus_size)
-
-    def only(self, qids: Collection[str]) -> "Relevance":
-        """Return those of the topics ``qids``."""
-        original, changed = (
-            {qid: grades for qid, grades in qrels.items() if qid in qids} for qrels in (self.original, self.changed)
-        )
-        ruled_out, relevant = (
-            {qid: docids for qid, docids in documents.items() if qid in qids}
-            for documents in (self.ruled_out, self.still_relevant)
-        )
-        return Relevance(original, changed, ruled_out, relevant, self.corpus_size)
-
-
-def relevance_of(judgements: Judgements) -> Relevance:
-    """Return the relevant documents, for the topics that are judged."""
-    original, changed = judgements.original, judgements.changed
-    relevant, relevant_again = (
-        {qid: _relevant(grades) for qid, grades in qrels.items()} for qrels in (original, changed)
-    )
-    sets = no_longer_relevant(original, changed), still_relevant(original, changed)
-    return Relevance(relevant, relevant_again, *sets, judgements.corpus_size)
-
-
-def _relevant(grades: Mapping[str, int]) -> dict[str, int]:
-    return {docid: grade for docid, grade in grades.items() if grade > 0}
-
-
 Values = dict[str, dict[str, PerTopic]]  # measure -> run, or system with both conditions -> qid -> value
 
 
-def measured(runs: Mapping[str, Run], relevance: Relevance) -> Values:
-    """Return nDCG and AP of each run, and the measures of each system that has runs of both narratives.
-
-    nDCG and AP need relevant documents only, and a topic without any scores 0.
-    """
-    values: Values = {}
+def measured(runs: Mapping[str, Run], judgements: Judgements) -> Values:
+    """Return nDCG and AP of each run, and the measures of each system that has runs of both narratives."""
+    values: Values = {measure: {} for measure in ORDER_MEASURES}
     for name, run in runs.items():
-        relevant = relevance.of(name)
-        of_run = (
-            standard(run, with_any, ORDER_MEASURES) if (with_any := {q: r for q, r in relevant.items() if r}) else {}
-        )
-        for measure in ORDER_MEASURES:
-            values.setdefault(measure, {})[name] = dict.fromkeys(relevant, 0.0) | of_run.get(measure, {})
-    for system, (base, new) in _pairs(runs).items() if relevance.ruled_out else ():
-        values.setdefault(P_MRR, {})[system] = p_mrr(base, new, relevance.ruled_out)
-        values.setdefault(SELECTIVITY, {})[system] = selectivity(
-            base, new, relevance.ruled_out, relevance.still_relevant
-        )
-        if relevance.corpus_size:
-            arguments = relevance.still_relevant, relevance.ruled_out, relevance.corpus_size
-            values.setdefault(IRS, {})[system] = irs(base, new, *arguments)
+        for measure, topics in standard(run, judgements.of(name), ORDER_MEASURES).items():
+            values[measure][name] = topics
+    for system in dict.fromkeys(map(system_of, runs)) if judgements.changed else ():
+        base, new = (runs.get(f"{system}.{condition}") for condition in ("original", "changed"))
+        if base is not None and new is not None:
+            inputs = Inputs(
+                base, new, judgements.original, judgements.changed or {}, {}, corpus_size=judgements.corpus_size
+            )
+            for measure, topics in compare_pair(inputs, SIGNED).items():
+                values.setdefault(measure, {})[system] = topics
     return values
-
-
-def _pairs(runs: Mapping[str, Run]) -> dict[str, tuple[Run, Run]]:
-    systems = dict.fromkeys(map(system_of, runs))
-    names = {system: (f"{system}.original", f"{system}.changed") for system in systems}
-    return {system: (runs[base], runs[new]) for system, (base, new) in names.items() if base in runs and new in runs}
 
 
 class Effect(NamedTuple):
@@ -343,33 +284,26 @@ def leave_out(
     Judgements of documents that the pool lacks without the group are dropped, under both narratives: these documents
     are unjudged then, and so not relevant. Judgements of documents that are not pooled are kept.
     """
-    relevance = relevance_of(judgements)
-    runs = {name: RankedRun({qid: run[qid] for qid in run if qid in relevance.of(name)}) for name, run in runs.items()}
-    before, left_out = measured(runs, relevance), []
+    before, left_out = measured(runs, judgements), []
     groups = sorted(set(map(group_of, runs)))
     for group in bar(groups, len(groups), "left out", "systems"):
         documents = absent.get(group, {})
         dropped = {
-            qid: documents.get(base_of[qid], set()) & (grades.keys() | judgements.changed.get(qid, {}).keys())
-            for qid, grades in judgements.original.items()
+            qid: documents.get(base_of[qid], set()) & grades.keys() for qid, grades in judgements.original.items()
         }
-        lost = {
-            qid: docids & (relevance.original[qid].keys() | relevance.changed.get(qid, {}).keys())
-            for qid, docids in dropped.items()
-        }
-        after = _after(runs, before, relevance, {qid: docids for qid, docids in lost.items() if docids})
+        lost = {qid: docids & judgements.relevant(qid) for qid, docids in dropped.items()}
+        after = _after(runs, before, judgements, {qid: docids for qid, docids in lost.items() if docids})
         effects = [_effect(measure, before, after, group, group_of) for measure in before]
         left_out.append(LeftOut(group, sum(map(len, dropped.values())), sum(map(len, lost.values())), effects))
     return left_out
 
 
-def _after(runs: Mapping[str, Run], before: Values, relevance: Relevance, lost: Documents) -> Values:
+def _after(runs: Mapping[str, Run], before: Values, judgements: Judgements, lost: Documents) -> Values:
     """Return the measures without the relevant documents ``lost``; topics that lose none keep their values."""
-    values = measured(runs, relevance.without(lost).only([*lost]))
+    values = measured(runs, judgements.without(lost)) if lost else {}
     return {
         measure: {
-            name: {qid: value for qid, value in topics.items() if qid not in lost}
-            | values.get(measure, {}).get(name, {})
+            name: {qid: topics[qid] for qid in topics.keys() - lost.keys()} | values.get(measure, {}).get(name, {})
             for name, topics in by_name.items()
         }
         for measure, by_name in before.items()
@@ -461,17 +395,15 @@ class Reliability(NamedTuple):
 
 def reliabilities(runs: Mapping[str, Run], judgements: Judgements) -> list[Reliability]:
     """Return how reliably each measure ranks the runs of a condition, or the systems that have both."""
-    relevance = relevance_of(judgements)
-    runs = {name: RankedRun({qid: run[qid] for qid in run if qid in relevance.of(name)}) for name, run in runs.items()}
-    random = np.random.default_rng(0)
-    halves = []
+    random, halves = np.random.default_rng(0), []
     for _ in bar(range(HALVES), HALVES, "half pools", "halves"):
-        first, second = _halved(relevance, random)
-        parts = relevance.without(second), relevance.without(first)
+        parts = map(judgements.without, _halved(judgements, random))
         halves.append([_by_condition(measured(runs, part)) for part in parts])
     return [
-        _reliability(measure, condition, values, [(a[measure, condition], b[measure, condition]) for a, b in halves])
-        for (measure, condition), values in _by_condition(measured(runs, relevance)).items()
+        _reliability(
+            measure, condition, values, [[half.get((measure, condition), {}) for half in pair] for pair in halves]
+        )
+        for (measure, condition), values in _by_condition(measured(runs, judgements)).items()
         if len(values) > 1
     ]
 
@@ -485,14 +417,14 @@ def _by_condition(values: Values) -> dict[tuple[str, str], dict[str, PerTopic]]:
     return parts
 
 
-def _halved(relevance: Relevance, random: np.random.Generator) -> tuple[Documents, Documents]:
+def _halved(judgements: Judgements, random: np.random.Generator) -> tuple[Documents, Documents]:
     """Return two random halves of each topic's relevant documents; chance decides which is larger by one."""
     first, second = Documents(), Documents()
-    for qid, grades in relevance.original.items():
-        docids = sorted(grades.keys() | relevance.changed.get(qid, {}).keys())
-        order = random.permutation(len(docids)).tolist()
+    for qid in judgements.original:
+        docids = sorted(judgements.relevant(qid))
+        order = [docids[place] for place in random.permutation(len(docids)).tolist()]
         half = (len(docids) + int(random.integers(2))) // 2
-        first[qid], second[qid] = ({docids[place] for place in places} for places in (order[:half], order[half:]))
+        first[qid], second[qid] = set(order[:half]), set(order[half:])
     return first, second
 
 
@@ -500,7 +432,7 @@ def _reliability(
     measure: str,
     condition: str,
     values: Mapping[str, PerTopic],
-    halves: Sequence[tuple[Mapping[str, PerTopic], Mapping[str, PerTopic]]],
+    halves: Sequence[Sequence[Mapping[str, PerTopic]]],
 ) -> Reliability:
     qids = sorted(set[str].intersection(*(set(topics) for topics in values.values())))
     table = np.array([[topics[qid] for qid in qids] for topics in values.values()])
@@ -513,7 +445,7 @@ def _reliability(
 
 
 def _tau(first: Mapping[str, PerTopic], second: Mapping[str, PerTopic]) -> float | None:
-    names = [name for name in first if first[name] and second[name]]
+    names = [name for name in first if name in second]
     sides = [[mean(values[name]) for name in names] for values in (first, second)]
     return kendall(*sides) if len(names) > 1 else None
 

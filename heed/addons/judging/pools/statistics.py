@@ -170,7 +170,8 @@ def pool_report(
     scorable = _scorable(runs, pooled)
     documents = pooled_or_judged(built, inputs, reached) if scorable else {}
     gaps = _gaps(built.documents, documents, grades) if documents else ""
-    judged = judged._replace(original=scorable, changed={q: judged.changed[q] for q in scorable if q in judged.changed})
+    changed = judged.changed and {qid: grades for qid, grades in judged.changed.items() if qid in scorable}
+    judged = judged._replace(original=scorable, changed=changed)
     left_out = partial(leave_out, runs, judged, inputs.base_of)
     by_team = team_of(judged.teams) if documents and judged.teams else None
     rankings = [ranking for lists in reached.values() for ranking in lists]
