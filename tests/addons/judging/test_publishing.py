@@ -20,7 +20,7 @@ import heed
 from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.store import Change
 from heed.addons.judging.annotate.task import ADJUDICATED
-from heed.addons.judging.publishing.facts import QUESTIONS
+from heed.addons.judging.publishing.facts import QUESTIONS as FILE
 from heed.addons.judging.publishing.records import Records
 from heed.formats.trec_files import read_qrels
 from heed.reuse import digests
@@ -29,6 +29,7 @@ from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
 from pipelines.publish import main
 
+QUESTIONS: dict[str, str] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["needed"]
 FACTS = {
     **{name: f"The {name}." for name in QUESTIONS},
     "name": "ferries",

@@ -1,6 +1,6 @@
-"""What only people know of a collection: the questions that a release answers, read from one file."""
+"""What only people know of a collection: the answers to the questions of ``facts.yaml``, read from one file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,28 +9,7 @@ from heed.errors import DataError, did_you_mean
 from heed.files import read_text
 from heed.progress import counted
 
-QUESTIONS = {
-    "name": "the id by which programs load it: small letters, digits, - and _",
-    "title": "the title for people",
-    "version": "such as 1.0",
-    "date": "the day of publication, such as 2027-03-01",
-    "creators": "a list of names: who is to be cited",
-    "licence": "SPDX id or address of the licence of topics and judgements",
-    "licence of texts": "under which terms the documents are used and passed on",
-    "description": "what it is, in two or three sentences",
-    "purpose": "for which purpose it was made, and who paid for it",
-    "documents": "where the documents are from, of which dates, how they were chosen, where others get them",
-    "topics": "who wrote topics and narratives, and how narratives were changed",
-    "assessors": "how many judged, their languages and training, by which guidelines, what they were paid",
-    "people": "whether documents or topics are about persons, and what was done about it",
-    "uses": "what it is meant for, and what it should not be used for",
-    "maintenance": "who corrects it, and where errors are reported",
-}
-OPTIONAL = {
-    "address": "where it can be found",
-    "citation": "BibTeX",
-    "not names": "a list of words that are no assessors' names, and of assessors who want to be named",
-}
+QUESTIONS = Path(__file__).with_name("facts.yaml")
 
 
 @dataclass(frozen=True)
@@ -41,50 +20,48 @@ class Facts:
     answers: dict[str, Any]
 
     def __getitem__(self, question: str) -> str:
-        """Return the answer to a question with one answer."""
-        return str(self.answers[question]).strip()
+        """Return the answer to a question; several answers are parted by commas, none is empty."""
+        return ", ".join(self.listed(question)).strip()
 
     def listed(self, question: str) -> list[str]:
-        """Return a list of answers; empty where there is none."""
+        """Return the answers to a question."""
         answer = self.answers.get(question, [])
         return list(map(str, answer)) if isinstance(answer, list) else [str(answer)]
 
 
 def read_facts(path: Path | None) -> Facts:
     """Return the facts of a YAML or JSON file; :class:`DataError` naming all that is missing, with its question."""
-    import yaml
-
+    questions = _read(QUESTIONS)
+    needed, optional = questions["needed"], questions["optional"]
     if path is None:
-        raise DataError(
-            "\n".join(["facts: none given; expected a file in YAML or JSON that answers", *_questions(QUESTIONS)])
-        )
-    try:
-        content = yaml.load(read_text(path), Loader=yaml.BaseLoader)  # noqa: S506 (texts alone, no objects)
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: neither YAML nor JSON ({' '.join(str(error).split())})") from error
-    answers = content if isinstance(content, dict) else {}
-    problems = _unknown(answers)
-    missing = [name for name in QUESTIONS if not answers.get(name)]
-    if missing:
-        problems += [f"{counted(len(missing), 'fact')} missing that people alone know; add", *_questions(missing)]
-    name = answers.get("name", "")
-    if name and not (
-        isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum() and name == name.lower()
-    ):
+        lines = _lines(needed, needed)
+        raise DataError("\n".join(["facts: none given; expected a file in YAML or JSON that answers", *lines]))
+    answers = _read(path)
+    problems = [
+        f"found {name!r}, expected one of {', '.join(needed | optional)}{did_you_mean(name, [*needed], before='; ')}"
+        for name in answers
+        if name not in needed | optional
+    ]
+    if missing := [name for name in needed if not answers.get(name)]:
+        problems += [f"{counted(len(missing), 'fact')} missing that people alone know; add", *_lines(missing, needed)]
+    name = str(answers.get("name", ""))
+    if name != name.lower() or not (name.replace("-", "").replace("_", "") or "none").isalnum():
         problems.append(f"name: found {name!r}, expected small letters, digits, - and _")
     if problems:
         raise DataError("\n".join([f"{path}: {problems[0]}", *problems[1:]]))
     return Facts(path, answers)
 
 
-def _questions(names: Iterable[str]) -> list[str]:
-    return [f"  {name}: {QUESTIONS[name]}" for name in names]
+def _lines(names: Iterable[str], questions: dict[str, str]) -> Iterator[str]:
+    return (f"  {name}: {questions[name]}" for name in names)
 
 
-def _unknown(answers: Iterable[str]) -> list[str]:
-    known = [*QUESTIONS, *OPTIONAL]
-    return [
-        f"found {name!r}, expected one of {', '.join(known)}{did_you_mean(name, known, before='; ')}"
-        for name in answers
-        if name not in known
-    ]
+def _read(path: Path) -> dict[str, Any]:
+    """Return an object whose values are texts, lists of texts, or objects of texts; YAML's other types are texts."""
+    import yaml
+
+    try:
+        content = yaml.load(read_text(path), Loader=yaml.BaseLoader)  # noqa: S506 (texts alone, no objects)
+    except yaml.YAMLError as error:
+        raise DataError(f"{path}: neither YAML nor JSON ({' '.join(str(error).split())})") from error
+    return content if isinstance(content, dict) else {}

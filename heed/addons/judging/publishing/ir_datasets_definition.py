@@ -7,13 +7,12 @@
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import ir_datasets
 from ir_datasets.datasets.base import Dataset
-from ir_datasets.formats import BaseQueries, JsonlDocs, TrecQrels
+from ir_datasets.formats import JsonlDocs, JsonlQueries, TrecQrels
 from ir_datasets.util import GzipExtract, LocalDownload, home_path
 
 FOLDER = Path(__file__).resolve().parent
@@ -45,25 +44,6 @@ class InstructedQuery(NamedTuple):
         return f"{self.text} {self.instruction}"
 
 
-class Queries(BaseQueries):  # type: ignore[misc]
-    """The queries under one instruction."""
-
-    def __init__(self, condition: str) -> None:
-        """Take the name of the instruction: original or changed."""
-        self._condition = condition
-
-    def queries_iter(self) -> Iterator[InstructedQuery]:
-        """Yield the queries that have the instruction."""
-        for line in (FOLDER / "topics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]:
-            topic = json.loads(line)
-            if instruction := topic["instructions"].get(self._condition):
-                yield InstructedQuery(topic["qid"], topic["query"], instruction)
-
-    def queries_cls(self) -> type[InstructedQuery]:
-        """Return the type of queries."""
-        return InstructedQuery
-
-
 def _documents() -> list[Any]:
     """Return the documents, none in a release without texts."""
     path = FOLDER / "corpus.jsonl.gz"
@@ -75,5 +55,6 @@ def _documents() -> list[Any]:
 
 ir_datasets.registry.register(NAME, Dataset(*_documents()))
 for each in ("original", "changed"):
-    judged = TrecQrels(LocalDownload(FOLDER / f"{each}.qrels", mkdir=False), GRADES)
-    ir_datasets.registry.register(f"{NAME}/{each}", Dataset(*_documents(), Queries(each), judged))
+    queries = JsonlQueries(LocalDownload(FOLDER / f"{each}.queries.jsonl", mkdir=False), InstructedQuery)
+    judgements = TrecQrels(LocalDownload(FOLDER / f"{each}.qrels", mkdir=False), GRADES)
+    ir_datasets.registry.register(f"{NAME}/{each}", Dataset(*_documents(), queries, judgements))

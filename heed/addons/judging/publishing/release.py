@@ -4,14 +4,21 @@ import gzip
 import json
 import logging
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from heed.addons.judging.exchange.exports import new_folder, write_parquet
+from heed.addons.judging.exchange.exports import (
+    SPLIT,
+    listed_documents,
+    mteb_configs,
+    named_configs,
+    new_folder,
+    write_parquet,
+)
 from heed.addons.judging.publishing.annotation import (
     AGREEMENT,
     JUDGEMENTS,
@@ -19,7 +26,7 @@ from heed.addons.judging.publishing.annotation import (
     agreement_lines,
     leaks,
 )
-from heed.addons.judging.publishing.description import SPLITS, configs, croissant, pairs, readme
+from heed.addons.judging.publishing.description import croissant, readme
 from heed.addons.judging.publishing.facts import Facts
 from heed.addons.judging.publishing.records import (
     CONDITIONS,
@@ -37,6 +44,7 @@ from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError, fail
 from heed.files import finished, write_bytes, write_json
 from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.topic_ids import by_ending, stem
 from heed.formats.topics import record_of
 from heed.formats.trec_files import Pool, write_qrels
 from heed.progress import brief, log, logging_only, number_of
@@ -130,74 +138,63 @@ def _check_documents(store: DocumentStore, records: Records) -> None:
 
 def _write(part: Path, release: Release, store: DocumentStore, records: Records) -> None:
     topics, qrels = release.collection.topics, release.collection.judging.qrels
-    write_bytes(part / TOPICS, b"".join(_line(record_of(topic)) for topic in topics))
+    write_bytes(part / TOPICS, _lines(map(record_of, topics)))
     for condition in CONDITIONS:
         write_qrels(part / f"{condition}.qrels", qrels[condition])
-    write_bytes(part / "pairs.tsv", pairs(records.queries).encode())
-    files = {
-        config: f"{config}/{write_parquet(part / config, rows, SPLITS[config])}"
-        for config, rows in _configs(store if release.texts else None, records).items()
-    }
+        narratives = ((topic, topic.instructions.get(condition)) for topic in topics)
+        queries = (
+            {"query_id": topic.qid, "text": topic.query, "instruction": text} for topic, text in narratives if text
+        )
+        write_bytes(part / f"{condition}.queries.jsonl", _lines(queries))
+    paired = (stem(full) for full in records.queries if by_ending(full)[1] == "changed")
+    write_bytes(part / "pairs.tsv", "".join(f"{qid}-changed\t{qid}-og\n" for qid in paired).encode())
+    rows = mteb_configs(store, records.queries, records.candidates or {}, records.qrels)
+    rows["qrel_diff"] = listed_documents(records.ruled_out or {})
     if release.texts:
         with finished(part / CORPUS) as stream, gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
-            packed.writelines(_line({"_id": docid, "title": title, "text": text}) for docid, title, text, *_ in store)
+            packed.writelines(
+                _lines([{"_id": docid, "title": title, "text": text}]) for docid, title, text, *_ in store
+            )
     else:
+        del rows["corpus"]
         with finished(part / DOCIDS) as stream:
             stream.writelines(f"{docid}\n".encode() for docid in store.docids())
+    splits = {config: SPLIT if config == "default" else config for config in rows}  # mFollowIR's
+    files = {config: write_parquet(part / config, of_config, splits[config]) for config, of_config in rows.items()}
     shutil.copyfile(Path(__file__).with_name(DEFINITION), part / DEFINITION)
-    more = _described(part, release, store, configs(files, release.collection.language.code))
-    text = readme(release.facts, topics, qrels, release.collection.language.code, more)
-    write_bytes(part / "README.md", text.encode())
-    write_json(part / "croissant.json", croissant(release.facts, part, files))
+    _describe(part, release, store.count, [(config, splits[config], path) for config, path in files.items()])
     sums = "".join(f"{sha256}  {name}\n" for name, sha256 in digests(part).items())
     write_bytes(part / SUMS, sums.encode())
 
 
-def _configs(store: DocumentStore | None, records: Records) -> dict[str, Iterator[dict[str, Any]]]:
-    """Return the rows of the Parquet files of FollowIR and mFollowIR."""
-    queries, ruled_out = records.queries.items(), records.ruled_out or {}
-    rows: dict[str, Iterator[dict[str, Any]]] = {
-        "queries": ({"_id": full, "text": query} for full, (query, _) in queries),
-        "instruction": ({"query-id": full, "instruction": instruction} for full, (_, instruction) in queries),
-        "default": (
-            {"query-id": full, "corpus-id": docid, "score": grade}
-            for full, grades in records.qrels.items()
-            for docid, grade in grades.items()
-        ),
-        "top_ranked": _listed(records.candidates or {}),
-        "qrel_diff": _listed(ruled_out),
-    }
-    if store is None:
-        return rows
-    return {"corpus": ({"_id": docid, "title": title, "text": text} for docid, title, text, *_ in store), **rows}
+def _describe(part: Path, release: Release, count: int, files: Sequence[tuple[str, str, str]]) -> None:
+    """Write who judged, the README, and Croissant; ``files`` are config, split and path, ``count`` is of documents."""
+    from pyarrow.parquet import read_schema
 
-
-def _listed(documents: Mapping[str, list[str]]) -> Iterator[dict[str, Any]]:
-    return ({"query-id": qid, "corpus-ids": docids} for qid, docids in documents.items())
-
-
-def _described(part: Path, release: Release, store: DocumentStore, listed: str) -> dict[str, str]:
-    """Return the parts of the README that depend on what is published, after writing who judged."""
-    agreement = ""
+    collection, lang, agreement = release.collection, release.collection.language.code, ""
     if release.annotation:
-        judgements = release.annotation.public_judgements(release.notes)
-        write_bytes(part / JUDGEMENTS, b"".join(map(_line, judgements)))
+        write_bytes(part / JUDGEMENTS, _lines(release.annotation.public_judgements(release.notes)))
         public = release.annotation.public_agreement()
         write_json(part / AGREEMENT, public)
         agreement = "\n".join(f"- {line}" for line in agreement_lines(public))
-    number = number_of(store.count, "document")
-    return {
+    # the names of mFollowIR beside FollowIR's, over the same files
+    names = ((name, split, path) for config, split, path in files for name in (config, f"{config}-{lang}"))
+    number = number_of(count, "document")
+    parts = {
         "agreement": agreement,
-        "candidates": f"{'pooled' if release.pool else 'judged'} documents" if release.texts else "",
-        "configs": listed,
-        "corpus": CORPUS if release.texts else "DOCUMENTS",
-        "documents": f"{number}, in `{CORPUS}`" if release.texts else f"{number}, by their ids alone in `{DOCIDS}`",
+        "configs": named_configs(names),
+        "corpus": f"{number}, in `{CORPUS}`" if release.texts else f"{number}, by their ids alone in `{DOCIDS}`",
+        "docs": CORPUS if release.texts else "DOCUMENTS",
         "reusable": "\n".join(f"    {line}".rstrip() for line in release.reusable.splitlines()),
     }
+    text = readme(release.facts, collection.topics, collection.judging.qrels, lang, parts)
+    write_bytes(part / "README.md", text.encode())
+    columns = {path: read_schema(part / path).names for _, _, path in files}
+    write_json(part / "croissant.json", croissant(release.facts, part, columns))
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
-    return f"{json.dumps(record, ensure_ascii=False)}\n".encode()
+def _lines(records: Iterable[Mapping[str, Any]]) -> bytes:
+    return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records).encode()
 
 
 def _check_private(part: Path, release: Release) -> None:
