@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
-from heed.formats.trec_files import Pool, read_pool
+from heed.formats.trec_files import read_pool
 from pipelines.command import main_of
 from pipelines.options.data import data_of, data_options
 from pipelines.options.output import log_options
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument_group("data"), "docs", "topics", "qrels", "changed_qrels", "lang", "encoding", more=more
     )
     command.add_argument(
-        "--pool", type=Path, metavar="POOL", help="what rerankers are texts (default: the judged pool)"
+        "--pool", type=Path, metavar="POOL", help="what rerankers are given (default: the judged pool)"
     )
     command.add_argument(
         "--runs",
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
         help="runs that were pooled, <system>.<condition>.run: the README then says whether a new system can be judged",
     )
     command.add_argument("--teams", type=Path, metavar="FILE", help="lines of a system of RUN, a tab and its team")
-    command.add_argument("--ids-only", action="store_true", help="publish docids, where texts may not be texts")
+    command.add_argument("--ids-only", action="store_true", help="publish docids, where texts may not be given")
     command.add_argument("--notes", action="store_true", help="publish the assessors' notes too")
     log_options(command)
     return command
@@ -78,27 +78,22 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _publish(options: argparse.Namespace, facts: "Facts", annotation: "Annotation | None") -> None:
+    from heed.addons.judging.pools.build import read_runs
+    from heed.addons.judging.pools.reusability import read_teams
     from heed.addons.judging.publishing.release import Release, publish
 
-    collection = _collection(options, annotation)
-    pool = read_pool(options.pool) if options.pool else annotation.pool if annotation else None
-    texts, notes = not options.ids_only, options.notes
-    release = Release(collection, facts, annotation, pool, _reusable(options, collection, pool), texts, notes)
+    runs = read_runs(options.runs)
+    release = Release(
+        _collection(options, annotation),
+        facts,
+        annotation,
+        pool=read_pool(options.pool) if options.pool else annotation.pool if annotation else None,
+        runs=runs,
+        teams=read_teams(options.teams, runs) if options.teams else {},
+        texts=not options.ids_only,
+        notes=options.notes,
+    )
     print(*publish(release, options.out), sep="\n")
-
-
-def _reusable(options: argparse.Namespace, collection: "Collection", pool: Pool | None) -> str:
-    """Return as text whether the judgements of the runs that were pooled suit another system; empty without runs."""
-    from heed.addons.judging.pools.build import read_runs
-    from heed.addons.judging.pools.reusability import Judgements, read_teams, reusable_text
-
-    if not options.runs:
-        return ""
-    runs, qrels = read_runs(options.runs), collection.judging.qrels
-    teams = read_teams(options.teams, runs) if options.teams else {}
-    judged = Judgements(qrels.get("original", {}), qrels.get("changed"), teams=teams)
-    pool = pool or {qid: list(grades) for qid, grades in judged.original.items()}
-    return reusable_text(runs, pool, judged)
 
 
 def _collection(options: argparse.Namespace, annotation: "Annotation | None") -> "Collection":

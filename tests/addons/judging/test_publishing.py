@@ -282,6 +282,7 @@ def collection_in(folder: Path) -> heed.Collection:
     return own_collection(Data((str(folder),), lang="eng", name="ferries"))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, by which it is read
 def test_croissant_is_valid_and_reads_the_queries(release: Path) -> None:
     croissant = pytest.importorskip("mlcroissant")
     dataset = croissant.Dataset(jsonld=str(release / "croissant.json"))

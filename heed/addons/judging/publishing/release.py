@@ -5,10 +5,11 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import indent
 from typing import Any
 
 from heed.addons.judging.exchange.exports import (
@@ -19,6 +20,7 @@ from heed.addons.judging.exchange.exports import (
     new_folder,
     write_parquet,
 )
+from heed.addons.judging.pools.reusability import Judgements, reusable_text
 from heed.addons.judging.publishing.annotation import (
     AGREEMENT,
     JUDGEMENTS,
@@ -49,7 +51,7 @@ from heed.formats.topics import record_of
 from heed.formats.trec_files import Pool, write_qrels
 from heed.progress import brief, log, logging_only, number_of
 from heed.reuse import digests
-from heed.types import Topic
+from heed.types import Run, Topic
 
 DOCIDS, SUMS = "docids.txt", "SHA256SUMS"
 
@@ -59,15 +61,16 @@ class Release:
     """What is published.
 
     ``collection`` is judged under both narratives. ``pool`` has the documents that rerankers are given, by default the
-    judged ones; ``reusable`` says as text whether the judgements suit another system. Without ``texts`` documents are
-    named only; ``notes`` are the assessors'.
+    judged ones. With the ``runs`` that were pooled, and the ``teams`` of their systems, the README says whether the
+    judgements suit another system. Without ``texts`` documents are named only; ``notes`` are the assessors'.
     """
 
     collection: Collection
     facts: Facts
     annotation: Annotation | None = None
     pool: Pool | None = None
-    reusable: str = ""
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    teams: Mapping[str, str] = field(default_factory=dict)
     texts: bool = True
     notes: bool = False
 
@@ -162,13 +165,13 @@ def _write(part: Path, release: Release, store: DocumentStore, records: Records)
     splits = {config: SPLIT if config == "default" else config for config in rows}  # mFollowIR's
     files = {config: write_parquet(part / config, of_config, splits[config]) for config, of_config in rows.items()}
     shutil.copyfile(Path(__file__).with_name(DEFINITION), part / DEFINITION)
-    _describe(part, release, store.count, [(config, splits[config], path) for config, path in files.items()])
+    _describe(part, release, store, [(config, splits[config], path) for config, path in files.items()])
     sums = "".join(f"{sha256}  {name}\n" for name, sha256 in digests(part).items())
     write_bytes(part / SUMS, sums.encode())
 
 
-def _describe(part: Path, release: Release, count: int, files: Sequence[tuple[str, str, str]]) -> None:
-    """Write who judged, the README, and Croissant; ``files`` are config, split and path, ``count`` is of documents."""
+def _describe(part: Path, release: Release, store: DocumentStore, files: Sequence[tuple[str, str, str]]) -> None:
+    """Write who judged, the README, and Croissant; ``files`` are config, split and path."""
     from pyarrow.parquet import read_schema
 
     collection, lang, agreement = release.collection, release.collection.language.code, ""
@@ -179,18 +182,29 @@ def _describe(part: Path, release: Release, count: int, files: Sequence[tuple[st
         agreement = "\n".join(f"- {line}" for line in agreement_lines(public))
     # the names of mFollowIR beside FollowIR's, over the same files
     names = ((name, split, path) for config, split, path in files for name in (config, f"{config}-{lang}"))
-    number = number_of(count, "document")
+    number = number_of(store.count, "document")
     parts = {
         "agreement": agreement,
         "configs": named_configs(names),
         "corpus": f"{number}, in `{CORPUS}`" if release.texts else f"{number}, by their ids alone in `{DOCIDS}`",
         "docs": CORPUS if release.texts else "DOCUMENTS",
-        "reusable": "\n".join(f"    {line}".rstrip() for line in release.reusable.splitlines()),
+        "reusable": indent(_reusable(release, store), "    "),
     }
     text = readme(release.facts, collection.topics, collection.judging.qrels, lang, parts)
     write_bytes(part / "README.md", text.encode())
     columns = {path: read_schema(part / path).names for _, _, path in files}
     write_json(part / "croissant.json", croissant(release.facts, part, columns))
+
+
+def _reusable(release: Release, store: DocumentStore) -> str:
+    """Return as text whether the judgements suit another system; empty without runs, without IRS of other documents."""
+    if not release.runs:
+        return ""
+    original, changed = (release.collection.judging.qrels[condition] for condition in CONDITIONS)
+    docids = {docid for run in release.runs.values() for scores in run.values() for docid in scores}
+    size = 0 if store.missing(sorted(docids)) else store.count
+    pool = release.pool or {qid: list(grades) for qid, grades in original.items()}
+    return reusable_text(release.runs, pool, Judgements(original, changed, size, release.teams))
 
 
 def _lines(records: Iterable[Mapping[str, Any]]) -> bytes:
