@@ -22,6 +22,7 @@ COMMANDS = {
     "pool": "make a pool for judging from any runs, and export it to annotation tools",
     "annotate": "judge a pool in the browser: grades by keyboard, edited narratives, agreement, qrels and topics",
     "judge": "judge a pool by a language model, and compare it with people (κ, τ)",
+    "publish": "publish a judged collection: Parquet for MTEB, ir_datasets, datasheet, agreement, digests",
     "rerank": "rescore one run or pool by one reranker under one condition",
     "check": "check runs as NIST does, correct them, and make the package that a track asks for",
     "judgements": "turn results of annotation tools into qrels: Label Studio, doccano, CSV, Excel",

@@ -23,6 +23,7 @@ from heed.addons.judging.pools.selection import GUIDED, ORDERS, Stratum, parse_s
 from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name, write_json
+from heed.formats.data_sets import read_judgements
 from heed.formats.trec_files import as_tag, parse_score, write_pool, write_run
 from heed.progress import gathering, log, number_of, timed
 from heed.ranking import FUSIONS, fused_runs
@@ -155,7 +156,17 @@ def _judged_options(judged: Group) -> None:
         type=Path,
         metavar="QRELS",
         help="print whether these judgements can be used for a new system: each system is left out in turn, and all "
-        "runs are ranked again; for a sample, print the estimates",
+        "runs are ranked again; how reliably measures rank the systems; for a sample, the estimates",
+    )
+    judged.add_argument(
+        "--changed-qrels",
+        type=Path,
+        metavar="QRELS",
+        help="the same under changed narratives: p-MRR and selectivity too",
+    )
+    judged.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
+    judged.add_argument(
+        "--teams", type=Path, metavar="FILE", help="lines of a system, a tab and its team: each team is left out too"
     )
     judged.add_argument(
         "--seconds-per-document", type=_seconds, metavar="S", help=f"time to judge a document (default {SECONDS:g})"
@@ -201,6 +212,7 @@ def _export(text: str) -> tuple[str, Path]:
 def _contradictions(options: argparse.Namespace) -> Iterator[str]:
     """Yield what is wrong with options that contradict each other or would have no effect."""
     inputs = [*options.run, *options.exclude_judged, options.only_relevant, options.judged, options.qrels]
+    inputs += [options.changed_qrels, options.teams]
     if options.out.resolve() in {path.resolve() for path in inputs if path}:
         yield f"--out {options.out}: is read too and would be overwritten; name another file"
     if options.sample and options.out == probabilities_path(options.out):
@@ -232,6 +244,9 @@ def _contradictions(options: argparse.Namespace) -> Iterator[str]:
     for option in ("topics", "docs", "lang", "condition"):
         if getattr(options, option) and not options.export:
             yield f"--{option}: only used with --export"
+    for option, other in (("changed_qrels", "qrels"), ("teams", "qrels"), ("corpus_size", "changed_qrels")):
+        if getattr(options, option) and not getattr(options, other):
+            yield f"--{option.replace('_', '-')}: only used with --{other.replace('_', '-')}"
 
 
 def probabilities_path(out: Path) -> Path:
@@ -278,6 +293,8 @@ def settings_as_data(options: argparse.Namespace, settings: PoolSettings) -> dic
         "only_relevant": options.only_relevant and str(options.only_relevant),
         "judged": options.judged and str(options.judged),
         "qrels": options.qrels and str(options.qrels),
+        "changed_qrels": options.changed_qrels and str(options.changed_qrels),
+        "teams": options.teams and str(options.teams),
     }
 
 
@@ -309,12 +326,14 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
+    from heed.addons.judging.pools.reusability import Judgements, read_teams
     from heed.addons.judging.pools.statistics import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
 
     encoding = options.encoding or options.lang or ""
     settings, qrels = settings_of(options), _read_qrels(options, encoding)
     reused = read_judged("qrels", [options.qrels], encoding)
+    changed = read_judgements(options.changed_qrels, None, encoding) if options.changed_qrels else None
     with timed("runs") as work:
         runs = read_runs(options.run, options.subset, encoding)
         work.did(len(runs), "runs")
@@ -324,7 +343,9 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
         built = build_pool(inputs, settings)
         work.did(sum(map(len, built.documents.values())), "documents")
     with timed("statistics"):
-        report = pool_report(built, inputs, runs, reused, options.seconds_per_document)
+        teams = read_teams(options.teams, runs) if options.teams else {}
+        judged = Judgements(reused, changed, options.corpus_size, teams)
+        report = pool_report(built, inputs, runs, judged, options.seconds_per_document)
     shows_text = options.export and options.docs and options.topics
     exported = (
         exported_pool(options, built.documents) if shows_text else ExportedPool(built.documents, {}, "query", None)

@@ -188,6 +188,12 @@ def readings_of(topic: Topic) -> dict[str, list[list[Any]]]:
     return {condition: [[*span[:3]] for span in spans] for condition, spans in topic.readings.items()}
 
 
+def record_of(topic: Topic) -> dict[str, Any]:
+    """Return a topic as a line of Heed's own form, without what is empty."""
+    record = {**topic._asdict(), "readings": readings_of(topic)}
+    return {key: record[key] for key in KEYS if record[key]}
+
+
 def with_bases(topics: Collection[Topic]) -> list[Topic]:
     """Return the topics, each with the qid of its bare query as ``base`` where that is among them.
 

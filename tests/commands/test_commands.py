@@ -128,7 +128,7 @@ def test_a_missing_module_of_heed_is_no_missing_package() -> None:
 
 def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert list_or_run(["neuclri"]) == 2
-    assert capsys.readouterr().err == "error: no command 'neuclri'; did you mean neuclir or explore?\n"
+    assert capsys.readouterr().err == "error: no command 'neuclri'; did you mean neuclir or publish or explore?\n"
 
 
 @pytest.mark.parametrize(

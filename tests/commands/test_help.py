@@ -15,11 +15,12 @@ from pipelines import COMMANDS
 from pipelines.__main__ import main as list_or_run
 
 HEAVY = {"torch", "faiss", "sklearn", "scipy", "transformers", "sentence_transformers", "pandas", "jnius"}
-# made of torch or scipy alone; themselves imported only where they are used
+# made of torch, scipy or ir_datasets alone; themselves imported only where they are used
 ALONE = {
     "heed.models.engine",
     "heed.addons.architectures.nv_embed",
     "heed.addons.architectures.table_encoder",
+    "heed.addons.judging.publishing.ir_datasets_definition",
     "heed.retrieval.ngrams",
 }
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}

@@ -9,17 +9,8 @@ import pytest
 from pool_inputs import write_lists
 
 from heed.addons.judging.pools.build import RunList, base_topics, ranked_lists, run_names, system_of
-from heed.addons.judging.pools.statistics import (
-    Sizes,
-    absent_at_depth,
-    depths,
-    leave_out,
-    lists_reached,
-    overlaps,
-    retrieved_documents,
-    shares,
-    sizes,
-)
+from heed.addons.judging.pools.reusability import Judgements, absent_at_depth, leave_out, lists_reached
+from heed.addons.judging.pools.statistics import Sizes, depths, overlaps, retrieved_documents, shares, sizes
 from heed.errors import HeedError
 from pipelines.pool import main
 
@@ -104,7 +95,7 @@ def test_leaving_a_system_out_by_hand() -> None:
     runs = {name: {"1": {docid: float(-at) for at, docid in enumerate(docids)}} for name, docids in SYSTEMS.items()}
     lists = {"1": [RunList(name, "1", "", docids) for name, docids in SYSTEMS.items()]}
     absent = absent_at_depth({"1": {"a", "c", "m", "n", "p"}}, lists)
-    found = {one.system: one for one in leave_out(runs, QRELS, {"1": "1"}, absent)}
+    found = {one.system: one for one in leave_out(runs, Judgements(QRELS), {"1": "1"}, absent)}
     assert [(one.judgements, one.relevant) for one in found.values()] == [(1, 1), (1, 0), (1, 0)]
     ndcg, ap = found["A"].effects
     assert (ap.measure, ap.tau, ap.drop, ap.loss) == ("AP", 0, 1, pytest.approx(0.5))

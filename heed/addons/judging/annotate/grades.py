@@ -16,7 +16,7 @@ from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Task, che
 from heed.addons.judging.exchange.judgements import Key, Votes, resolve
 from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
-from heed.formats.topics import KEYS, readings_of
+from heed.formats.topics import record_of
 from heed.formats.trec_files import write_qrels
 from heed.progress import brief, number_of
 from heed.types import Qrels
@@ -425,9 +425,7 @@ def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
         instructions.pop("changed", None)
         if is_changed(task, qid, narratives[qid]):
             instructions["changed"] = narratives[qid].strip()
-    topic = topic.instructed(instructions)
-    record = {**topic._asdict(), "readings": readings_of(topic)}
-    return {key: record[key] for key in KEYS if record[key]}
+    return record_of(topic.instructed(instructions))
 
 
 def _write_judgements(path: Path, store: Store, narratives: Narratives) -> None:

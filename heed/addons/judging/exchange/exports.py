@@ -5,7 +5,7 @@ import csv
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain, islice
@@ -377,7 +377,7 @@ and its name in the list above.
 README_CONFIG = """- config_name: {name}
   data_files:
   - split: {split}
-    path: {name}/{file}"""
+    path: {path}"""
 
 
 def write_mteb(path: Path, exported: ExportedPool) -> None:
@@ -391,40 +391,61 @@ def write_mteb(path: Path, exported: ExportedPool) -> None:
     """
     if exported.condition not in ENDINGS:
         raise UsageError(f"condition {exported.condition}: not in MTEB's layout; export {', '.join(ENDINGS)}")
+    topics, pool = exported.topics, exported.pool
     queries = {
-        qid + ending: (qid, condition)
-        for qid in exported.pool
+        qid + ending: (qid, "" if condition == "query" else topics[qid].instructions[condition])
+        for qid in pool
         for condition, ending in ENDINGS[exported.condition].items()
-        if condition == "query" or condition in exported.topics[qid].instructions
+        if condition == "query" or condition in topics[qid].instructions
     }
+    configs = mteb_configs(
+        documents(exported, list(dict.fromkeys(chain.from_iterable(pool.values())))),
+        {full: (topics[qid].query, instruction) for full, (qid, instruction) in queries.items()},
+        {full: pool[qid] for full, (qid, _) in queries.items()},
+        {full: dict.fromkeys(pool[qid], UNJUDGED) for full, (qid, _) in queries.items()},
+    )
     with new_folder(path) as part:
-        files = {config: _write_parquet(part / config, rows) for config, rows in _configs(exported, queries).items()}
+        files = {config: write_parquet(part / config, rows, SPLIT) for config, rows in configs.items()}
         write_bytes(part / "README.md", _readme(files, exported).encode())
 
 
-def _configs(exported: ExportedPool, queries: dict[str, tuple[str, str]]) -> dict[str, Iterator[Row]]:
-    """Return the rows of each config; ``queries`` holds topic and condition by query id."""
-    topics, pool = exported.topics, exported.pool
-    listed = {full: pool[qid] for full, (qid, _) in queries.items()}
-    corpus = documents(exported, list(dict.fromkeys(chain.from_iterable(pool.values()))))
+def mteb_configs(
+    corpus: Iterable[Document],
+    queries: Mapping[str, Sequence[str]],
+    candidates: Mapping[str, Sequence[str]],
+    qrels: Mapping[str, Mapping[str, int]],
+) -> dict[str, Iterator[Row]]:
+    """Return the rows of each of MTEB's configs; ``queries`` are pairs of query and instruction by query id."""
     configs: dict[str, Iterator[Row]] = {
         "corpus": ({"_id": docid, "title": title, "text": text} for docid, title, text, *_ in corpus),
-        "queries": ({"_id": full, "text": topics[qid].query} for full, (qid, _) in queries.items()),
-        "top_ranked": ({"query-id": full, "corpus-ids": docids} for full, docids in listed.items()),
+        "queries": ({"_id": full, "text": query} for full, (query, _) in queries.items()),
+        "top_ranked": listed_documents(candidates),
         "default": (
-            {"query-id": full, "corpus-id": docid, "score": UNJUDGED}
-            for full, docids in listed.items()
-            for docid in docids
+            {"query-id": full, "corpus-id": docid, "score": grade}
+            for full, grades in qrels.items()
+            for docid, grade in grades.items()
         ),
     }
-    if exported.condition != "query":
-        texts_of = ((full, topics[qid].instructions[condition]) for full, (qid, condition) in queries.items())
-        configs["instruction"] = ({"query-id": full, "instruction": text} for full, text in texts_of)
+    if any(instruction for _, instruction in queries.values()):
+        configs["instruction"] = ({"query-id": full, "instruction": text} for full, (_, text) in queries.items())
     return configs
 
 
-def _write_parquet(folder: Path, rows: Iterator[Row]) -> str:
-    """Write one config and return its file's name; its columns have MTEB's types, so that no id becomes a number."""
+def listed_documents(documents: Mapping[str, Sequence[str]]) -> Iterator[Row]:
+    """Yield a row for each topic with the list of its documents."""
+    return ({"query-id": qid, "corpus-ids": docids} for qid, docids in documents.items())
+
+
+def named_configs(files: Iterable[tuple[str, str, str]]) -> str:
+    """Return the list of configs in a README's head, of which each has a name, a split and a path."""
+    return "\n".join(README_CONFIG.format(name=name, split=split, path=path) for name, split, path in files)
+
+
+def write_parquet(folder: Path, rows: Iterator[Row], split: str) -> str:
+    """Write one config and return its path from the folder above.
+
+    Its columns have MTEB's types, so that no id becomes a number.
+    """
     import pyarrow
     import pyarrow.parquet
 
@@ -439,11 +460,12 @@ def _write_parquet(folder: Path, rows: Iterator[Row]) -> str:
             group = list(islice(rows, GROUP))
     # the digest, as in hub repositories: the datasets library caches a local folder by the names in its
     # README alone, and would return the data of an earlier export to the same place
-    return draft.rename(folder / f"{SPLIT}-00000-of-00001-{digest(draft)[:16]}.parquet").name
+    path = draft.rename(folder / f"{split}-00000-of-00001-{digest(draft)[:16]}.parquet")
+    return f"{folder.name}/{path.name}"
 
 
 def _readme(files: dict[str, str], exported: ExportedPool) -> str:
-    configs = "\n".join(README_CONFIG.format(name=name, split=SPLIT, file=file) for name, file in files.items())
+    configs = named_configs((config, SPLIT, path) for config, path in files.items())
     count = len(set(chain.from_iterable(exported.pool.values())))
     return README.format(configs=configs, documents=count, topics=len(exported.pool), unjudged=UNJUDGED)
 

@@ -1,0 +1,1 @@
+"""A judged collection as a folder that a stranger can use."""

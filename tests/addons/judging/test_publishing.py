@@ -1,0 +1,289 @@
+"""A release holds what was judged and nobody's name, and Heed, ir_datasets and MTEB read it as it was written."""
+
+import contextlib
+import gzip
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from annotating import Judging, annotation_files
+
+import heed
+from heed.addons.bridges.mteb import as_mteb
+from heed.addons.judging.annotate.store import Change
+from heed.addons.judging.annotate.task import ADJUDICATED
+from heed.addons.judging.publishing.facts import QUESTIONS as FILE
+from heed.addons.judging.publishing.records import Records
+from heed.formats.trec_files import read_qrels
+from heed.reuse import digests
+from pipelines.annotate import main as annotate
+from pipelines.annotate import open_given
+from pipelines.annotate import parser as annotate_parser
+from pipelines.publish import main
+
+QUESTIONS: dict[str, str] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["needed"]
+FACTS = {
+    **{name: f"The {name}." for name in QUESTIONS},
+    "name": "ferries",
+    "version": "1.0",
+    "date": "2027-03-01",
+    "licence": "CC-BY-4.0",
+    "creators": ["Ada Example"],
+}
+TOPICS = [
+    {"qid": "1", "lang": "eng", "query": "ferry accidents", "instructions": {"original": "Any accident of a ferry."}},
+    {"qid": "2", "lang": "eng", "query": "new ferries", "instructions": {"original": "A ferry that is built."}},
+    {"qid": "3", "lang": "eng", "query": "old ferries", "instructions": {"original": "A ferry that is sold."}},
+]
+DOCUMENTS = [
+    {"id": f"d{number}", "title": f"Ferry {number}", "text": f"A ferry of number {number}.{' It sank.' * number}"}
+    for number in range(6)
+]
+# of topic 1 Ann and Bela differ on d1, and the chair decides 2; d0 falls out by the edit, d1 stays, d5 is not relevant
+GRADES = {"d0": 1, "d1": 2, "d2": 0, "d3": 0, "d4": 0, "d5": 0}
+CHANGED = {**GRADES, "d0": 0}
+NARRATIVE = "Any accident of a ferry, but for those without injured people."
+SECOND = {"d0": 3, "d1": 0, "d2": 0, "d3": 1, "d4": 0, "d5": 0}
+
+
+class Campaign(Judging):
+    """A judged database of three topics, the third of which nobody has judged."""
+
+    def __init__(self, folder: Path) -> None:
+        options = annotate_parser().parse_args(list(map(str, annotation_files(folder, TOPICS, DOCUMENTS))))
+        self.task, store = open_given(options)
+        super().__init__(store)
+        for docid, grade in GRADES.items():
+            self.grade("Ann", "1", docid, grade)
+            self.grade("Bela", "1", docid, 0 if docid == "d1" else grade)
+            self.grade("Ann", "2", docid, SECOND[docid])
+        self.grade(ADJUDICATED, "1", "d1", 2)
+        self.edit("Ann", "1", NARRATIVE)
+        for docid in ("d0", "d1"):
+            self.grade("Ann", "1", docid, CHANGED[docid], "changed")
+        self.token = store.properties()["token"]
+        store.close()
+
+
+class Made(NamedTuple):
+    """A campaign's folder with its release, what the command said, and the secret of the page's link."""
+
+    folder: Path
+    said: str
+    token: str
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder, said = tmp_path_factory.mktemp("campaign"), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        write_facts()
+        token = Campaign(folder).token
+        assert publish("pool.db") == 0
+    return Made(folder, said.getvalue(), token)
+
+
+@pytest.fixture
+def release(made: Made) -> Path:
+    """The release, which is only read."""
+    return made.folder / "release"
+
+
+@pytest.fixture
+def campaign(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a copy of the folder, without its release."""
+    shutil.copytree(made.folder, tmp_path / "copy", ignore=shutil.ignore_patterns("release"))
+    monkeypatch.chdir(tmp_path / "copy")
+
+
+def write_facts(**more: object) -> None:
+    Path("facts.yaml").write_text(yaml.safe_dump(FACTS | more), encoding="utf-8")
+
+
+def publish(*arguments: object) -> int:
+    return main([*map(str, arguments), "--facts", "facts.yaml", "--out", "release"])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: gzip.decompress(content) if name.endswith(".gz") else content for name, content in files.items()}
+
+
+def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path) -> None:
+    others = ", ir_datasets, MTEB (FollowIR), MTEB (mFollowIR)" if find_spec("mteb") else ""
+    assert f"12 original and 6 changed judgements, 6 documents; read back by Heed, Heed (Parquet){others}" in made.said
+    assert "1 topic not judged and left out: 3" in made.said
+    assert "1 topic not judged under a changed narrative: 2" in made.said
+    assert read_qrels(release / "original.qrels") == {"1": GRADES, "2": SECOND}
+    assert read_qrels(release / "changed.qrels") == {"1": CHANGED}
+    topics = [json.loads(line) for line in (release / "topics.jsonl").read_text().splitlines()]
+    assert topics[0]["instructions"] == {"original": TOPICS[0]["instructions"]["original"], "changed": NARRATIVE}
+    assert [topic["qid"] for topic in topics] == ["1", "2"]
+    assert (release / "pairs.tsv").read_text() == "1-changed\t1-og\n"
+    corpus = [json.loads(line) for line in gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines()]
+    assert corpus == [{"_id": one["id"], "title": one["title"], "text": one["text"]} for one in DOCUMENTS]
+    for name, content in contents(release).items():
+        assert not re.search(rb"\b(Ann|Bela|%b)\b" % re.escape(made.token.encode()), content), name
+    subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release, check=True)
+
+
+def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement(release: Path) -> None:
+    judgements = [json.loads(line) for line in (release / "judgements.jsonl").read_text().splitlines()]
+    # Ann graded 6 + 6 + 2 times, Bela 6: Ann is A1
+    counts = {name: sum(one["assessor"] == name for one in judgements) for name in ("A1", "A2", ADJUDICATED)}
+    assert counts == {"A1": 14, "A2": 6, ADJUDICATED: 1}
+    assert set(judgements[0]) == {"qid", "docid", "condition", "assessor", "grade", "reworded"}
+    # equal on 5 of 6. Rows 4/6 of 0, 1/6 of 1, 1/6 of 2; columns 5/6 of 0, 1/6 of 1; expected equal (20 + 1) / 36.
+    # κ = 1 − (1/6) / (15/36) = 0.6; linear: 1/6 · 2 observed, (4 · 1 + 1 · 5 + 1 · 10 + 1 · 1) / 36 expected: 1 − 12/20
+    line = "- A1 and A2, original: 6 documents, equal 0.833, κ 0.600, linear κ 0.400"
+    assert line in (release / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_is_mfollowirs_second(release: Path) -> None:
+    # topic 1 alone is judged under both: relevant d0 d1, then d1; 15, 24 and 62 characters
+    assert [len(text) for text in ("ferry accidents", "Any accident of a ferry.", NARRATIVE)] == [15, 24, 62]
+    assert "| English | 1 | 2.0 | 1.0 | 15 | 24 | 62 |" in (release / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_folder_of_an_export_gives_the_same_bytes_and_a_changed_release_stays(
+    campaign: None, release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    arguments = "judged", "--docs", "docs.jsonl", "--pool", "pool.jsonl"
+    assert publish(*arguments) == 0
+    assert digests(Path("release")) == digests(release)
+    Path("release/README.md").write_text("edited")
+    assert publish(*arguments) == 1
+    assert "is there already and not empty" in capsys.readouterr().err
+    assert Path("release/README.md").read_text() == "edited"
+
+
+def test_without_a_database_topics_and_both_qrels_are_enough(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    files = ["--topics", "judged/topics.jsonl", "--docs", "docs.jsonl", "--qrels", "judged/original.qrels"]
+    assert publish(*files) == 1
+    assert "--changed-qrels: found none, and a release has judgements under" in capsys.readouterr().err
+    assert publish(*files, "--changed-qrels", "judged/changed.qrels") == 0
+    assert read_qrels(Path("release/changed.qrels")) == {"1": CHANGED}
+    assert not Path("release/judgements.jsonl").exists()
+
+
+def test_ids_alone_are_published_where_texts_may_not_be_given(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert publish("pool.db", "--ids-only") == 0
+    assert "read back by Heed" in capsys.readouterr().out
+    assert Path("release/docids.txt").read_text().split() == [document["id"] for document in DOCUMENTS]
+    assert not any(b"of number" in content or b"sank" in content for content in contents(Path("release")).values())
+    assert not Path("release/corpus").exists()
+    assert "MTEB" not in Path("release/README.md").read_text(encoding="utf-8")
+    assert publish("pool.db", "--ids-only", "--notes") == 1
+    assert "--notes: they are of an annotation, and may quote its documents" in capsys.readouterr().err
+
+
+def test_facts_that_only_people_know_are_asked_for_all_at_once(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_facts(licence="", purpos="A misspelt one.", purpose="")
+    assert publish("pool.db") == 1
+    error = capsys.readouterr().err
+    assert "facts.yaml: found 'purpos'" in error and "did you mean purpose?" in error
+    assert "2 facts are missing that people alone know" in error
+    assert f"  licence: {QUESTIONS['licence']}" in error and f"  purpose: {QUESTIONS['purpose']}" in error
+    assert main(["pool.db", "--out", "release"]) == 1
+    assert "--facts: none given" in capsys.readouterr().err
+    assert not Path("release").exists()
+
+
+def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_facts(topics="Bela wrote them, Annabel read them.")  # the second is nobody's name
+    assert publish("pool.db") == 1
+    error = capsys.readouterr().err
+    assert "holds 'Bela', an assessor's name" in error and "README.md, line " in error and "'Ann'" not in error
+    assert not Path("release").exists()
+    write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
+    assert publish("pool.db", "--ids-only") == 0
+
+
+def test_notes_are_published_only_if_asked_for(campaign: None) -> None:
+    options = annotate_parser().parse_args(["pool.jsonl"])
+    _, store = open_given(options)
+    Judging(store).record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
+    store.close()
+    assert publish("pool.db", "--ids-only") == 0
+    assert not any(b"dull" in content for content in contents(Path("release")).values())
+    shutil.rmtree("release")
+    assert publish("pool.db", "--notes") == 0
+    assert b"dull but relevant" in contents(Path("release"))["judgements.jsonl"]
+
+
+def test_other_records_are_named() -> None:
+    written = Records({"1-og": ["q", "i"]}, {"1-og": {"a": 1}}, None, {"1": ["a"]}, "digest")
+    read = Records({"1-og": ["q", "j"]}, {"1-og": {"a": 1}, "2-og": {}}, {"1-og": []}, None, "other")
+    assert list(written.differences(read)) == ["queries of 1-og", "qrels of 2-og", "documents"]
+    assert not list(written.differences(written))
+
+
+class Length:
+    """A reranker: the length of the text, less under the changed instruction for the second half."""
+
+    name = "length"
+
+    def score(self, query: heed.Query, documents: Sequence[heed.Document]) -> list[float]:
+        sign = -1 if "injured" in query.instruction else 1
+        return [float(sign * len(document.text)) for document in documents]
+
+
+def mteb_scores(folder: Path) -> dict[str, Any]:
+    """The scores of the task in a release's README, run as it stands there."""
+    import mteb
+
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    lines = readme.partition("    import mteb\n")[2].partition("    mteb.evaluate")[0].splitlines()
+    names: dict[str, Any] = {"FOLDER": str(folder.absolute())}
+    exec("\n".join(line.removeprefix("    ") for line in lines), names)  # noqa: S102 (the README that we wrote)
+    result = mteb.evaluate(as_mteb(Length()), names["Task"](), cache=None, show_progress_bar=False)
+    [scores] = result.task_results[0].scores["test"]
+    return scores
+
+
+@pytest.mark.golden(program="mteb 2.26.24", compared="p-MRR and nDCG of a model on a published collection")
+def test_mteb_runs_a_model_on_a_release_by_its_readme(
+    release: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("mteb")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    scores = mteb_scores(release)
+    experiment = heed.Experiment(collection_in(release))
+    runs = experiment.rerank(Length(), {qid: [document["id"] for document in DOCUMENTS] for qid in "12"})
+    results = experiment.evaluate(runs, measures=["nDCG@5"])
+    assert scores["p-MRR"] == pytest.approx(results.value("length", "original>changed", "p-MRR"), abs=1e-4)
+    for condition, name in (("original", "og"), ("changed", "changed")):
+        assert scores[name]["ndcg_at_5"] == pytest.approx(results.value("length", condition, "nDCG@5"), abs=1e-4)
+
+
+def collection_in(folder: Path) -> heed.Collection:
+    from heed.data import Data
+    from heed.datasets.own_files import own_collection
+
+    return own_collection(Data((str(folder),), lang="eng", name="ferries"))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, by which it is read
+def test_croissant_is_valid_and_reads_the_queries(release: Path) -> None:
+    croissant = pytest.importorskip("mlcroissant")
+    dataset = croissant.Dataset(jsonld=str(release / "croissant.json"))
+    assert {record["queries/_id"].decode() for record in dataset.records("queries")} == {"1-og", "1-changed", "2-og"}
