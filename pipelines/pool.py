@@ -23,7 +23,7 @@ from heed.addons.judging.pools.selection import GUIDED, ORDERS, Stratum, parse_s
 from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name, write_json
-from heed.formats.data_sets import read_judgements
+from heed.formats.judgements import read_judgements
 from heed.formats.trec_files import as_tag, parse_score, write_pool, write_run
 from heed.progress import gathering, log, number_of, timed
 from heed.ranking import FUSIONS, fused_runs

@@ -15,8 +15,8 @@ from heed.addons.judging.annotate.task import ADJUDICATED, load_task
 from heed.addons.judging.publishing.records import CONDITIONS, TOPICS
 from heed.errors import DataError
 from heed.files import parse_json, read_lines, read_objects, read_text
-from heed.formats.data_sets import read_judgements
 from heed.formats.documents import Documents
+from heed.formats.judgements import read_judgements
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import Pool
 from heed.progress import log

@@ -17,8 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from heed.errors import DataError
-from heed.formats.data_sets import read_judgements, read_listed, read_pairs
+from heed.formats.data_sets import read_listed, read_pairs
 from heed.formats.documents import Files
+from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import ENDINGS
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import Pool
