@@ -13,7 +13,7 @@ from heed.datasets.loading import layout_of
 from heed.datasets.own_files import DESCRIBED
 from heed.errors import HeedError, UsageError
 from heed.progress import log
-from pipelines.command import own_modules, refuse, run_command
+from pipelines.command import own_modules, print_error, refuse, run_command
 from pipelines.options.collection import collection_options
 from pipelines.options.data import catalogue_option, data_of, data_options, layout_options, parameters_of, refuse_data
 from pipelines.options.parser import command_parser
@@ -91,7 +91,11 @@ def _layout_named(arguments: Sequence[str]) -> Layout:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the options in ``argv`` (:func:`pipelines.command.run_command`)."""
-    return run_command(parser(_layout_named(sys.argv[1:] if argv is None else argv)), _run, argv)
+    try:
+        command = parser(_layout_named(sys.argv[1:] if argv is None else argv))
+    except argparse.ArgumentError as error:
+        return print_error(UsageError(f"--dataset: a parameter of its layout is an option already, {error}; rename it"))
+    return run_command(command, _run, argv)
 
 
 if __name__ == "__main__":

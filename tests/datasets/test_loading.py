@@ -146,6 +146,9 @@ def test_heed_trec_has_the_parameters_of_the_layout_of_its_dataset(
     assert {line.split()[0] for line in run.read_text().splitlines()} == {"0"}  # one of two: the riddle of three words
     with pytest.raises(SystemExit, match="2"):
         trec.main(["--dataset", "neuclir-sample", "--most-words", "3"])
+    (tmp_path / "odd.json").write_text('{"riddles": {"holds": "riddles", "layout": "riddles_layout:DEEP"}}')
+    assert trec.main([*named[:3], str(tmp_path / "odd.json")]) == 1
+    assert "its layout is an option already, argument --depth: conflicting" in capsys.readouterr().err
     assert trec.main([*named[:2], "--catalogue", str(tmp_path / "none.json")]) == 1  # told as before
     assert "none.json" in capsys.readouterr().err
 

@@ -29,3 +29,12 @@ def _read(
 
 
 RIDDLES = Layout(_read)
+
+
+def _deep(
+    members: Sequence[Named], _: Data, *, depth: Annotated[int, Option("of riddles in riddles")] = 1
+) -> list[Collection]:
+    return []
+
+
+DEEP = Layout(_deep)
