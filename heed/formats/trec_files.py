@@ -120,8 +120,7 @@ def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> R
     fail(_unwritable(path, run, tag))
     written = {qid: {docid: float(run[qid][docid]) for docid in ranked(run[qid])} for qid in in_order(run) if run[qid]}
     ranks = [f" {rank} " for rank in range(1, max(map(len, written.values()), default=0) + 1)]
-    topics = (_lines(qid, scores, ranks, tag) for qid, scores in written.items())
-    write_packed(path, "".join(topics).encode())
+    write_packed(path, (_lines(qid, scores, ranks, tag) for qid, scores in written.items()))
     return written
 
 
@@ -399,7 +398,7 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
         for docid, grade in grades.items()
     ]
     fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
-    write_packed(path, "".join(lines).encode())
+    write_packed(path, lines)
 
 
 def without_comments(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, str]]:
