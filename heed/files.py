@@ -224,9 +224,13 @@ def packed(path: Path, content: bytes) -> bytes:
     return gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
 
 
-def write_packed(path: Path, content: bytes) -> None:
-    """Write ``content``, gzipped by suffix."""
-    write_bytes(path, packed(path, content))
+def write_packed(path: Path, texts: Iterable[str]) -> None:
+    """Write ``texts`` one after the other, gzipped by suffix; else no two are in memory at once."""
+    if path.suffix == ".gz":
+        write_bytes(path, packed(path, "".join(texts).encode()))
+        return
+    with finished(path) as stream:
+        stream.writelines(text.encode() for text in texts)
 
 
 def write_json(path: Path, value: Any) -> None:

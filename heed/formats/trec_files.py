@@ -5,10 +5,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, islice, pairwise
+from itertools import compress, pairwise
 from operator import ge, ne
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -121,8 +120,7 @@ def write_run(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> R
     fail(_unwritable(path, run, tag))
     written = {qid: {docid: float(run[qid][docid]) for docid in ranked(run[qid])} for qid in in_order(run) if run[qid]}
     ranks = [f" {rank} " for rank in range(1, max(map(len, written.values()), default=0) + 1)]
-    topics = (_lines(qid, scores, ranks, tag) for qid, scores in written.items())
-    write_packed(path, "".join(topics).encode())
+    write_packed(path, (_lines(qid, scores, ranks, tag) for qid, scores in written.items()))
     return written
 
 
@@ -170,17 +168,18 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
     ranks: dict[str, list[str]] = {}  # of the topics that have others than these
     usual: list[str] = []
     problems: list[Problem] = []
-    for lines in _run_lines(path, encoding, problems):
-        for qid, part in _topics(lines.qids):
-            docids, scores = lines.docids[part], run.setdefault(qid, {})
-            start = len(scores)
-            scores |= zip(docids, lines.scores[part], strict=True)
-            if len(scores) < start + len(docids):
-                problems += _repeated(lines.numbers[part], qid, docids, islice(scores, start))
+    for numbers, qids, docids, line_ranks, scores in _run_lines(path, encoding, problems):
+        for qid, part in _topics(qids):
+            of_topic = run.setdefault(qid, {})
+            start, end = len(of_topic), len(of_topic) + part.stop - part.start
+            known = of_topic.keys() & docids[part] if of_topic else set()
+            of_topic |= zip(docids[part], scores[part], strict=True)
+            if len(of_topic) < end:
+                problems += _repeated(numbers[part], qid, docids[part], known)
             if check_order:
-                usual += map(str, range(len(usual) + 1, len(scores) + 1))
-                if qid in ranks or lines.ranks[part] != usual[start : len(scores)]:
-                    ranks.setdefault(qid, usual[:start]).extend(lines.ranks[part])
+                usual += map(str, range(len(usual) + 1, end + 1))
+                if qid in ranks or line_ranks[part] != usual[start:end]:
+                    ranks.setdefault(qid, usual[:start]).extend(line_ranks[part])
     fail(f"{path}, line {number}: {problem}" for number, problem in sorted(problems))
     if not run:
         raise DataError(f"{path}: holds no run lines; expected topic Q0 docid rank score tag")
@@ -190,25 +189,16 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
 
 
 Problem = tuple[int, str]  # the number of a line, and what is wrong with it
+RunLines = tuple[Sequence[int], list[str], list[str], list[str], list[float]]  # numbers, qids, docids, ranks, scores
 
 
-class _RunLines(NamedTuple):
-    """Columns of lines of a run, and the numbers of these."""
-
-    numbers: Sequence[int]
-    qids: list[str]
-    docids: list[str]
-    ranks: list[str]
-    scores: list[float]
-
-
-def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Iterator[_RunLines]:
+def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Iterator[RunLines]:
     """Yield the lines of a run, many at once, but comments, whose number is logged; add to ``problems``."""
     comments, line_no = 0, 1
     for text in _pieces(read_texts(path, encoding)):
         if lines := _regular(text, line_no):
             yield lines
-            line_no += len(lines.numbers)
+            line_no += len(lines[0])
             continue
         rows = []
         for number, line in numbered_lines(text, line_no):
@@ -223,7 +213,8 @@ def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Ite
             elif fields:
                 problems.append((number, f"{len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"))
         if rows:
-            yield _RunLines(*map(list, zip(*rows, strict=True)))
+            numbers, qids, docids, ranks, scores = map(list, zip(*rows, strict=True))
+            yield numbers, qids, docids, ranks, scores
         line_no += text.count("\n")
     _log_comments(path, comments)
 
@@ -237,7 +228,7 @@ def _pieces(texts: Iterable[str]) -> Iterator[str]:
             yield text[start:end]
 
 
-def _regular(text: str, line_no: int) -> _RunLines | None:
+def _regular(text: str, line_no: int) -> RunLines | None:
     """Return the lines of ``text``; None where one is a comment, or not six columns with a finite score."""
     fields = _split(text, 6)
     if not fields:
@@ -248,7 +239,7 @@ def _regular(text: str, line_no: int) -> _RunLines | None:
         return None
     if len(scores) != len(fields) // 7 or not math.isfinite(sum(scores)):
         return None
-    return _RunLines(range(line_no, line_no + len(scores)), fields[::7], fields[2::7], fields[3::7], scores)
+    return range(line_no, line_no + len(scores)), fields[::7], fields[2::7], fields[3::7], scores
 
 
 def _split(text: str, number: int) -> list[str]:
@@ -270,9 +261,8 @@ def _topics(qids: Sequence[str]) -> Iterator[tuple[str, slice]]:
     yield from ((qids[start], slice(start, end)) for start, end in pairwise([*starts, len(qids)]))
 
 
-def _repeated(numbers: Sequence[int], qid: str, docids: Sequence[str], known: Iterable[str]) -> Iterator[Problem]:
+def _repeated(numbers: Sequence[int], qid: str, docids: Sequence[str], known: set[str]) -> Iterator[Problem]:
     """Yield what is wrong with those of ``docids``, on lines of a topic, that are ``known`` or further up."""
-    known = {*known}
     for number, docid in zip(numbers, docids, strict=True):
         if docid in known:
             yield number, f"document {docid} is listed again for topic {qid}"
@@ -408,7 +398,7 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
         for docid, grade in grades.items()
     ]
     fail([] if lines else [f"{path}: there is no judgement to write; judge at least one document"])
-    write_packed(path, "".join(lines).encode())
+    write_packed(path, lines)
 
 
 def without_comments(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, str]]:

@@ -58,7 +58,7 @@ def fix_run(run: CheckedRun, target: Path, rules: Rules) -> list[str]:
     if report.count(ERROR):
         left = f"{target}: not written; these problems remain after fixing {run.path}"
         raise DataError("\n".join([*report.messages(ERROR), left]))
-    write_packed(target, "".join(f"{line}\n" for line in lines).encode())
+    write_packed(target, (f"{line}\n" for line in lines))
     solved = {kind: times for (_, kind), times in run.report.counts.items()}
     return [change.format(solved[kind]) for kind, change in FIXED.items() if kind in solved] + [
         f"{times} {change}" for change, times in changes.items() if times

@@ -14,11 +14,11 @@ from markupsafe import Markup
 
 from heed import Collection, Compute, Document, Documents, Experiment, Judging, Pair, Topic, language, load
 from heed.addons.explorer.embedded import MAIN, embedded, packed, style
-from heed.addons.explorer.explored import Explored
+from heed.addons.explorer.explored import READINGS, Explored
 from heed.addons.explorer.views import document_view, folder_view, narrative_of, topic_view
 from heed.errors import DataError
 from heed.formats.document_store import title_of
-from heed.instructions.reader import reader_at
+from heed.instructions.reader import Reader, reader_at
 from heed.measures.summary import cells
 from heed.report.html import Part, script
 from heed.report.page import figures, page
@@ -99,6 +99,21 @@ def test_a_page_says_which_runs_were_made_by_another_reader_than_it_shows(tmp_pa
     [said] = Explored(results).notes
     assert said.endswith("reads them; the runs of polarity were made by another.")
     assert Explored(results, tiny).notes == []
+
+
+def test_a_page_reads_no_instruction_that_the_last_one_has_read(moved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, texts, as_given = moved / READINGS, list[str](), Reader.as_given
+    monkeypatch.setattr(Reader, "as_given", lambda reader, text: texts.append(text) or as_given(reader, text))
+    before = path.read_bytes()  # of the page that measuring wrote
+    pages = [embedded(read_tree(moved))]
+    assert texts == [] and path.read_bytes() == before
+    spans = json.loads(before)["spans"]
+    for damaged in (b"{", before.replace(b'"excluded"', b'"asked"'), before.replace(b'"path"', b'"other"')):
+        path.write_bytes(damaged)
+        pages.append(embedded(read_tree(moved)))
+        assert texts == [*spans] and path.read_bytes() == before
+        texts.clear()
+    assert pages == [pages[0]] * 4
 
 
 def test_a_narrative_is_shown_as_a_person_has_read_it_and_lines_as_they_are_given() -> None:

@@ -473,7 +473,7 @@ def _readme(files: dict[str, str], exported: ExportedPool) -> str:
 def write_trec_pool(path: Path, exported: ExportedPool) -> None:
     """Write ``qid docid`` lines in the pool's order, ``.gz`` by suffix; NIST's lists are the second column by topic."""
     lines = (f"{qid} {docid}\n" for qid, docids in exported.pool.items() for docid in docids)
-    write_packed(path, "".join(lines).encode())
+    write_packed(path, lines)
 
 
 def write_template(path: Path, exported: ExportedPool) -> None:
