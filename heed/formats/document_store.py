@@ -15,7 +15,6 @@ import json
 import os
 import re
 import sqlite3
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -27,12 +26,11 @@ from zlib import crc32
 
 import numpy as np
 import zstandard
-from numpy.typing import NDArray
 
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, read_lines, unpacked_name
 from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents, leaving_out
-from heed.formats.earlier_store import INSERT, LINES, EarlierStore, Row, hash_of
+from heed.formats.earlier_store import LINES, EarlierStore, hash_of
 from heed.progress import bar, log, number_of
 from heed.reuse import NOTE, SOURCE, Note, Recipe, ensure_folder, read_note, recipe_version, unchanged_note, write_note
 from heed.types import Document
@@ -253,39 +251,24 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
     recipe: Recipe = {"store": VERSION, "documents": inputs}
 
     def build(part: Path) -> Recipe:
-        facts = _updated(part, source, folder, recipe)
-        if facts is None:
-            facts = {}
-            _build(part, source, None)
+        note = unchanged_note(folder)
+        fits = note and _settings(note.recipe) == _settings(recipe) and (folder / LINES).exists()
+        earlier = EarlierStore(folder / FILE) if fits else EarlierStore()
+        touched = _build(part, source, earlier)
+        if earlier.is_doubtful:  # a document comes twice, which reading all lines names
+            (part / FILE).unlink()
+            earlier = EarlierStore()
+            _build(part, source, earlier)
         if source.recipe != inputs:
             raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
-        return facts
+        if not note or not earlier.is_used:
+            return {}
+        log.info(f"{folder}: {number_of(len(touched), 'document')} added, changed or removed; the others are kept")
+        changes = [*note.facts.get(CHANGES, []), [digest_json(note.recipe["documents"]), touched]]
+        return {CHANGES: changes[-MOST_CHANGES:]}
 
     ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
-
-
-def _updated(part: Path, source: Source, folder: Path, recipe: Recipe) -> Recipe | None:
-    """Build the store of the one in ``folder`` and the lines that changed; return the facts for its note.
-
-    None, and nothing is left in ``part``, where every document must be read: there is no whole store of an earlier
-    state, it was read in another way, or a document comes twice.
-    """
-    note = unchanged_note(folder)
-    if note is None or _settings(note.recipe) != _settings(recipe) or not (folder / LINES).exists():
-        return None
-    earlier = EarlierStore(folder / FILE, np.load(folder / LINES))
-    touched = _build(part, source, earlier)
-    if earlier.is_doubtful:
-        (part / FILE).unlink()
-        return None
-    if not earlier.is_used:
-        return {}
-    log.info(
-        f"{folder}: {number_of(len(touched), 'document')} added, changed or removed; the others are taken as they are"
-    )
-    changes = [*note.facts.get(CHANGES, []), [digest_json(note.recipe["documents"]), touched]]
-    return {CHANGES: changes[-MOST_CHANGES:]}
 
 
 def _settings(recipe: Recipe) -> str:
@@ -313,8 +296,8 @@ def existing_store(folder: Path, documents: str) -> DocumentStore | None:
         return None
 
 
-def _build(part: Path, source: Source, earlier: EarlierStore | None) -> list[str]:
-    """Build a store, of an ``earlier`` one where there is one; return the docids that it has not or has otherwise."""
+def _build(part: Path, source: Source, earlier: EarlierStore) -> list[str]:
+    """Build a store, of an ``earlier`` one if it can; return the docids that are new, changed or gone."""
     staged = part / STAGED
     with closing(sqlite3.connect(part / FILE, isolation_level=None)) as db:
         # another file, since a dropped table leaves its space in the file
@@ -324,24 +307,21 @@ def _build(part: Path, source: Source, earlier: EarlierStore | None) -> list[str
             db.executescript(f"PRAGMA {name}.journal_mode = OFF; PRAGMA {name}.synchronous = OFF;")
             db.execute(f"PRAGMA {name}.cache_size = -{CACHE << 10}")
             db.execute(f"PRAGMA {name}.page_size = {PAGE}")
-        if earlier:
-            db.execute("ATTACH ? AS earlier", (str(earlier.path),))
+        db.execute("ATTACH ? AS earlier", (str(earlier.path or ""),))
         db.execute("PRAGMA temp_store = FILE")
         db.execute("CREATE TABLE early.staged (docid, body, file INT, line INT, hash INT)")
         files, tabular = _stage(db, source, earlier)
-        if earlier and not earlier.is_used:
-            earlier = None
         db.execute("BEGIN")
         db.execute("CREATE TABLE main.form (tabular INT, dictionary BLOB)")
         db.execute("CREATE TABLE main.documents (place INTEGER PRIMARY KEY, docid TEXT, body BLOB)")
         db.execute("CREATE INDEX main.docids ON documents (docid)")
         form = "SELECT tabular, dictionary FROM earlier.form"
-        was_tabular, dictionary = db.execute(form).fetchone() if earlier else (False, dictionary_of(db))
+        was_tabular, dictionary = db.execute(form).fetchone() if earlier.is_used else (False, dictionary_of(db))
         settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
         pack = zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
         ordered = db.execute("SELECT docid, body, hash FROM staged ORDER BY docid")
         rows = ((docid, pack(body), line_hash) for docid, body, line_hash in ordered)
-        hashes, touched = earlier.copy_to(db, rows) if earlier else (_written(db, rows), [])
+        hashes, touched = earlier.copy_to(db, rows)
         db.execute("INSERT INTO main.form VALUES (?, ?)", (tabular or was_tabular, dictionary))
         db.execute(f"PRAGMA main.user_version = {VERSION}")
         db.execute("COMMIT")
@@ -353,20 +333,7 @@ def _build(part: Path, source: Source, earlier: EarlierStore | None) -> list[str
     return touched
 
 
-def _written(db: sqlite3.Connection, rows: Iterator[Row]) -> NDArray[np.int64]:
-    """Write all documents; return the hashes of their lines."""
-    hashes = array("q")
-
-    def documents() -> Iterator[tuple[str, bytes]]:
-        for docid, body, line_hash in rows:
-            hashes.append(line_hash)
-            yield docid, body
-
-    db.executemany(INSERT, documents())
-    return np.frombuffer(hashes, dtype=np.int64)
-
-
-def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore | None) -> tuple[list[Path], bool]:
+def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore) -> tuple[list[Path], bool]:
     """Write every document, with its file's number and line, that ``earlier`` does not hold.
 
     Returns the files by number, and whether one of these documents is a table.
@@ -377,7 +344,7 @@ def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore | None)
     tabular = False
     insert = "INSERT INTO early.staged VALUES (?, ?, ?, ?, ?)"
     db.execute("BEGIN")
-    with leaving_out(earlier.holds if earlier else None):
+    with leaving_out(earlier.holds if earlier.path else None):
         for line in bar(source.lines(), 0, "documents", "documents"):
             if line.document is None:
                 if len(problems) == SHOWN:
@@ -386,7 +353,7 @@ def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore | None)
                 continue
             body = BETWEEN.join([text.encode() for text in line.document[1:]])
             content = line.text.encode() or BETWEEN.join([line.document.docid.encode(), body])
-            if earlier and earlier.holds([content])[0]:  # of other files than lines of JSON in UTF-8
+            if earlier.path and earlier.holds([content])[0]:  # of other files than lines of JSON in UTF-8
                 continue
             tabular = tabular or line.document.is_table
             place = number.setdefault(line.path, len(number)), line.line_no
