@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -84,6 +85,7 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder, said = tmp_path_factory.mktemp("campaign"), io.StringIO()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as a user's
     with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         write_facts()
         token = Campaign(folder).token
@@ -133,6 +135,8 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     for name, content in contents(release).items():
         assert not re.search(rb"\b(Ann|Bela|%b)\b" % re.escape(made.token.encode()), content), name
     subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release, check=True)
+    listed = {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()}
+    assert set(contents(release)) - listed == {"SHA256SUMS", "made.json"}
 
 
 def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement(release: Path) -> None:
