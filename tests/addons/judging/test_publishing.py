@@ -70,6 +70,7 @@ class Campaign(Judging):
         self.edit("Ann", "1", NARRATIVE)
         for docid in ("d0", "d1"):
             self.grade("Ann", "1", docid, CHANGED[docid], "changed")
+        self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
         self.token = store.properties()["token"]
         store.close()
 
@@ -177,7 +178,7 @@ def test_without_a_database_topics_and_both_qrels_are_enough(
     files = ["--topics", "judged/topics.jsonl", "--docs", "docs.jsonl", "--qrels", "judged/original.qrels"]
     assert publish(*files) == 1
     assert "--changed-qrels: found none, and a release has judgements under" in capsys.readouterr().err
-    assert publish(*files, "--changed-qrels", "judged/changed.qrels") == 0
+    assert publish(*files, "--changed-qrels", "judged/changed.qrels", "--ids-only") == 0
     assert read_qrels(Path("release/changed.qrels")) == {"1": CHANGED}
     assert not Path("release/judgements.jsonl").exists()
 
@@ -221,14 +222,8 @@ def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     assert publish("pool.db", "--ids-only") == 0
 
 
-def test_notes_are_published_only_if_asked_for(campaign: None) -> None:
-    options = annotate_parser().parse_args(["pool.jsonl"])
-    _, store = open_given(options)
-    Judging(store).record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
-    store.close()
-    assert publish("pool.db", "--ids-only") == 0
-    assert not any(b"dull" in content for content in contents(Path("release")).values())
-    shutil.rmtree("release")
+def test_notes_are_published_only_if_asked_for(campaign: None, release: Path) -> None:
+    assert not any(b"dull" in content for content in contents(release).values())
     assert publish("pool.db", "--notes") == 0
     assert b"dull but relevant" in contents(Path("release"))["judgements.jsonl"]
 
