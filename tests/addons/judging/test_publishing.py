@@ -48,7 +48,7 @@ DOCUMENTS = [
     {"id": f"d{number}", "title": f"Ferry {number}", "text": f"A ferry of number {number}.{' It sank.' * number}"}
     for number in range(6)
 ]
-# of topic 1 Ann and Bela differ on d1, and the chair decides 2; d0 falls out by the edit, d1 stays, d5 is not relevant
+# of topic 1 Zoe and Bela differ on d1, and the chair decides 2; d0 falls out by the edit, d1 stays, d5 is not relevant
 GRADES = {"d0": 1, "d1": 2, "d2": 0, "d3": 0, "d4": 0, "d5": 0}
 CHANGED = {**GRADES, "d0": 0}
 NARRATIVE = "Any accident of a ferry, but for those without injured people."
@@ -63,13 +63,13 @@ class Campaign(Judging):
         self.task, store = open_given(options)
         super().__init__(store)
         for docid, grade in GRADES.items():
-            self.grade("Ann", "1", docid, grade)
+            self.grade("Zoe", "1", docid, grade)
             self.grade("Bela", "1", docid, 0 if docid == "d1" else grade)
-            self.grade("Ann", "2", docid, SECOND[docid])
+            self.grade("Zoe", "2", docid, SECOND[docid])
         self.grade(ADJUDICATED, "1", "d1", 2)
-        self.edit("Ann", "1", NARRATIVE)
+        self.edit("Zoe", "1", NARRATIVE)
         for docid in ("d0", "d1"):
-            self.grade("Ann", "1", docid, CHANGED[docid], "changed")
+            self.grade("Zoe", "1", docid, CHANGED[docid], "changed")
         self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
         self.token = store.properties()["token"]
         store.close()
@@ -134,7 +134,7 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     corpus = [json.loads(line) for line in gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines()]
     assert corpus == [{"_id": one["id"], "title": one["title"], "text": one["text"]} for one in DOCUMENTS]
     for name, content in contents(release).items():
-        assert not re.search(rb"\b(Ann|Bela|%b)\b" % re.escape(made.token.encode()), content), name
+        assert not re.search(rb"\b(Zoe|Bela|%b)\b" % re.escape(made.token.encode()), content), name
     subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release, check=True)
     listed = {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()}
     assert set(contents(release)) - listed == {"SHA256SUMS", "made.json"}
@@ -142,10 +142,14 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
 
 def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement(release: Path) -> None:
     judgements = [json.loads(line) for line in (release / "judgements.jsonl").read_text().splitlines()]
-    # Ann graded 6 + 6 + 2 times, Bela 6: Ann is A1
+    # Zoe graded 6 + 6 + 2 times, Bela 6: Zoe is A1
     counts = {name: sum(one["assessor"] == name for one in judgements) for name in ("A1", "A2", ADJUDICATED)}
     assert counts == {"A1": 14, "A2": 6, ADJUDICATED: 1}
     assert set(judgements[0]) == {"qid", "docid", "condition", "assessor", "grade", "reworded"}
+    # rows are A1's grades 0 to 3, columns A2's: 2 and 0 on d1
+    [pair] = json.loads((release / "agreement.json").read_text())["pairs"]
+    assert (pair["first"], pair["second"]) == ("A1", "A2")
+    assert pair["agreement"]["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     # equal on 5 of 6. Rows 4/6 of 0, 1/6 of 1, 1/6 of 2; columns 5/6 of 0, 1/6 of 1; expected equal (20 + 1) / 36.
     # κ = 1 − (1/6) / (15/36) = 0.6; linear: 1/6 · 2 observed, (4 · 1 + 1 · 5 + 1 · 10 + 1 · 1) / 36 expected: 1 − 12/20
     line = "- A1 and A2, original: 6 documents, equal 0.833, κ 0.600, linear κ 0.400"
@@ -213,10 +217,10 @@ def test_facts_that_only_people_know_are_asked_for_all_at_once(
 def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     campaign: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_facts(topics="Bela wrote them, Annabel read them.")  # the second is nobody's name
+    write_facts(topics="Bela wrote them, Zoeabel read them.")  # the second is nobody's name
     assert publish("pool.db") == 1
     error = capsys.readouterr().err
-    assert "holds 'Bela', an assessor's name" in error and "README.md, line " in error and "'Ann'" not in error
+    assert "holds 'Bela', an assessor's name" in error and "README.md, line " in error and "'Zoe'" not in error
     assert not Path("release").exists()
     write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
     assert publish("pool.db", "--ids-only") == 0
