@@ -232,6 +232,27 @@ def test_notes_are_published_only_if_asked_for(campaign: None, release: Path) ->
     assert b"dull but relevant" in contents(Path("release"))["judgements.jsonl"]
 
 
+def test_topics_documents_and_judgements_that_do_not_belong_together_are_refused(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    Path("original.qrels").write_text("1 0 d0 1\n9 0 d0 1\n")
+    Path("changed.qrels").write_text("1 0 d0 0\n2 0 d0 0\n3 0 d0 0\n")
+    files = ["--topics", "judged/topics.jsonl", "--docs", "docs.jsonl", "--qrels", "original.qrels"]
+    assert publish(*files, "--changed-qrels", "changed.qrels") == 1
+    error = capsys.readouterr().err
+    assert "topic 9: judged under the original narrative, and not among the topics" in error
+    assert "topic 2: judged under the changed narrative, and has none" in error
+    Path("original.qrels").write_text("1 0 d0 1\n1 0 d9 1\n")
+    Path("changed.qrels").write_text("1 0 d0 0\n1 0 d9 1\n")
+    assert publish(*files, "--changed-qrels", "changed.qrels") == 1
+    assert "document d9: judged or pooled, and not in the collection" in capsys.readouterr().err
+    Path("changed.qrels").write_text("1 0 d0 1\n1 0 d9 1\n")
+    assert publish(*files, "--changed-qrels", "changed.qrels") == 1
+    assert "--changed-qrels: no document that was relevant is graded 0" in capsys.readouterr().err
+    assert not Path("release").exists()
+
+
 def test_other_records_are_named() -> None:
     written = Records({"1-og": ["q", "i"]}, {"1-og": {"a": 1}}, None, {"1": ["a"]}, "digest")
     read = Records({"1-og": ["q", "j"]}, {"1-og": {"a": 1}, "2-og": {}}, {"1-og": []}, None, "other")
