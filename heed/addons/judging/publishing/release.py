@@ -112,7 +112,7 @@ def _judged(release: Release) -> Release:
     fail((f"{field}: found none, and {none}" for name, field in fields.items() if not qrels.get(name)), UsageError)
     known = {topic.qid: topic for topic in release.collection.topics}
     fail(
-        f"topic {qid}: judged under the {name} narrative, and {why}; give the topics and judgements that belong together"
+        f"topic {qid}: judged under the {name} narrative, and {why}; give those that belong together"
         for name in CONDITIONS
         for qid in qrels[name]
         if (why := _problem(known.get(qid), name, qid in qrels["original"]))
