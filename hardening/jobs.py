@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 from hardening.hub import online, slow_hub
 from hardening.tiny import tiny_causal, tiny_models
 
@@ -70,6 +72,13 @@ def _examples(folder: Path) -> None:
         for at in range(8)
     ]
     (folder / "examples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+
+
+def _facts(folder: Path) -> None:
+    """Answers to the questions of a release."""
+    questions = (ROOT / "heed/addons/judging/publishing/facts.yaml").read_text(encoding="utf-8")
+    answers = {name: f"The {name}." for name in yaml.safe_load(questions)["needed"]} | {"name": "sample"}
+    (folder / "facts.json").write_text(json.dumps(answers), encoding="utf-8")
 
 
 def _from_hub(folder: Path) -> dict[str, str]:
@@ -178,6 +187,14 @@ JOBS = (
         _examples,
     ),
     Job("fetch", ("pipelines.fetch", "followir/core17"), settings=_from_hub),
+    Job(
+        "publish",
+        (
+            *("pipelines.publish", *ZHO, "--qrels", str(QRELS / "original.qrels"), "--changed-qrels"),
+            *(str(QRELS / "changed.qrels"), "--facts", "facts.json", "--out", "runs/release"),
+        ),
+        _facts,
+    ),
     Job("judgements", ("pipelines.judgements", f"{QRELS}/changed.qrels", "--out", "runs/new.qrels")),
 )
 

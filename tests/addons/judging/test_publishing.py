@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -47,7 +48,7 @@ DOCUMENTS = [
     {"id": f"d{number}", "title": f"Ferry {number}", "text": f"A ferry of number {number}.{' It sank.' * number}"}
     for number in range(6)
 ]
-# of topic 1 Ann and Bela differ on d1, and the chair decides 2; d0 falls out by the edit, d1 stays, d5 is not relevant
+# of topic 1 Zoe and Bela differ on d1, and the chair decides 2; d0 falls out by the edit, d1 stays, d5 is not relevant
 GRADES = {"d0": 1, "d1": 2, "d2": 0, "d3": 0, "d4": 0, "d5": 0}
 CHANGED = {**GRADES, "d0": 0}
 NARRATIVE = "Any accident of a ferry, but for those without injured people."
@@ -62,13 +63,14 @@ class Campaign(Judging):
         self.task, store = open_given(options)
         super().__init__(store)
         for docid, grade in GRADES.items():
-            self.grade("Ann", "1", docid, grade)
+            self.grade("Zoe", "1", docid, grade)
             self.grade("Bela", "1", docid, 0 if docid == "d1" else grade)
-            self.grade("Ann", "2", docid, SECOND[docid])
+            self.grade("Zoe", "2", docid, SECOND[docid])
         self.grade(ADJUDICATED, "1", "d1", 2)
-        self.edit("Ann", "1", NARRATIVE)
+        self.edit("Zoe", "1", NARRATIVE)
         for docid in ("d0", "d1"):
-            self.grade("Ann", "1", docid, CHANGED[docid], "changed")
+            self.grade("Zoe", "1", docid, CHANGED[docid], "changed")
+        self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
         self.token = store.properties()["token"]
         store.close()
 
@@ -84,6 +86,7 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder, said = tmp_path_factory.mktemp("campaign"), io.StringIO()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as a user's
     with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         write_facts()
         token = Campaign(folder).token
@@ -131,16 +134,22 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     corpus = [json.loads(line) for line in gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines()]
     assert corpus == [{"_id": one["id"], "title": one["title"], "text": one["text"]} for one in DOCUMENTS]
     for name, content in contents(release).items():
-        assert not re.search(rb"\b(Ann|Bela|%b)\b" % re.escape(made.token.encode()), content), name
+        assert not re.search(rb"\b(Zoe|Bela|%b)\b" % re.escape(made.token.encode()), content), name
     subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release, check=True)
+    listed = {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()}
+    assert set(contents(release)) - listed == {"SHA256SUMS", "made.json"}
 
 
 def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement(release: Path) -> None:
     judgements = [json.loads(line) for line in (release / "judgements.jsonl").read_text().splitlines()]
-    # Ann graded 6 + 6 + 2 times, Bela 6: Ann is A1
+    # Zoe graded 6 + 6 + 2 times, Bela 6: Zoe is A1
     counts = {name: sum(one["assessor"] == name for one in judgements) for name in ("A1", "A2", ADJUDICATED)}
     assert counts == {"A1": 14, "A2": 6, ADJUDICATED: 1}
     assert set(judgements[0]) == {"qid", "docid", "condition", "assessor", "grade", "reworded"}
+    # rows are A1's grades 0 to 3, columns A2's: 2 and 0 on d1
+    [pair] = json.loads((release / "agreement.json").read_text())["pairs"]
+    assert (pair["first"], pair["second"]) == ("A1", "A2")
+    assert pair["agreement"]["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     # equal on 5 of 6. Rows 4/6 of 0, 1/6 of 1, 1/6 of 2; columns 5/6 of 0, 1/6 of 1; expected equal (20 + 1) / 36.
     # κ = 1 − (1/6) / (15/36) = 0.6; linear: 1/6 · 2 observed, (4 · 1 + 1 · 5 + 1 · 10 + 1 · 1) / 36 expected: 1 − 12/20
     line = "- A1 and A2, original: 6 documents, equal 0.833, κ 0.600, linear κ 0.400"
@@ -173,7 +182,7 @@ def test_without_a_database_topics_and_both_qrels_are_enough(
     files = ["--topics", "judged/topics.jsonl", "--docs", "docs.jsonl", "--qrels", "judged/original.qrels"]
     assert publish(*files) == 1
     assert "--changed-qrels: found none, and a release has judgements under" in capsys.readouterr().err
-    assert publish(*files, "--changed-qrels", "judged/changed.qrels") == 0
+    assert publish(*files, "--changed-qrels", "judged/changed.qrels", "--ids-only") == 0
     assert read_qrels(Path("release/changed.qrels")) == {"1": CHANGED}
     assert not Path("release/judgements.jsonl").exists()
 
@@ -208,25 +217,40 @@ def test_facts_that_only_people_know_are_asked_for_all_at_once(
 def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     campaign: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_facts(topics="Bela wrote them, Annabel read them.")  # the second is nobody's name
+    write_facts(topics="Bela wrote them, Zoeabel read them.")  # the second is nobody's name
     assert publish("pool.db") == 1
     error = capsys.readouterr().err
-    assert "holds 'Bela', an assessor's name" in error and "README.md, line " in error and "'Ann'" not in error
+    assert "holds 'Bela', an assessor's name" in error and "README.md, line " in error and "'Zoe'" not in error
     assert not Path("release").exists()
     write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
     assert publish("pool.db", "--ids-only") == 0
 
 
-def test_notes_are_published_only_if_asked_for(campaign: None) -> None:
-    options = annotate_parser().parse_args(["pool.jsonl"])
-    _, store = open_given(options)
-    Judging(store).record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
-    store.close()
-    assert publish("pool.db", "--ids-only") == 0
-    assert not any(b"dull" in content for content in contents(Path("release")).values())
-    shutil.rmtree("release")
+def test_notes_are_published_only_if_asked_for(campaign: None, release: Path) -> None:
+    assert not any(b"dull" in content for content in contents(release).values())
     assert publish("pool.db", "--notes") == 0
     assert b"dull but relevant" in contents(Path("release"))["judgements.jsonl"]
+
+
+def test_topics_documents_and_judgements_that_do_not_belong_together_are_refused(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    Path("original.qrels").write_text("1 0 d0 1\n9 0 d0 1\n")
+    Path("changed.qrels").write_text("1 0 d0 0\n2 0 d0 0\n3 0 d0 0\n")
+    files = ["--topics", "judged/topics.jsonl", "--docs", "docs.jsonl", "--qrels", "original.qrels"]
+    assert publish(*files, "--changed-qrels", "changed.qrels") == 1
+    error = capsys.readouterr().err
+    assert "topic 9: judged under the original narrative, and not among the topics" in error
+    assert "topic 2: judged under the changed narrative, and has none" in error
+    Path("original.qrels").write_text("1 0 d0 1\n1 0 d9 1\n")
+    Path("changed.qrels").write_text("1 0 d0 0\n1 0 d9 1\n")
+    assert publish(*files, "--changed-qrels", "changed.qrels") == 1
+    assert "document d9: judged or pooled, and not in the collection" in capsys.readouterr().err
+    Path("changed.qrels").write_text("1 0 d0 1\n1 0 d9 1\n")
+    assert publish(*files, "--changed-qrels", "changed.qrels") == 1
+    assert "--changed-qrels: no document that was relevant is graded 0" in capsys.readouterr().err
+    assert not Path("release").exists()
 
 
 def test_other_records_are_named() -> None:

@@ -315,9 +315,10 @@ def _effect(measure: str, before: Values, after: Values, group: str, group_of: G
     old, new = ({name: mean(values[measure][name]) for name in names} for values in (before, after))
     members = [name for name in names if group_of(name) == group]
     drops = [_rank(name, new) - _rank(name, old) for name in members]
-    losses = [
-        old[name] - new[name] if measure in SIGNED else 1 - new[name] / old[name] for name in members if old[name]
-    ]
+    if measure in SIGNED:
+        losses = [old[name] - new[name] for name in members]
+    else:
+        losses = [1 - new[name] / old[name] for name in members if old[name]]
     tau = kendall(list(old.values()), list(new.values()))
     return Effect(measure, tau, max(drops, default=0), max(losses, default=0.0))
 

@@ -71,11 +71,17 @@ class Annotation(NamedTuple):
     def public_agreement(self) -> dict[str, Any]:
         """Return the agreement of each two assessors without their names."""
         agreement, names = parse_json(read_text(self.folder / AGREEMENT)), self.pseudonyms()
-        pairs = [
-            {**pair, "first": names[pair["first"]], "second": names[pair["second"]]} for pair in agreement["pairs"]
-        ]
+        pairs = [_renamed(pair, names) for pair in agreement["pairs"]]
         pairs.sort(key=lambda pair: (pair["condition"] != "original", pair["first"], pair["second"]))
         return {key: agreement.get(key) for key in ("scale", "rule", "decided_by_rule")} | {"pairs": pairs}
+
+
+def _renamed(pair: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the agreement of two assessors by their pseudonyms, and in the order of these."""
+    result, first, second = pair["agreement"], names[pair["first"]], names[pair["second"]]
+    if first > second:
+        result = {**result, "matrix": [list(column) for column in zip(*result["matrix"], strict=True)]}
+    return {**pair, "first": min(first, second), "second": max(first, second), "agreement": result}
 
 
 def agreement_lines(agreement: Mapping[str, Any]) -> Iterator[str]:

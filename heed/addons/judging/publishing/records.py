@@ -149,9 +149,10 @@ def read_by_others(folder: Path, lang: str, readers: Iterable[str]) -> dict[str,
     read: dict[str, Records] = {}
     for reader in filter(find_spec, readers):
         with TemporaryDirectory() as cache:
-            places = {"HF_DATASETS_CACHE": cache, "IR_DATASETS_HOME": cache, "HF_HUB_OFFLINE": "1"}
+            places = dict.fromkeys(("HF_HOME", "HF_DATASETS_CACHE", "IR_DATASETS_HOME", "MTEB_CACHE"), cache)
+            settings = os.environ | places | {"HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
             command = [sys.executable, "-m", __name__, str(folder.absolute()), lang, reader]
-            done = subprocess.run(command, env=os.environ | places, capture_output=True, text=True)  # noqa: S603 (ours)
+            done = subprocess.run(command, env=settings, capture_output=True, text=True)  # noqa: S603 (ours)
         if done.returncode:
             reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise DataError(f"{folder}: {reader} cannot read the release ({reason}); please report it")

@@ -110,33 +110,40 @@ def _judged(release: Release) -> Release:
     fields = {"original": "qrels", "changed": "changed_qrels"}
     none = "a release has judgements under the original and under the changed narratives"
     fail((f"{field}: found none, and {none}" for name, field in fields.items() if not qrels.get(name)), UsageError)
-    topics = [topic for topic in release.collection.topics if topic.qid in qrels["original"]]
-    known = {topic.qid: topic for topic in topics}
-    qrels = {name: {qid: grades for qid, grades in qrels[name].items() if qid in known} for name in CONDITIONS}
+    known = {topic.qid: topic for topic in release.collection.topics}
     fail(
-        f"topic {qid}: judged under the {name} narrative and has none; give the topics that were judged"
+        f"topic {qid}: judged under the {name} narrative, and {why}; give those that belong together"
         for name in CONDITIONS
         for qid in qrels[name]
-        if name not in known[qid].instructions
+        if (why := _problem(known.get(qid), name, qid in qrels["original"]))
     )
-    left_out = [topic.qid for topic in release.collection.topics if topic.qid not in known]
-    if left_out:
+    topics = [
+        topic.instructed({name: topic.instructions[name].strip() for name in CONDITIONS if qid in qrels[name]})
+        for qid, topic in known.items()
+        if qid in qrels["original"]
+    ]
+    if left_out := [qid for qid in known if qid not in qrels["original"]]:
         log.info(f"{number_of(len(left_out), 'topic')} not judged and left out: {brief(left_out)}")
-    if unread := [qid for qid in known if qid not in qrels["changed"]]:
+    if unread := [qid for qid in qrels["original"] if qid not in qrels["changed"]]:
         log.info(f"{number_of(len(unread), 'topic')} not judged under a changed narrative: {brief(unread)}")
-    topics = [_trimmed(topic, [name for name in CONDITIONS if topic.qid in qrels[name]]) for topic in topics]
-    judging = release.collection.judging._replace(qrels=qrels)
-    return replace(release, collection=replace(release.collection, topics=topics, judging=judging))
+    return replace(release, collection=replace(release.collection, topics=topics))
 
 
-def _trimmed(topic: Topic, conditions: Iterable[str]) -> Topic:
-    return topic.instructed({name: topic.instructions[name].strip() for name in conditions})
+def _problem(topic: Topic | None, condition: str, is_original: bool) -> str:
+    if topic is None:
+        return "not among the topics"
+    if condition not in topic.instructions:
+        return "has none"
+    return "" if is_original else "not under the original one"
 
 
 def _check_documents(store: DocumentStore, records: Records) -> None:
     docids = dict.fromkeys(chain.from_iterable([*records.qrels.values(), *(records.candidates or {}).values()]))
     missing = store.missing(list(docids))
-    fail(f"document {docid}: judged, and not in the collection; give the documents it is from" for docid in missing)
+    fail(
+        f"document {docid}: judged or pooled, and not in the collection; give the documents it is from"
+        for docid in missing
+    )
 
 
 def _write(part: Path, release: Release, store: DocumentStore, records: Records) -> None:
