@@ -1,10 +1,9 @@
-"""The postings of a Lucene index as memory-mapped arrays, from which numpy computes BM25.
+"""The postings of a Lucene index as memory-mapped arrays, from which BM25 is computed.
 
 Documents are numbered in the order of their docids, which is the order of ties. The arrays hold what
 BM25 starts from, term frequencies and Lucene's byte for the length, so that k1 and b may change.
 """
 
-import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -21,7 +20,6 @@ from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version
 
 BLOCK = 1 << 20  # postings converted at once
 DOCIDS_IN_MEMORY = 1 << 18  # documents up to which all docids are held as strings, which is quicker than reading them
-MAX_MAPPED = 1 << 28  # bytes of mapped files that may stay in memory between two queries
 
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.intp]  # of documents
@@ -57,15 +55,13 @@ class ByteStrings:
 class FieldPostings(NamedTuple):
     """The postings of a field: those of term ``t`` are from ``starts[t]`` to ``starts[t + 1]``.
 
-    ``lengths`` is Lucene's byte for the length of each document, ``documents_with`` counts the documents
-    with any term, ``occurrences`` the terms of all documents, repeats included.
+    ``documents_with`` counts the documents with any term, ``occurrences`` the terms of all documents, repeats included.
+    Java alone reads the other arrays: a document and a frequency of each posting, and Lucene's byte for the length of
+    each document.
     """
 
     terms: ByteStrings
     starts: Integers
-    documents: NDArray[np.int32]
-    frequencies: Integers
-    lengths: NDArray[np.uint8]
     documents_with: int
     occurrences: int
 
@@ -75,7 +71,7 @@ class Postings:
 
     def __init__(self, folder: Path) -> None:
         """Open what was built in ``folder``."""
-        self._mapped: list[mmap.mmap] = []
+        self.folder = folder
         self.docids = ByteStrings(self._load(folder, f"{ID}.texts"), self._load(folder, f"{ID}.ends"))
         names = (path.name.removesuffix(".starts.npy") for path in sorted(folder.glob("*.starts.npy")))
         self.fields = {name: self._field(folder, name) for name in names}
@@ -106,26 +102,15 @@ class Postings:
     def _numbers(self) -> dict[str, int]:
         return {docid: number for number, docid in enumerate(self._docids)}
 
-    def release_memory(self) -> None:
-        """Release the memory of large mapped files; they are read again when needed."""
-        if sum(map(len, self._mapped)) > MAX_MAPPED:
-            for mapped in self._mapped:
-                mapped.madvise(mmap.MADV_DONTNEED)
-
     def _field(self, folder: Path, name: str) -> FieldPostings:
-        texts, ends, starts, documents, frequencies, lengths, counts = (
-            self._load(folder, f"{name}.{part}")
-            for part in ("texts", "ends", "starts", "documents", "frequencies", "lengths", "counts")
+        texts, ends, starts, counts = (
+            self._load(folder, f"{name}.{part}") for part in ("texts", "ends", "starts", "counts")
         )
-        documents_with, occurrences = counts.tolist()
-        return FieldPostings(
-            ByteStrings(texts, ends), starts, documents, frequencies, lengths, documents_with, occurrences
-        )
+        return FieldPostings(ByteStrings(texts, ends), starts, *counts.tolist())
 
     def _load(self, folder: Path, name: str) -> NDArray[Any]:
-        mapped = np.load(folder / f"{name}.npy", mmap_mode="r")
-        self._mapped.append(mapped.base)
-        return np.asarray(mapped)  # slices of a memmap cost ten times as much as those of a plain array over it
+        # slices of a memmap cost ten times as much as those of a plain array over it
+        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
 
 
 def open_postings(index: Path, fields: Sequence[str]) -> Postings:

@@ -44,17 +44,15 @@ def reading(folder: Path) -> Iterator[Any]:
         reader.close()
 
 
-def write_index(
-    folder: Path, rows: Iterable[Row], fields: Sequence[str], analyzer: Any, threads: int, vectors: bool
-) -> int:
+def write_index(folder: Path, rows: Iterable[Row], fields: Sequence[str], analyzer: Any, threads: int) -> int:
     """Index documents, each an id and the text of every one of ``fields``; return how many.
 
-    A field without text is left out of its document. ``vectors`` keeps each document's terms.
+    A field without text is left out of its document.
     """
     writer = _open(folder, analyzer)
     try:
         with ThreadPoolExecutor(threads) as pool:
-            count = _add_documents(writer, rows, fields, vectors, pool, threads)
+            count = _add_documents(writer, rows, fields, pool, threads)
             # the buffer of each thread is written by a thread of its own; commit would write one after the other
             for flush in [pool.submit(writer.flushNextBuffer) for _ in range(threads)]:
                 flush.result()
@@ -76,7 +74,7 @@ def _open(folder: Path, analyzer: Any) -> Any:
 
 
 def _add_documents(
-    writer: Any, rows: Iterable[Row], fields: Sequence[str], vectors: bool, pool: ThreadPoolExecutor, threads: int
+    writer: Any, rows: Iterable[Row], fields: Sequence[str], pool: ThreadPoolExecutor, threads: int
 ) -> int:
     add, as_list, count = java(BULK).addDocuments, java("java.util.Arrays").asList, 0
     names = as_list(*fields)
@@ -85,7 +83,7 @@ def _add_documents(
         count += len(batch)
         # made here and not in the threads: pyjnius mixes up objects of one class that two threads make
         texts = as_list(*chain.from_iterable(batch))
-        waiting.append(pool.submit(add, writer, names, texts, vectors))
+        waiting.append(pool.submit(add, writer, names, texts))
         if len(waiting) > threads:
             waiting.popleft().result()
     for future in waiting:
