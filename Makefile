@@ -75,10 +75,10 @@ check: .venv/.tools ## format, lint, types, imports, locks, known vulnerabilitie
 locks: ## write constraints.txt and locks/ again from pyproject.toml (needs uv in .venv)
 	$(BIN)/python -m hardening.lock
 
-java: .venv/.made ## compile Heed's one Java class again (needs javac 17 and a .venv of Python 3.11) and print its digest
+java: .venv/.made ## compile Heed's Java classes again (needs javac 17 and a .venv of Python 3.11) and print their digest
 	javac --release 17 -Xlint:all -Werror -cp "$$($(BIN)/python -c 'from heed.retrieval.lucene.jvm import jar; print(jar())')" \
-		heed/retrieval/lucene/java/heed/Bulk.java
-	sha256sum heed/retrieval/lucene/java/heed/Bulk.class
+		heed/retrieval/lucene/java/heed/*.java
+	cat heed/retrieval/lucene/java/heed/*.class | sha256sum
 
 vega: ## build the charts' library again (needs npm) from locks/vega and print its digest
 	mkdir -p build/vega

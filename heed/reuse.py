@@ -32,7 +32,7 @@ VERSIONS = {
     "tables": 3,
     "index": 2,
     "postings": 2,
-    "index made elsewhere": 2,
+    "index made elsewhere": 3,
     "vectors": 1,
     "vectors made elsewhere": 3,
     "faiss": 1,

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from heed.measures.registry import help_text
+from heed.retrieval.bm25.feedback import Feedback
 from heed.retrieval.bm25.index import K1, B
 from heed.retrieval.dense.search import KINDS
 from heed.systems.make import forms
@@ -12,6 +13,14 @@ from pipelines.options.data import data_options
 from pipelines.options.machine import engine_options, machine_options, model_options
 from pipelines.options.output import indexes_option, json_option, log_options, out_option, verify_option
 from pipelines.options.parser import Group, listed, positive
+
+FEEDBACK = {  # fields of :class:`Feedback`
+    "fb_docs": "first documents by which bm25+rm3 and bm25+rocchio expand a query",
+    "fb_terms": "terms of them that are added to it",
+    "rm3_weight": "RM3's weight of the query itself, from 0 to 1",
+    "rocchio_alpha": "Rocchio's weight of the query",
+    "rocchio_beta": "Rocchio's weight of the documents",
+}
 
 
 def collection_options(
@@ -143,6 +152,10 @@ def _search_options(search: Group) -> None:
     keep_own_id_option(search)
     search.add_argument("--k1", type=float, default=K1, help=f"BM25's k1 (default {K1})")
     search.add_argument("--b", type=float, default=B, help=f"BM25's b (default {B})")
+    for field, text in FEEDBACK.items():
+        default = Feedback._field_defaults[field]
+        name, text = f"--{field.replace('_', '-')}", f"{text} (default {default})"
+        search.add_argument(name, type=type(default), default=default, metavar="N", help=text)
     search.add_argument(
         "--index",
         metavar="DIR|NAME",

@@ -10,6 +10,7 @@ from heed.compute import Compute
 from heed.errors import UsageError
 from heed.models.registry.entries import Registry
 from heed.reranking.maxp import Cut, parse_cut
+from heed.retrieval.bm25.feedback import Feedback
 from heed.retrieval.bm25.index import Bm25Settings
 from heed.systems.make import MODEL, PROGRAM, Place, Search, kind_of, split_name
 from heed.types import System
@@ -80,5 +81,6 @@ def maxp_of(options: argparse.Namespace) -> Cut | None:
 
 def search_of(options: argparse.Namespace) -> Search:
     """Return how documents are searched."""
-    bm25 = Bm25Settings(options.k1, options.b, *options.field_weights)
+    feedback = Feedback(*(getattr(options, name) for name in Feedback._fields))
+    bm25 = Bm25Settings(options.k1, options.b, *options.field_weights)._replace(feedback=feedback)
     return Search(bm25, options.faiss, options.index, options.vectors)

@@ -21,9 +21,8 @@ from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
 from heed.retrieval.bm25 import matrix, postings, postings_files
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
-from heed.retrieval.bm25.matrix import best, break_ties, length_of
 from heed.retrieval.lucene.analysis import MARK, Analysis
-from heed.retrieval.lucene.jvm import java
+from heed.retrieval.lucene.jvm import BM25, POSTINGS, java
 from heed.tables.documents import Tables
 from heed.types import Document, under
 
@@ -148,15 +147,15 @@ def test_no_document_has_words(tmp_path: Path) -> None:
     assert pair.searchers(Bm25Settings())[0].search({"q": "the words"}, 9) == {"q": {}}
 
 
-def test_what_a_large_matrix_does_for_its_memory_changes_nothing(drawn: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_many_queries_and_docids_are_held_at_once_changes_nothing(
+    drawn: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queries = {str(number): f"w{number} w0 w1 w{number % 3}" for number in range(12)}
     first = drawn.searchers(Bm25Settings())[0]
     expected, pool = first.search(queries, 60), list(first.search({"q": "w2"}, 1000)["q"])[::3]
     scores = first.score({(FIELD, "w1"): 1.0}, Subset(pool))
     monkeypatch.setattr(postings, "DOCIDS_IN_MEMORY", 0)
-    monkeypatch.setattr(postings, "MAX_MAPPED", 0)
-    monkeypatch.setattr(matrix, "MAX_SATURATIONS", 0)
-    monkeypatch.setattr(matrix, "BLOCK", 3)
+    monkeypatch.setattr(matrix, "QUERIES_AT_ONCE", 5)
     bounded = drawn.searchers(Bm25Settings())[0]
     assert bounded.search(queries, 60, threads=2) == expected
     assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
@@ -185,24 +184,67 @@ def test_the_matrix_is_used_again_and_made_anew_with_its_index(
     assert "bm25-postings: rebuilding, the documents have changed" in capsys.readouterr().err
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    above=st.integers(1, 30), below=st.integers(0, 600), every=st.sampled_from([1, 2, 8, 16]), depth=st.integers(1, 300)
-)
-def test_the_best_are_found_wherever_they_stand(above: int, below: int, every: int, depth: int) -> None:
-    # the higher scores stand where a sample of every eighth sees all of them or none
-    scores = np.zeros(8 * (above + below), dtype=np.float32)
-    scores[::every] = np.arange(len(scores[::every])) % above + 1
-    places, found = best(scores, depth)
-    expected = sorted((-score, place) for place, score in enumerate(scores.tolist()) if score > 0)[:depth]
-    assert list(zip((-found).tolist(), places.tolist(), strict=True)) == expected
+class Arrays(NamedTuple):
+    """A field's postings as Java maps them, and how many documents there are."""
+
+    prefix: Path
+    size: int
+
+    def search(
+        self, query: list[tuple[int, int, float]], depth: int, k1: float = 0.0
+    ) -> list[tuple[int, float, float]]:
+        """Return number, score and score in runs of the best; a term is its first posting, how many, its weight."""
+        fields = java("java.util.ArrayList")()
+        fields.add(java(POSTINGS)(str(self.prefix), k1, 0.0, 1.0))
+        numbers = [float(number) for term in query for number in (0, *term)]
+        found = java(BM25)(self.size, fields).search(numbers, [len(numbers)], [False], depth, 1)
+        columns = zip(found, (">i4", ">f4", ">f8"), strict=True)
+        return list(zip(*(np.frombuffer(array.tostring(), of).tolist() for array, of in columns), strict=True))
 
 
-def test_lengths_are_read_as_lucene_writes_them() -> None:
-    small = java("org.apache.lucene.util.SmallFloat")
-    assert [length_of(byte) for byte in range(256)] == [
-        small.byte4ToInt(byte - 256 if byte > 127 else byte) for byte in range(256)
-    ]
+def arrays(folder: Path, documents: list[int], frequencies: "list[int] | None" = None, width: str = "u1") -> Arrays:
+    np.save(folder / "x.documents.npy", np.array(documents, np.int32))
+    np.save(folder / "x.frequencies.npy", np.array(frequencies or [1] * len(documents), width))
+    size = max(documents) + 1
+    np.save(folder / "x.lengths.npy", np.ones(size, np.uint8))
+    return Arrays(folder / "x", size)
+
+
+@settings(max_examples=30, deadline=None)
+@given(above=st.integers(1, 30), size=st.integers(1, 4000), depth=st.integers(1, 300), seed=st.integers(0, 1000))
+def test_the_best_are_found_wherever_they_stand(
+    tmp_path_factory: pytest.TempPathFactory, above: int, size: int, depth: int, seed: int
+) -> None:
+    # with a k1 of 1 and a b of 0 the score of a term of weight 1 and frequency f is 1 - 1 / (1 + f)
+    order = np.random.default_rng(seed).permutation(size).tolist()
+    frequencies = [1 + number % above for number in order]
+    found = arrays(tmp_path_factory.mktemp("best"), order, frequencies).search([(0, size, 1.0)], depth, k1=1.0)
+    expected = sorted((-np.float32(1) + np.float32(1) / np.float32(2 + n % above), n) for n in range(size))[:depth]
+    assert [(-score, number) for number, score, _ in found] == expected
+
+
+@pytest.mark.parametrize(("width", "frequency"), [("u1", 255), ("<u2", 300), ("<u4", 70_000)])
+def test_frequencies_of_every_width_are_read(tmp_path: Path, width: str, frequency: int) -> None:
+    found = arrays(tmp_path, [0, 2], [frequency, 1], width).search([(0, 2, 1.0)], 9, k1=1.0)
+    assert [number for number, _, _ in found] == [0, 2]
+    assert found[0][1] == np.float32(1) - np.float32(1) / np.float32(1 + frequency)
+
+
+def test_postings_beyond_what_a_buffer_can_map_are_read(tmp_path: Path) -> None:
+    """Sparse files of more than 2 GiB; a term's postings lie on both sides of the end of the first buffer."""
+    edge, count = 2**28, 2**29 + 5
+    for name, dtype in (("documents", "<i4"), ("frequencies", "u1")):
+        array = np.lib.format.open_memmap(tmp_path / f"x.{name}.npy", "w+", np.dtype(dtype), (count,))
+        array[edge - 3 : edge + 3] = [5, 4, 3, 2, 1, 0] if name == "documents" else [1, 2, 3, 4, 5, 6]
+        array[-1] = 1
+        del array
+    assert (tmp_path / "x.documents.npy").stat().st_size > 2**31
+    np.save(tmp_path / "x.lengths.npy", np.ones(6, np.uint8))
+    found = Arrays(tmp_path / "x", 6).search([(edge - 3, 6, 1.0), (count - 1, 1, 1.0)], 9, k1=1.0)
+    # f / (1 + f) of the frequencies 6 to 1, and document 1, whose frequency is 5, has one half more
+    expected = {number: (6 - number) / (7 - number) for number in range(6)}
+    expected[1] += 0.5
+    assert {number: score for number, score, _ in found} == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("lang", [code for code, known in LANGUAGES.items() if not known.whole])
@@ -229,11 +271,16 @@ def one_by_one(scores: list[float]) -> list[float]:
     return [float(f"{score:f}") for score in found]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     steps=st.lists(st.sampled_from([0.0, 1e-6, 4e-5, 1e-4, 1.5e-4, 2e-4, 3e-4, 0.01, 1.0]), max_size=400),
     last=st.sampled_from([0.0001, 0.37, 15.9, 131.2, 9000.0]),
 )
-def test_ties_are_broken_as_one_by_one(steps: list[float], last: float) -> None:
-    scores = np.cumsum([last, *steps], dtype=np.float32)[::-1].copy()
-    assert break_ties(scores).tolist() == one_by_one(scores.tolist())
+def test_ties_are_broken_as_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[float], last: float
+) -> None:
+    # with a k1 of 0 a term's score is its weight, and here each document has a term of its own
+    scores = np.cumsum([last, *steps], dtype=np.float32)[::-1].tolist()
+    found = arrays(tmp_path_factory.mktemp("ties"), list(range(len(scores))))
+    query = [(place, 1, score) for place, score in enumerate(scores)]
+    assert [in_run for _, _, in_run in found.search(query, 1000)] == one_by_one(scores)

@@ -220,7 +220,6 @@ class SparseRetriever(LateRetriever):
                 sums[words.documents[span]] += words.weights[span].astype(np.float64) * weight
         least = np.partition(sums, -depth)[-depth] if depth < len(sums) else 0
         numbers = np.flatnonzero((sums >= least) & (sums > 0))
-        postings.release_memory()
         return top(dict(zip(postings.docids_of(numbers), sums[numbers].tolist(), strict=True)), depth)
 
     def close(self) -> None:

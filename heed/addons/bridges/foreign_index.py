@@ -46,7 +46,6 @@ class IndexComparison(NamedTuple):
     compared: int
     equal: int
     share: float
-    has_vectors: bool
 
 
 def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
@@ -75,7 +74,7 @@ def open_foreign_index(path: Path, corpus: Corpus, heap: str) -> ForeignIndex:
         "documents compared": facts.compared,
         "with the same terms": facts.equal,
     }
-    return ForeignIndex(folder, config, facts.has_vectors)
+    return ForeignIndex(folder, config)
 
 
 def index_digest(path: Path) -> str:
@@ -129,8 +128,8 @@ def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> IndexCo
             "language, of other texts, or for learned weights; name its language, or let Heed build the index"
         )
     unfound = _with_text(store, missing)
-    equal, has_vectors = sum(each.equal for each in compared), terms.has_vectors(sample[0].docid)
-    return IndexComparison(reader.numDocs(), len(unfound), unfound[:SHOWN], len(compared), equal, share, has_vectors)
+    equal = sum(each.equal for each in compared)
+    return IndexComparison(reader.numDocs(), len(unfound), unfound[:SHOWN], len(compared), equal, share)
 
 
 def _with_text(store: DocumentStore, docids: list[str]) -> list[str]:
@@ -216,11 +215,6 @@ class DocumentTerms:
         share = sum(1 for frequency in theirs.values() if frequency) / len(ours) if ours else 1.0
         length = int(java(f"{LUCENE}.util.SmallFloat").intToByte4(len(terms)))  # Lucene's one byte for it
         return TermsCompared(share, theirs == ours and self._length(leaf, number) == length)
-
-    def has_vectors(self, docid: str) -> bool:
-        """Whether the index keeps the terms of this document, as feedback needs them."""
-        leaf, number = self._find(docid)
-        return leaf.termVectors().get(number, self._field) is not None
 
     def _find(self, docid: str) -> tuple[Any, int]:
         for leaf in self._leaves:

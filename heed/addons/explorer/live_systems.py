@@ -22,6 +22,7 @@ from heed.report.results import AGAIN, read_manifest
 from heed.reranking.polarity import Explanation, Polarity, explain
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
+from heed.retrieval.bm25.feedback import Feedback
 from heed.retrieval.bm25.index import K1, TABLE_FIELDS, B, Bm25Settings, Searcher
 from heed.retrieval.bm25.retriever import FIELDS, FIELDS_IN, Bm25
 from heed.retrieval.corpus import Corpus
@@ -272,11 +273,14 @@ def _settings_of(manifest: dict[str, Any]) -> RunSettings:
     first = bm25[0] if bm25 else {}  # a retriever, or below a reranker such as polarity
     fields = systems.get(FIELDS, {}).get("fields") or {}
     weights = [fields.get(name, 0.0) for name in TABLE_FIELDS] if fields else []
+    expanded: dict[str, Any] = next((parameters["feedback"] for parameters in bm25 if "feedback" in parameters), {})
     return RunSettings(
         join=manifest.get("data", {}).get("test collection", {}).get("query and instruction", JOIN),
         depth=depth,
         pool_depth=pool.get("depth") or depth,
-        bm25=msgspec.convert([first.get("k1", K1), first.get("b", B), *weights], Bm25Settings),
+        bm25=msgspec.convert([first.get("k1", K1), first.get("b", B), *weights], Bm25Settings)._replace(
+            feedback=msgspec.convert([expanded.get(*field) for field in Feedback._field_defaults.items()], Feedback)
+        ),
         systems=tuple(systems),
         foreign="index" in first,
         published=pool.get("from") == "published candidates",

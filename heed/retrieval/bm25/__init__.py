@@ -1,1 +1,1 @@
-"""BM25: Lucene indexes, their postings searched by numpy, indexes made elsewhere, copies in workers."""
+"""BM25: Lucene indexes, their postings searched, feedback, indexes made elsewhere, copies in workers."""

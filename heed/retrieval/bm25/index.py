@@ -1,41 +1,49 @@
-"""BM25's Lucene index by Anserini's classes: build it, search it as Lucene does, score chosen documents."""
+"""BM25's Lucene index by Anserini's classes: build it, search it, score chosen documents."""
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from heed.errors import UsageError, fail
 from heed.formats.document_store import DocumentStore
 from heed.languages import Language
+from heed.process import batches
 from heed.progress import bar, log, number_of, timed
-from heed.retrieval.bm25.matrix import MatrixSearch
+from heed.retrieval.bm25.feedback import METHODS, Feedback, FeedbackDocument, Method, chosen_terms, is_frequent
+from heed.retrieval.bm25.matrix import BestDocuments, Clause, MatrixSearch
 from heed.retrieval.bm25.postings import Numbers
 from heed.retrieval.bm25.postings_files import open_postings
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import ADDED, UPDATED, link_index, replace_documents, write_index
 from heed.retrieval.lucene.jvm import anserini_version, java_errors
-from heed.retrieval.lucene.search import LuceneSearch
 from heed.reuse import Recipe, ensure_folder, recipe_version, unchanged_note
 from heed.types import Document, Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 MAX_K1 = 1000
+TEXTS_AT_ONCE = 50  # queries analysed, and expanded, before they are searched
 FIELD = "contents"
 TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
 
+WHOLE = {FIELD: 1.0}  # the field of a search, with its weight
 Term = tuple[str, str]  # field, term as the index holds it
 
 
 class Bm25Settings(NamedTuple):
-    """BM25's k1 (term saturation, from 0) and b (length normalisation, 0 to 1), and the weights of a table's fields."""
+    """BM25's k1 (term saturation, from 0) and b (length normalisation, 0 to 1), a table's fields, feedback."""
 
     k1: float = K1
     b: float = B
     caption: float = 1.0
     header: float = 1.0
     cells: float = 1.0
+    feedback: Feedback = Feedback()
 
     def fields(self) -> dict[str, float]:
         """Return the weights of ``TABLE_FIELDS`` that are not 0."""
@@ -51,8 +59,8 @@ class Searcher:
     written into the scores (rounded to 1e-4, ties lowered by 1e-6). Scores that are still equal then, because
     single precision cannot express 1e-6, follow :mod:`heed.ranking` as in trec_eval.
 
-    Scores are computed by numpy from a matrix of the index's postings (:mod:`heed.retrieval.bm25.postings`), made
-    when first needed.
+    Scores are computed from a matrix of the index's postings (:mod:`heed.retrieval.bm25.postings`), made when first
+    needed.
     """
 
     def __init__(self, folder: Path, language: Language, settings: Bm25Settings) -> None:
@@ -64,18 +72,13 @@ class Searcher:
         self._settings, self._folder = settings, folder
         self._analysis = Analysis(language)
 
-    @cached_property
-    def lucene(self) -> LuceneSearch:
-        """The index as Lucene itself searches it, with feedback."""
-        return LuceneSearch(self._folder, FIELD, self._settings.k1, self._settings.b, self._analysis)
-
     def load(self) -> None:
         """Export the postings unless they are there, and open them, so that it can be timed alone."""
         _ = self._matrix
 
     @cached_property
     def _matrix(self) -> MatrixSearch:
-        """The index as numpy searches it."""
+        """The index as it is searched."""
         with java_errors(f"{self._folder}: reading the postings"):
             postings = open_postings(self._folder, (FIELD, *TABLE_FIELDS))
         return MatrixSearch(postings, self._settings.k1, self._settings.b)
@@ -85,10 +88,46 @@ class Searcher:
     ) -> Run:
         """Return the ``depth`` best documents of each query, ``qid -> docid -> score``.
 
-        With ``fields``, the weighted sum of BM25 in each of them instead of BM25 in the whole text.
+        With ``fields``, the weighted sum of BM25 in each of them instead of BM25 in the whole text. Lucene rounds the
+        sum of a field on its own, unless its weight is 1: then its clauses become clauses of the whole query.
         """
-        results = self._matrix.search(queries.values(), fields or {FIELD: 1.0}, depth, self._analysis, threads)
-        return dict(zip(queries, bar(results, len(queries), "bm25", "topics"), strict=True))
+        boosts = {name: float(np.float32(boost)) for name, boost in (fields or WHOLE).items()}
+        bags = chain.from_iterable(map(self.terms_of_each, batches(queries.values(), TEXTS_AT_ONCE, lambda _: 1)))
+        apart = [name for name, boost in boosts.items() if boost != 1]
+        best = self._matrix.search((_clauses(Counter(bag), boosts) for bag in bags), depth, threads, apart)
+        return _run(queries, bar(best, len(queries), "bm25", "topics"))
+
+    def search_with_feedback(
+        self, queries: Mapping[str, str], depth: int, threads: int, method: str, store: DocumentStore
+    ) -> Run:
+        """Return the ``depth`` best documents of each query, expanded from its first hits and searched again.
+
+        ``method`` is a key of :data:`heed.retrieval.bm25.feedback.METHODS`; ``store`` has the documents' texts.
+        """
+        groups = batches(queries.values(), TEXTS_AT_ONCE, lambda _: 1)
+        expanded = chain.from_iterable(self._expanded(group, threads, METHODS[method], store) for group in groups)
+        best = self._matrix.search((_clauses(weights) for weights in expanded), depth, threads)
+        return _run(queries, bar(best, len(queries), f"bm25+{method}", "topics"))
+
+    def _expanded(
+        self, texts: Sequence[str], threads: int, method: Method, store: DocumentStore
+    ) -> Iterator[Mapping[str, float]]:
+        """Yield the weighted terms of each text and of its first documents."""
+        settings, bags = self._settings.feedback, self.terms_of_each(texts)
+        first = list(self._matrix.search((_clauses(Counter(bag)) for bag in bags), settings.fb_docs, threads))
+        counts = self._counts(store, list(dict.fromkeys(docid for hits in first for docid in hits.docids)))
+        for bag, hits in zip(bags, first, strict=True):
+            documents = [
+                FeedbackDocument(counts[docid], score) for docid, score in zip(hits.docids, hits.scores, strict=True)
+            ]
+            yield method(bag, documents, settings)
+
+    def _counts(self, store: DocumentStore, docids: Sequence[str]) -> dict[str, Counter[str]]:
+        """Return how often documents have the terms that feedback can choose."""
+        bags = self.terms_of_each(document.contents() for document in store.get(docids))
+        matrix, size = self._matrix, self._matrix.postings.size
+        frequent = {term for bag in bags for term in set(bag) if is_frequent(matrix.find(FIELD, term).size, size)}
+        return {docid: chosen_terms(bag, frequent) for docid, bag in zip(docids, bags, strict=True)}
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of ``text`` as the index holds them, repeats included."""
@@ -113,7 +152,18 @@ class Searcher:
         """
         if subset.numbers is None:
             subset.numbers = self._matrix.postings.numbers_of(subset.docids)
-        return self._matrix.score(weighted, subset.numbers)
+        return self._matrix.score([(*term, weight) for term, weight in weighted.items()], subset.numbers)
+
+
+def _clauses(weights: Mapping[str, float], boosts: Mapping[str, float] = WHOLE) -> list[Clause]:
+    """Return weighted terms searched in fields, each field's weight multiplied by a term's, as Anserini does."""
+    return [(name, term, boost * weight) for name, boost in boosts.items() for term, weight in weights.items()]
+
+
+def _run(qids: Iterable[str], best: Iterable[BestDocuments]) -> Run:
+    return {
+        qid: dict(zip(hits.docids, hits.in_runs.tolist(), strict=True)) for qid, hits in zip(qids, best, strict=True)
+    }
 
 
 class Subset:
@@ -131,6 +181,7 @@ def _impossible(settings: Bm25Settings) -> Iterator[str]:
         yield f"k1: found {settings.k1}, expected a number from 0 to {MAX_K1}"
     if not 0 <= settings.b <= 1:
         yield f"b: found {settings.b}, expected a number from 0 to 1"
+    yield from settings.feedback.problems()
 
 
 def build_index(
@@ -138,14 +189,12 @@ def build_index(
     store: DocumentStore,
     language: Language,
     threads: int,
-    vectors: bool = False,
     fields: Sequence[str] = (FIELD, *TABLE_FIELDS),
 ) -> Path:
     """Return ``folder`` with the Lucene index of ``store``, built unless it is there for the same settings.
 
-    Of tables it has ``fields``, of other documents ``FIELD`` alone.
-    ``vectors`` keeps each document's terms, which feedback (RM3, Rocchio) reads. Documents without
-    text cannot be indexed and are counted in the log.
+    Of tables it has ``fields``, of other documents ``FIELD`` alone. Documents without text cannot be indexed and are
+    counted in the log.
     """
     fields = fields if store.tabular else (FIELD,)
     recipe: Recipe = {
@@ -153,12 +202,12 @@ def build_index(
         "anserini": anserini_version(),
         "language": language.short,
         "documents": store.digest,
-        "vectors": vectors,
+        "vectors": False,  # earlier ones for feedback kept each document's terms
         **({"fields": list(fields)} if store.tabular else {}),
     }
 
     def build(target: Path) -> Recipe:
-        earlier, settings = unchanged_note(folder), (fields, Analysis(language).analyzer, threads, vectors)
+        earlier, settings = unchanged_note(folder), (fields, Analysis(language).analyzer, threads)
         changed = store.changed_since(earlier, recipe)
         if changed is not None or (target / ADDED).exists():  # what was stopped goes on only where all are indexed
             for name in ("lucene", ADDED):

@@ -1,10 +1,9 @@
-"""The postings of a Lucene index as memory-mapped arrays, from which numpy computes BM25.
+"""The postings of a Lucene index as memory-mapped arrays, from which BM25 is computed.
 
 Documents are numbered in the order of their docids, which is the order of ties. The arrays hold what
 BM25 starts from, term frequencies and Lucene's byte for the length, so that k1 and b may change.
 """
 
-import mmap
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 from heed.retrieval.lucene.index_files import ID
 
 DOCIDS_IN_MEMORY = 1 << 18  # documents up to which all docids are held as strings, which is quicker than reading them
-MAX_MAPPED = 1 << 28  # bytes of mapped files that may stay in memory between two queries
 
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.intp]  # of documents
@@ -59,7 +57,7 @@ class FieldPostings(NamedTuple):
     """The postings of a field: those of term ``t`` are from ``starts[t]`` to ``starts[t + 1]``.
 
     ``lengths`` is Lucene's byte for the length of each document, ``documents_with`` counts the documents
-    with any term, ``occurrences`` the terms of all documents, repeats included.
+    with any term, ``occurrences`` the terms of all documents, repeats included. Java maps the arrays of its own accord.
     """
 
     terms: ByteStrings
@@ -76,7 +74,7 @@ class Postings:
 
     def __init__(self, folder: Path) -> None:
         """Open what was built in ``folder``."""
-        self._mapped: list[mmap.mmap] = []
+        self.folder = folder
         self.docids = ByteStrings(self._load(folder, f"{ID}.texts"), self._load(folder, f"{ID}.ends"))
         names = (path.name.removesuffix(".starts.npy") for path in sorted(folder.glob("*.starts.npy")))
         self.fields = {name: self._field(folder, name) for name in names}
@@ -107,23 +105,13 @@ class Postings:
     def _numbers(self) -> dict[str, int]:
         return {docid: number for number, docid in enumerate(self._docids)}
 
-    def release_memory(self) -> None:
-        """Release the memory of large mapped files; they are read again when needed."""
-        if sum(map(len, self._mapped)) > MAX_MAPPED:
-            for mapped in self._mapped:
-                mapped.madvise(mmap.MADV_DONTNEED)
-
     def _field(self, folder: Path, name: str) -> FieldPostings:
         texts, ends, starts, documents, frequencies, lengths, counts = (
             self._load(folder, f"{name}.{part}")
             for part in ("texts", "ends", "starts", "documents", "frequencies", "lengths", "counts")
         )
-        documents_with, occurrences = counts.tolist()
-        return FieldPostings(
-            ByteStrings(texts, ends), starts, documents, frequencies, lengths, documents_with, occurrences
-        )
+        return FieldPostings(ByteStrings(texts, ends), starts, documents, frequencies, lengths, *counts.tolist())
 
     def _load(self, folder: Path, name: str) -> NDArray[Any]:
-        mapped = np.load(folder / f"{name}.npy", mmap_mode="r")
-        self._mapped.append(mapped.base)
-        return np.asarray(mapped)  # slices of a memmap cost ten times as much as those of a plain array over it
+        # slices of a memmap cost ten times as much as those of a plain array over it
+        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))

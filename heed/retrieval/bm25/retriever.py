@@ -14,18 +14,17 @@ from heed.types import Config, Query, Retriever, Run
 
 FIELDS = "bm25+fields"  # of tables: caption, header and cells weighted apart
 # of tables; cells are most of their text, and would double the first two
-FIELDS_IN = {"bm25": (FIELD, "caption", "header"), "bm25-vectors": (FIELD,), "bm25-fields": TABLE_FIELDS}
+FIELDS_IN = {"bm25": (FIELD, "caption", "header"), "bm25-fields": TABLE_FIELDS}
 
 
 class ForeignIndex(NamedTuple):
     """An index that another tool made, after an add-on has compared it with the collection.
 
-    ``folder`` is Heed's own, with a link to the index; ``has_vectors`` whether the index keeps each document's terms.
+    ``folder`` is Heed's own, with a link to the index.
     """
 
     folder: Path
     config: Config
-    has_vectors: bool
 
 
 class Bm25(Retriever):
@@ -53,11 +52,11 @@ class Bm25(Retriever):
         self._feedback = name.partition("+")[2].removeprefix("fields")
         self._fields = settings.fields() if name == FIELDS else None
         if self._fields == {} or min((self._fields or {"": 1.0}).values()) < 0:
-            raise UsageError(f"field_weights: found {settings[2:]}, expected none below 0 and one above")
+            raise UsageError(f"field_weights: found {settings[2:5]}, expected none below 0 and one above")
         if self._fields and not corpus.documents.tabular:
             raise UsageError(f"{name}: these documents are no tables with caption, header and cells; use bm25")
-        if index and (problem := self._lacking(index)):
-            raise UsageError(f"{name}: {problem}")
+        if self._fields and index:
+            raise UsageError(f"{name}: an index made elsewhere has no fields of tables; leave it out, or use bm25")
         self.config: Config = {
             "system": name,
             "anserini": anserini_version(),
@@ -65,16 +64,9 @@ class Bm25(Retriever):
             "k1": settings.k1,
             "b": settings.b,
             "fields": self._fields,
+            **({"feedback": settings.feedback._asdict()} if self._feedback else {}),
             **({"index": index.config} if index else {}),
         }
-
-    def _lacking(self, index: ForeignIndex) -> str:
-        """Return why this system cannot search an index made elsewhere, empty if it can."""
-        if self._fields:
-            return "an index made elsewhere has no fields of tables; leave it out, or use bm25"
-        if self._feedback and not index.has_vectors:
-            return "the index keeps no terms of its documents, which feedback reads; make it with -storeDocvectors"
-        return ""
 
     def over(self, corpus: Corpus) -> "Bm25":
         """Return the same system over other documents, with an index of Heed's own."""
@@ -82,9 +74,7 @@ class Bm25(Retriever):
 
     def load(self) -> None:
         """Build the index, and the matrix of its postings, unless they are there, and open them."""
-        searcher = self.searcher
-        if not self._feedback:
-            searcher.load()
+        self.searcher.load()
 
     @property
     def searcher(self) -> Searcher:
@@ -98,22 +88,21 @@ class Bm25(Retriever):
         start(self._compute.heap)
         if self._index:
             return Searcher(self._index.folder, language, self._settings)
-        index, vectors, fields = folder / self.index_name, bool(self._feedback), FIELDS_IN[self.index_name]
-        build_index(index, store, language, self._threads, vectors, fields)
+        index = folder / self.index_name
+        build_index(index, store, language, self._threads, FIELDS_IN[self.index_name])
         return Searcher(index, language, self._settings)
 
     @property
     def index_name(self) -> str:
         """The name of the folder of its own index."""
-        if self._feedback:
-            return "bm25-vectors"
         return "bm25-fields" if self._fields else "bm25"
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query, by its ``text``."""
         texts = {query.qid: query.text for query in queries}
         if self._feedback:
-            return self.searcher.lucene.with_feedback(texts, depth, self._feedback)
+            store = self.corpus.documents
+            return self.searcher.search_with_feedback(texts, depth, self._threads, self._feedback, store)
         return self.searcher.search(texts, depth, self._threads, self._fields)
 
     def close(self) -> None:

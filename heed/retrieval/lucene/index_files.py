@@ -49,19 +49,17 @@ def reading(folder: Path) -> Iterator[Any]:
         reader.close()
 
 
-def write_index(
-    folder: Path, rows: Iterable[Row], fields: Sequence[str], analyzer: Any, threads: int, vectors: bool
-) -> int:
+def write_index(folder: Path, rows: Iterable[Row], fields: Sequence[str], analyzer: Any, threads: int) -> int:
     """Index documents, each an id and the text of every one of ``fields``; return how many.
 
-    A field without text is left out of its document. ``vectors`` keeps each document's terms. Where ``folder`` has some
-    of the documents, of an earlier call that was stopped, they are the first ones: it goes on behind them.
+    A field without text is left out of its document. Where ``folder`` has some of the documents, of an earlier call
+    that was stopped, they are the first ones: it goes on behind them.
     """
     with _writing(folder, analyzer) as writer, ThreadPoolExecutor(threads) as pool:
         count, start = int(writer.getDocStats().numDocs), time.monotonic()
         rest = islice(rows, count, None)
         while True:
-            added = _add_documents(writer, _for_a_while(rest, start), fields, vectors, pool, threads)
+            added = _add_documents(writer, _for_a_while(rest, start), fields, pool, threads)
             # the buffer of each thread is written by a thread of its own; commit would write one after the other
             for flush in [pool.submit(writer.flushNextBuffer) for _ in range(threads)]:
                 flush.result()
@@ -123,7 +121,7 @@ def _directory(folder: Path) -> Any:
 
 
 def _add_documents(
-    writer: Any, rows: Iterable[Row], fields: Sequence[str], vectors: bool, pool: ThreadPoolExecutor, threads: int
+    writer: Any, rows: Iterable[Row], fields: Sequence[str], pool: ThreadPoolExecutor, threads: int
 ) -> int:
     add, as_list, count = java(BULK).addDocuments, java("java.util.Arrays").asList, 0
     names = as_list(*fields)
@@ -132,7 +130,7 @@ def _add_documents(
         count += len(batch)
         # made here and not in the threads: pyjnius mixes up objects of one class that two threads make
         texts = as_list(*chain.from_iterable(batch))
-        waiting.append(pool.submit(add, writer, names, texts, vectors))
+        waiting.append(pool.submit(add, writer, names, texts))
         if len(waiting) > threads:
             waiting.popleft().result()
     for future in waiting:

@@ -1,4 +1,4 @@
-"""The one door to Java: pyjnius on the Anserini jar that lies inside the pyserini wheel, and on Heed's one class.
+"""The one door to Java: pyjnius on the Anserini jar that lies inside the pyserini wheel, and on Heed's few classes.
 
 pyserini itself is never imported: its Lucene module wants an OpenAI key (1.6) or the network
 (2.4) and takes many seconds. Only this module imports ``jnius``; a test holds that.
@@ -22,8 +22,8 @@ from heed.errors import JavaError, UsageError
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
 WARNING = 24  # from here on Java writes to stderr of what Lucene 9 does
 HEAP = Compute().heap
-BULK = "heed.Bulk"  # loops inside Java; make java compiles java/heed/Bulk.java and prints the digest
-DIGEST = "5c37a3c1aba47ab7231cc4718272e222c84c98830bec1cc6b500c3b1c42a9965"
+BULK, BM25, POSTINGS = "heed.Bulk", "heed.Bm25", "heed.Postings"  # make java compiles them and prints the digest
+DIGEST = "7ad664bd29236853962d30b2c7bfd9a96041cca2a2c0634f984bad588752a02b"
 _CLASSES = Path(__file__).parent / "java"
 _running: list[str] = []  # the heap of the Java machine of this process, which can start one, once
 _LOCK = threading.RLock()  # pyjnius mixes up objects of one class whose methods two threads call
@@ -39,7 +39,7 @@ def start(heap: str) -> None:
     """Start Java with ``heap``, as ``512m`` or ``8g``, unless it runs with that.
 
     Raises :class:`UsageError` as :func:`check_heap` does, and :class:`JavaError` if no Java 21 or no Anserini jar
-    is installed, or Heed's class is not the one that belongs to it.
+    is installed, or Heed's classes are not those that belong to it.
     """
     with _LOCK:
         check_heap(heap)
@@ -121,10 +121,10 @@ def _check_running() -> None:
 
     try:
         autoclass("io.anserini.index.IndexCollection")
-        autoclass(BULK)
+        autoclass(BM25)
     except JavaException as error:
         raise JavaError(
-            "Java was started by another package, such as PyTerrier, without Anserini's jar or Heed's class, and a "
+            "Java was started by another package, such as PyTerrier, without Anserini's jar or Heed's classes, and a "
             "process can start it once; start it for both by heed.addons.bridges.pyterrier.start_java()"
         ) from error
 
@@ -158,12 +158,17 @@ def _version(home: Path) -> int:
 
 
 def classpath() -> list[str]:
-    """Return where Java finds Anserini and Heed's class, whose digest is checked: :class:`JavaError` for another."""
-    path = _CLASSES / f"{BULK.replace('.', '/')}.class"
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+    """Return where Java finds Anserini and Heed's classes; :class:`JavaError` for others than of ``DIGEST``."""
+    sha256 = classes_digest()
     if sha256 != DIGEST:
-        raise JavaError(f"{path}: SHA-256: found {sha256}, expected {DIGEST}; install Heed again")
+        raise JavaError(f"{_CLASSES}: SHA-256 of the classes: found {sha256}, expected {DIGEST}; install Heed again")
     return [str(jar()), str(_CLASSES)]
+
+
+def classes_digest() -> str:
+    """Return the SHA-256 of Heed's Java classes, one after the other in the order of their names."""
+    classes = sorted((_CLASSES / "heed").glob("*.class"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in classes)).hexdigest()
 
 
 def jar() -> Path:

@@ -19,7 +19,7 @@ from hardening.hub import Hub
 from heed.addons.bridges import prebuilt
 from heed.addons.bridges.prebuilt import Prebuilt, prebuilt_indexes
 from heed.downloads import file_digest
-from heed.errors import DataError, UsageError
+from heed.errors import DataError
 from heed.languages import language
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import write_index
@@ -58,13 +58,13 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 def written(folder: Path, records: Iterable[dict[str, str]], lang: str = "eng") -> Path:
     """An index as Anserini writes it, made in this process, which takes a tenth of the time."""
     rows = [[record["id"], record["contents"]] for record in records]
-    write_index(folder / "written", rows, ("contents",), Analysis(language(lang)).analyzer, 1, vectors=False)
+    write_index(folder / "written", rows, ("contents",), Analysis(language(lang)).analyzer, 1)
     return folder / "written"
 
 
 @pytest.fixture(scope="module")
 def english(index: Index) -> Path:
-    return index(contents("eng"), "-storeDocvectors", "-storePositions", "-storeRaw", "-optimize")
+    return index(contents("eng"), "-storePositions", "-storeRaw", "-optimize")
 
 
 @pytest.fixture
@@ -155,10 +155,10 @@ def test_an_index_with_a_document_twice_is_refused(tmp_path: Path) -> None:
 def test_an_index_with_another_field_or_with_deleted_documents_is_refused(tmp_path: Path) -> None:
     rows = [[record["id"], record["contents"]] for record in contents("eng")]
     analyzer = Analysis(language("eng")).analyzer
-    write_index(tmp_path / "other", rows, ("text",), analyzer, 1, vectors=False)
+    write_index(tmp_path / "other", rows, ("text",), analyzer, 1)
     with pytest.raises(DataError, match="other: no document has a field 'contents'"):
         searched(tmp_path, tmp_path / "other")
-    write_index(tmp_path / "cut", rows, ("contents",), analyzer, 1, vectors=False)
+    write_index(tmp_path / "cut", rows, ("contents",), analyzer, 1)
     directory = java("org.apache.lucene.store.FSDirectory").open(java("java.nio.file.Paths").get(str(tmp_path / "cut")))
     writer = java("org.apache.lucene.index.IndexWriter")(
         directory, java("org.apache.lucene.index.IndexWriterConfig")(analyzer)
@@ -167,11 +167,6 @@ def test_an_index_with_another_field_or_with_deleted_documents_is_refused(tmp_pa
     writer.close()
     with pytest.raises(DataError, match="cut: 1 documents are marked as deleted; merge the index first"):
         searched(tmp_path, tmp_path / "cut")
-
-
-def test_feedback_needs_the_terms_of_documents(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"bm25\+rm3: the index keeps no terms .* -storeDocvectors"):
-        searched(tmp_path, written(tmp_path, contents("eng")), "bm25+rm3")
 
 
 def test_what_is_no_index_is_an_error(tmp_path: Path) -> None:

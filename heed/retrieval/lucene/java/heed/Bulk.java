@@ -27,7 +27,7 @@ import org.apache.lucene.util.BytesRef;
 /**
  * Loops over millions of postings and documents, for which a call from Python each would take too long.
  *
- * <p>Bulk.class beside it, which jvm.py loads, is compiled by {@code make java}.
+ * <p>{@code make java} compiles the classes of this folder, which jvm.py loads.
  */
 public final class Bulk {
   private Bulk() {}
@@ -82,14 +82,11 @@ public final class Bulk {
    * Add documents as Anserini's DefaultLuceneDocumentGenerator makes them, without fields that have no text.
    *
    * @param texts the id of a document and its text of each of {@code fields}, then those of the next document
-   * @param vectors whether to keep each document's terms
    */
-  public static void addDocuments(IndexWriter writer, List<String> fields, List<String> texts, boolean vectors)
+  public static void addDocuments(IndexWriter writer, List<String> fields, List<String> texts)
       throws IOException {
     FieldType type = new FieldType();
     type.setIndexOptions(IndexOptions.DOCS_AND_FREQS);
-    type.setStoreTermVectors(vectors);
-    type.setStoreTermVectorPositions(vectors);
     for (int i = 0; i < texts.size(); i += 1 + fields.size()) {
       String id = texts.get(i);
       Document document = new Document();
