@@ -82,5 +82,6 @@ def maxp_of(options: argparse.Namespace) -> Cut | None:
 def search_of(options: argparse.Namespace) -> Search:
     """Return how documents are searched."""
     feedback = Feedback(*(getattr(options, name) for name in Feedback._fields))
-    bm25 = Bm25Settings(options.k1, options.b, *options.field_weights)._replace(feedback=feedback)
+    caption, header, cells = options.field_weights
+    bm25 = Bm25Settings(options.k1, options.b, caption, header, cells, feedback)
     return Search(bm25, options.faiss, options.index, options.vectors)

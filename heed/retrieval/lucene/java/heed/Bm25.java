@@ -102,12 +102,14 @@ public final class Bm25 {
     long[] keys = new long[2 * Math.min(depth, size) + 1024]; // of documents: a score and a number, the best first
     int count = 0;
     float least = Float.MIN_VALUE; // of the scores that are among the best so far
+    double below = 0; // the number of single precision before it
     for (int i = 0; i < size; i++) {
-      if (sums[i] > 0 && (float) sums[i] >= least) {
+      if (sums[i] > below && (float) sums[i] >= least) {
         if (count == keys.length) {
           select(keys, count, depth - 1);
           count = depth;
           least = score(keys[depth - 1]);
+          below = Math.nextDown(least);
         }
         keys[count++] = (long) ~Float.floatToIntBits((float) sums[i]) << 32 | i;
       }
