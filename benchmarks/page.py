@@ -16,6 +16,7 @@ AREAS = {  # in the order of the page
     "starts": "Starting with a neural model",
     "lexical": "BM25",
     "neural": "Encoding, reranking, dense search",
+    "weights": "Real weights",
     "measures": "Measures, run files, fusion",
     "pools": "Pools",
     "stores": "Stored documents",

