@@ -46,7 +46,7 @@ def main(source: str, folders: list[Path]) -> None:
         _print("concatenation", [one.figures(one.concatenation) for one in subsets.values()])
         _print("polarity", [one.figures(one.polarity) for one in subsets.values()])
         for weights in CHOICES:
-            mark = " *" if weights == decompose.WEIGHTS else ""
+            mark = " *" if weights == decompose.TABLE_WEIGHTS else ""
             systems = [Decompose(one.encoder, weights) for one in subsets.values()]
             name = f"alpha {weights.alpha:g} beta {weights.beta:g}"
             pairs = list(zip(subsets.values(), systems, strict=True))

@@ -13,7 +13,7 @@ from heed.formats.documents import Files
 from heed.languages import language
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model, Registry
-from heed.reranking.decompose import WEIGHTS, Decompose, Weights
+from heed.reranking.decompose import TABLE_WEIGHTS, TEXT_WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
 from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
@@ -23,6 +23,7 @@ from heed.retrieval.bm25.index import Bm25Settings
 from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, make
+from heed.tables.documents import Tables
 from heed.types import Document, Encoder, Query, Reranker
 
 TEXTS = {"both": "engine price", "engine": "engine speed", "car": "car", "none": "tree", "price": "price price"}
@@ -168,6 +169,14 @@ def test_nothing_is_asked_of_an_encoder_without_documents() -> None:
     assert score(Decompose(Counting()), "original", []) == []
 
 
+def test_tables_have_weights_of_their_own(tmp_path: Path) -> None:
+    records = [{"id": "t", "text": "| engine |\n|---|\n| 1 |"}]
+    tables = open_store(tmp_path / "tables", Tables([write_jsonl(tmp_path / "tables.jsonl", records)], "raw"))
+    corpus = Corpus(tmp_path / "index", tables, language("eng"))
+    assert Decompose(Counting(), corpus=corpus).config["decompose"][1:] == [*TABLE_WEIGHTS] == [5, 5]
+    assert Decompose(Counting()).config["decompose"][1:] == [*TEXT_WEIGHTS] == [1, 1]
+
+
 def test_a_real_encoder_reads_the_parts_as_queries(tiny_encoder: Path, store: DocumentStore) -> None:
     entry = Model(
         str(tiny_encoder), query="q: {query} {instruction}", document="{text}", pooling="mean", normalize=True
@@ -176,7 +185,8 @@ def test_a_real_encoder_reads_the_parts_as_queries(tiny_encoder: Path, store: Do
     parts = [("car", ""), ("car", "Engines;"), ("prices.", "")]
     queries = [Query("1", f"{text} {instruction}".strip(), text, instruction) for text, instruction in parts]
     query, asked, excluded = encoder.encode_queries(queries)
-    expected = encoder.encode_documents(store.get(DOCIDS)) @ (query + WEIGHTS.alpha * asked - WEIGHTS.beta * excluded)
+    alpha, beta = TEXT_WEIGHTS
+    expected = encoder.encode_documents(store.get(DOCIDS)) @ (query + alpha * asked - beta * excluded)
     reranker = Decompose(encoder)
     assert reranker.name == "decompose:tiny-encoder"
     assert score(reranker, "original") == pytest.approx(expected.tolist(), abs=1e-5)
