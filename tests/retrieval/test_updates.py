@@ -207,6 +207,9 @@ def test_a_stopped_update_leaves_the_earlier_index(tmp_path: Path, monkeypatch: 
             made(tmp_path / "ours", changed)
     assert (tmp_path / "ours/.bm25.part" / ADDED).exists()
     assert Searcher(tmp_path / "ours/bm25", ENGLISH, Bm25Settings()).search(QUERIES, 50) == before
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    assert not (tmp_path / "ours/.bm25.part").exists(), "it is not wanted any more"
+    changed = source(tmp_path / "docs.jsonl", edited(texts, 3))
     compare(tmp_path / "ours", tmp_path / "fresh", changed)
 
 
