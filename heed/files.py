@@ -190,6 +190,11 @@ def _is(path: Path, stream: IO[bytes]) -> bool:
         return False
 
 
+def part_of(path: Path) -> Path:
+    """Return where a folder is made before it replaces ``path``."""
+    return path.with_name(f".{path.name}.part")
+
+
 @contextmanager
 def finished_folder(path: Path, is_begun: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Yield a folder that replaces ``path`` only when the block ends without an error.
@@ -198,7 +203,7 @@ def finished_folder(path: Path, is_begun: Callable[[Path], bool] | None = None) 
     Without that function nothing is left. Callers hold :func:`locked` on the parent, so nobody else is writing there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, old = path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.old")
+    part, old = part_of(path), path.with_name(f".{path.name}.old")
     goes_on = is_begun is not None and is_begun(part)
     for left in (old,) if goes_on else (part, old):
         shutil.rmtree(left, ignore_errors=True)

@@ -8,13 +8,14 @@ and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
-from heed.files import digest, digest_json, finished_folder, read_bytes, write_json
+from heed.files import digest, digest_json, finished_folder, part_of, read_bytes, write_json
 from heed.progress import brief, log
 from heed.types import Query
 
@@ -201,7 +202,10 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe |
     ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. One that
     ``goes_on`` gets what it had made for the same recipe when it was stopped.
     """
-    if logged_reason(folder, recipe) is not None:
+    if logged_reason(folder, recipe) is None:
+        if goes_on:
+            shutil.rmtree(part_of(folder), ignore_errors=True)  # begun for another recipe, which is not wanted any more
+    else:
         with finished_folder(folder, partial(is_begun, recipe=recipe) if goes_on else None) as part:
             if goes_on:
                 write_note(part / NOTE, Note(recipe, {}, finished=False))

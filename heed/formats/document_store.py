@@ -18,6 +18,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from threading import local
 from typing import Any, overload
@@ -42,7 +43,9 @@ SEGMENT = 537  # bytes; what zstd finds best for tables and English, in four tim
 LEAST = 1 << 18  # bytes of a sample below which a dictionary would save less than it takes
 BETWEEN = b"\xff"  # in no text of UTF-8
 CHANGES = "changes"  # in the note: since each of the earlier states the documents added, changed or removed
-MOST_CHANGES = 20  # earlier states from which indexes can be brought up to date
+MOST_CHANGES = (
+    200_000  # docids and states in the note, of the last states, from which indexes can be brought up to date
+)
 MOST_CHANGED = 0.2  # of the documents: where more have changed, all is made at once
 DIGESTS = re.compile(r'"[0-9a-f]{64}( articles)?"(, )?')  # of files, in a recipe
 
@@ -265,7 +268,8 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
             return {}
         log.info(f"{folder}: {number_of(len(touched), 'document')} added, changed or removed; the others are kept")
         changes = [*note.facts.get(CHANGES, []), [digest_json(note.recipe["documents"]), touched]]
-        return {CHANGES: changes[-MOST_CHANGES:]}
+        sizes = accumulate(1 + len(docids) for _, docids in reversed(changes))
+        return {CHANGES: changes[-max(sum(size <= MOST_CHANGES for size in sizes), 1) :]}
 
     ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))

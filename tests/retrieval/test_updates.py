@@ -16,6 +16,7 @@ from anserini import ByLucene
 from conftest import write_jsonl
 
 from heed.errors import DataError
+from heed.formats import document_store
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Documents, Files, Source
 from heed.languages import language
@@ -27,6 +28,7 @@ from heed.retrieval.dense import vectors
 from heed.retrieval.dense.vectors import embed
 from heed.retrieval.lucene import index_files
 from heed.retrieval.lucene.index_files import ADDED, open_reader
+from heed.reuse import folder_note
 from heed.tables.documents import Tables
 from heed.types import Config, Document, Encoder, Matrix
 
@@ -132,6 +134,18 @@ def test_an_index_that_missed_an_update_of_the_documents_takes_both(
     assert "ours/bm25: made of the earlier one and" in capsys.readouterr().err
 
 
+def test_changes_of_the_last_states_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_store, "MOST_CHANGES", 5)
+    texts, counts = drawn(50), []
+    for text in ("w1", "w2", "w3", "w4", "w5"):
+        open_store(tmp_path / "store", source(tmp_path / "docs.jsonl", {**texts, "d0000": text}))
+        counts.append(len(folder_note(tmp_path / "store").facts.get("changes", [])))
+    assert counts == [0, 1, 2, 2, 2], "each state with one docid counts as two"
+    texts = dict.fromkeys(texts, "fresh") | {"d0098": texts["d0098"]}
+    open_store(tmp_path / "store", source(tmp_path / "docs.jsonl", texts))
+    assert [len(docids) for _, docids in folder_note(tmp_path / "store").facts["changes"]] == [49], "the last is there"
+
+
 def test_documents_in_other_files_are_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = list(drawn(100).items())
     made(tmp_path / "ours", source(tmp_path / "docs.jsonl", dict(texts)))
@@ -205,6 +219,9 @@ def test_a_stopped_update_leaves_the_earlier_index(tmp_path: Path, monkeypatch: 
             made(tmp_path / "ours", changed)
     assert (tmp_path / "ours/.bm25.part" / ADDED).exists()
     assert Searcher(tmp_path / "ours/bm25", ENGLISH, Bm25Settings()).search(QUERIES, 50) == before
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    assert not (tmp_path / "ours/.bm25.part").exists(), "it is not wanted any more"
+    changed = source(tmp_path / "docs.jsonl", edited(texts, 3))
     compare(tmp_path / "ours", tmp_path / "fresh", changed)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.progress import timed
-from heed.retrieval.bm25.postings import ByteStrings, FieldPostings, Integers, Postings
+from heed.retrieval.bm25.postings import ByteStrings, Integers, Postings
 from heed.retrieval.lucene.index_files import (
     ADDED,
     ID,
@@ -45,7 +45,7 @@ def _build(index: Path, fields: Sequence[str], recipe: Recipe, folder: Path) -> 
             added = folder / ADDED
             added.mkdir()
             work.did(_export(index / ADDED, fields, added), "documents")
-            _merge(Postings(there), Postings(added), update["docids"], folder)
+            _merge(there, added, update["docids"], folder)
             shutil.rmtree(added)
         else:
             work.did(_export(index, fields, folder), "documents")
@@ -138,6 +138,18 @@ def _ends(lengths: Integers) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
+class _Field(NamedTuple):
+    """All arrays of a field, as :class:`heed.retrieval.bm25.postings.FieldPostings` says them."""
+
+    terms: ByteStrings
+    starts: Integers
+    documents: NDArray[np.int32]
+    frequencies: Integers
+    lengths: NDArray[np.uint8]
+    documents_with: int
+    occurrences: int
+
+
 class _Numbering(NamedTuple):
     """How the documents of two sets of postings are numbered together.
 
@@ -161,8 +173,9 @@ def _numbering(earlier: Postings, added: Postings, removed: Sequence[str]) -> _N
     return _Numbering(old.astype(np.int32), (before[places] + np.arange(added.size)).astype(np.int32), staying, places)
 
 
-def _merge(earlier: Postings, added: Postings, removed: Sequence[str], folder: Path) -> None:
-    """Write postings of the ``earlier`` documents but those ``removed``, and of ``added`` ones."""
+def _merge(there: Path, new: Path, removed: Sequence[str], folder: Path) -> None:
+    """Write the postings of earlier documents, in the folder ``there``, but those ``removed``, and of ``new`` ones."""
+    earlier, added = Postings(there), Postings(new)
     numbering = _numbering(earlier, added, removed)
     texts, lengths = _spliced_strings(
         earlier.docids, numbering.staying, numbering.places, added.docids, np.ones(added.size, dtype=bool)
@@ -170,11 +183,11 @@ def _merge(earlier: Postings, added: Postings, removed: Sequence[str], folder: P
     np.save(folder / f"{ID}.texts.npy", texts)
     np.save(folder / f"{ID}.ends.npy", _ends(lengths))
     for name in sorted({*earlier.fields, *added.fields}):
-        old, new = earlier.fields.get(name, _empty(earlier.size)), added.fields.get(name, _empty(added.size))
-        _merge_field(folder, name, old, new, numbering)
+        fields = _read_field(there, name, earlier.size), _read_field(new, name, added.size)
+        _merge_field(folder, name, *fields, numbering)
 
 
-def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings, numbering: _Numbering) -> None:
+def _merge_field(folder: Path, name: str, old: _Field, new: _Field, numbering: _Numbering) -> None:
     starts, gone_with, gone_occurrences = _without_gone(old, numbering.old)
     occurrences = old.occurrences - gone_occurrences + new.occurrences
     if not occurrences:
@@ -218,7 +231,7 @@ def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings
     )
 
 
-def _without_gone(field: FieldPostings, numbers: NDArray[np.int32]) -> tuple[Integers, int, int]:
+def _without_gone(field: _Field, numbers: NDArray[np.int32]) -> tuple[Integers, int, int]:
     """Return where each term would start without documents that are gone, and how many these and their terms are."""
     if numbers.min(initial=0) >= 0:
         return field.starts, 0, 0
@@ -278,8 +291,14 @@ def _places(old: ByteStrings, new: ByteStrings) -> Integers:
     return np.array(places, dtype=np.intp)
 
 
-def _empty(documents: int) -> FieldPostings:
-    """Return the postings of a field that no document has."""
-    nothing, no_lengths = np.empty(0, dtype=np.uint8), np.zeros(documents, dtype=np.uint8)
-    strings = ByteStrings(nothing, np.zeros(1, dtype=np.int64))
-    return FieldPostings(strings, np.zeros(1, dtype=np.int64), np.empty(0, np.int32), nothing, no_lengths, 0, 0)
+def _read_field(folder: Path, name: str, documents: int) -> _Field:
+    """Return the arrays of a field, without any posting where no document has it."""
+    if not (folder / f"{name}.starts.npy").exists():
+        nothing, starts = np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+        strings, lengths = ByteStrings(nothing, starts), np.zeros(documents, dtype=np.uint8)
+        return _Field(strings, starts, np.empty(0, dtype=np.int32), nothing, lengths, 0, 0)
+    parts = ("texts", "ends", *_Field._fields[1:5], "counts")
+    paths = (folder / f"{name}.{part}.npy" for part in parts)
+    texts, ends, starts, numbers, frequencies, lengths, counts = (np.load(path, mmap_mode="r") for path in paths)
+    documents_with, occurrences = counts.tolist()
+    return _Field(ByteStrings(texts, ends), starts, numbers, frequencies, lengths, documents_with, occurrences)

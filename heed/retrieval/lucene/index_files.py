@@ -20,7 +20,7 @@ BATCH = 1_000  # documents handed to Java at once, or fewer with so many charact
 CHARACTERS_AT_ONCE = 4_000_000
 BUFFER = 2048.0  # MiB that Lucene fills before it writes, as Anserini has it; no more than half of Java's heap
 
-PART, SHARE = 20.0, 1 / 15  # seconds of indexing, and share of the time so far, that are kept together
+PART, SHARE = 15.0, 1 / 15  # seconds of indexing, and share of the time so far, that are kept together
 ADDED = "added"  # in an index that was made of an earlier one, an index of the documents added to that
 UPDATED = "updated"  # in its note: the recipe of the earlier index, and the documents that were taken out of it
 
