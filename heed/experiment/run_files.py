@@ -1,5 +1,6 @@
 """Runs in files: made by a system, or reused where they were made with the same inputs and settings; their pools."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -50,7 +51,10 @@ class RunFile:
             if digest(self.path) != self.sha256:
                 raise DataError(f"{self.path}: was changed since this experiment used it; retrieve or rerank again")
             # a run without any document is an empty file
-            self._run = self._named(read_run(self.path) if self.path.stat().st_size else {})
+            run = read_run(self.path) if self.path.stat().st_size else {}
+            # other runs have the same documents: their ids are in memory once
+            run = {qid: dict(zip(map(sys.intern, run[qid]), run[qid].values(), strict=True)) for qid in run}
+            self._run = self._named(run)
         return self._run
 
     def _named(self, scores: Scores) -> Run:
@@ -194,7 +198,7 @@ def rescore_to_file(
     ``facts`` are of the pool. What a killed process has scored lies in ``.made`` beside the file, and is used if the
     inputs are the same. Scores in an ``earlier`` run of the same reranker over another pool are taken from there.
     """
-    about = {"pool": digest_json(documents.pool), "documents": documents.digest, "tag": tag}
+    about = {"pool": documents.pool_digest, "documents": documents.digest, "tag": tag}
     recipe = _recipe(reranker, queries, about)
     known = _scored_before(earlier, reranker, queries, documents) if earlier else {}
     if known:
@@ -221,7 +225,7 @@ def _scored_before(earlier: RunFile, reranker: Reranker, queries: Sequence[Query
     of = earlier.note.recipe
     made_of = [of.get("run"), of.get("system"), of.get("topics"), of.get("documents")]
     same = [recipe_version("run"), reranker.config, queries_digest(queries), documents.digest]
-    if digest_json(made_of) != digest_json(same) or of.get("pool") == digest_json(documents.pool):
+    if digest_json(made_of) != digest_json(same) or of.get("pool") == documents.pool_digest:
         return {}
     run = earlier.read()
     return {

@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ class PoolDocuments:
     def digest(self) -> str:
         """The digest of the collection's documents."""
         return self._store.digest
+
+    @cached_property
+    def pool_digest(self) -> str:
+        """The digest of the pool."""
+        return digest_json(self.pool)
 
     def docids(self, query: Query) -> Sequence[str]:
         """Return the docids of the query's pool."""
