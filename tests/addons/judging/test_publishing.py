@@ -283,7 +283,7 @@ def mteb_scores(folder: Path) -> dict[str, Any]:
     return scores
 
 
-@pytest.mark.golden(program="mteb 2.26.24", compared="p-MRR and nDCG of a model on a published collection")
+@pytest.mark.golden(program="mteb 2.26.24", compared="p-MRR and nDCG of a model on a published collection", systems=())
 def test_mteb_runs_a_model_on_a_release_by_its_readme(
     release: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
