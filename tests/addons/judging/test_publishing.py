@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 from annotating import Judging, annotation_files
+from pool_inputs import write_lists
 
 import heed
 from heed.addons.bridges.mteb import as_mteb
@@ -198,6 +199,20 @@ def test_ids_alone_are_published_where_texts_may_not_be_given(
     assert "MTEB" not in Path("release/README.md").read_text(encoding="utf-8")
     assert publish("pool.db", "--ids-only", "--notes") == 1
     assert "--notes: they are of an annotation, and may quote its documents" in capsys.readouterr().err
+
+
+def test_the_readme_says_whether_another_system_can_be_judged(campaign: None) -> None:
+    orders = {"s.original": "012", "s.changed": "120", "t.original": "021", "t.changed": "012"}
+    lists = {name: {"1": [f"d{number}" for number in order]} for name, order in orders.items()}
+    paths = write_lists(Path(), lists)
+    Path("teams").write_text("s\tX\nt\tY\n")
+    assert publish("pool.db", "--ids-only", "--teams", "teams", "--runs", *paths) == 0
+    section = (
+        Path("release/README.md").read_text(encoding="utf-8").partition("## Can it be used for another system?")[2]
+    )
+    assert all(
+        text in section for text in ("each system left out", "each team left out", "p-MRR τ", "selectivity", "IRS")
+    )
 
 
 def test_facts_that_only_people_know_are_asked_for_all_at_once(
