@@ -13,9 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import annotation_pool
 import pytest
 import yaml
 from annotating import Judging, annotation_files
+from conftest import write_jsonl
 from pool_inputs import write_lists
 
 import heed
@@ -23,7 +25,8 @@ from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.store import Change
 from heed.addons.judging.annotate.task import ADJUDICATED
 from heed.addons.judging.publishing.facts import QUESTIONS as FILE
-from heed.addons.judging.publishing.records import Records
+from heed.addons.judging.publishing.records import Records, read_by_heed
+from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
 from heed.reuse import digests
 from pipelines.annotate import main as annotate
@@ -266,6 +269,32 @@ def test_topics_documents_and_judgements_that_do_not_belong_together_are_refused
     assert publish(*files, "--changed-qrels", "changed.qrels") == 1
     assert "--changed-qrels: no document that was relevant is graded 0" in capsys.readouterr().err
     assert not Path("release").exists()
+
+
+def test_texts_and_ids_that_programs_have_trouble_with_are_read_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_facts()
+    blanks = {"id": "blanks", "title": " T ", "text": "  a \r\n\n x\u0085y\u2028z \ufeff "}
+    write_jsonl(Path("docs.jsonl"), [*annotation_pool.DOCUMENTS, blanks])
+    topics = [record_of(topic._replace(lang="eng")) for topic in annotation_pool.TOPICS.values()]
+    write_jsonl(Path("topics.jsonl"), topics)
+    judged = [(qid, docid) for qid, docids in annotation_pool.POOL.items() for docid in (*docids, "blanks")]
+    for name, grades in (("original", (1, 2)), ("changed", (0, -1))):
+        lines = (f"{qid} 0 {docid} {grades[place % 2]}\n" for place, (qid, docid) in enumerate(judged))
+        Path(name).write_text("".join(lines))
+    files = "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--qrels", "original", "--changed-qrels", "changed"
+    assert publish(*files) == 0  # else a reader's records are named
+
+
+def test_a_folder_that_was_changed_is_read_otherwise(release: Path, tmp_path: Path) -> None:
+    written = read_by_heed(release)
+    copy = shutil.copytree(release, tmp_path / "copy")
+    (copy / "changed.qrels").write_text((copy / "changed.qrels").read_text().replace("d1 2", "d1 1"))
+    read = read_by_heed(copy)
+    assert list(written["Heed"].differences(read["Heed"])) == ["qrels of 1-changed"]
+    assert not list(written["Heed"].differences(read["Heed (Parquet)"]))
 
 
 def test_other_records_are_named() -> None:

@@ -44,6 +44,7 @@ from heed.addons.judging.publishing.records import (
 )
 from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError, fail
+from heed.extras import require
 from heed.files import finished, write_bytes, write_json
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.topic_ids import by_ending, stem
@@ -82,6 +83,7 @@ def publish(release: Release, out: Path) -> list[str]:
     narratives are missing, and :class:`DataError` for judged documents that the collection lacks, for assessors' names
     and secrets in a file, and where Heed, ir_datasets or MTEB read other records than those written.
     """
+    require("pyarrow", "the Parquet files of a release")
     release = _judged(release)
     topics, qrels = release.collection.topics, release.collection.judging.qrels
     judged = {qid: sorted(grades) for qid, grades in qrels["original"].items()}
