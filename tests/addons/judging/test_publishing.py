@@ -153,7 +153,7 @@ def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement
     # rows are A1's grades 0 to 3, columns A2's: 2 and 0 on d1
     [pair] = json.loads((release / "agreement.json").read_text())["pairs"]
     assert (pair["first"], pair["second"]) == ("A1", "A2")
-    assert pair["agreement"]["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    assert pair["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     # equal on 5 of 6. Rows 4/6 of 0, 1/6 of 1, 1/6 of 2; columns 5/6 of 0, 1/6 of 1; expected equal (20 + 1) / 36.
     # κ = 1 − (1/6) / (15/36) = 0.6; linear: 1/6 · 2 observed, (4 · 1 + 1 · 5 + 1 · 10 + 1 · 1) / 36 expected: 1 − 12/20
     line = "- A1 and A2, original: 6 documents, equal 0.833, κ 0.600, linear κ 0.400"
@@ -295,6 +295,19 @@ def test_a_folder_that_was_changed_is_read_otherwise(release: Path, tmp_path: Pa
     read = read_by_heed(copy)
     assert list(written["Heed"].differences(read["Heed"])) == ["qrels of 1-changed"]
     assert not list(written["Heed"].differences(read["Heed (Parquet)"]))
+
+
+def test_of_several_languages_one_is_published_at_a_time(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    topics = Path("judged/topics.jsonl")
+    lines = [json.loads(line) for line in topics.read_text().splitlines()]
+    write_jsonl(topics, [line | {"lang": "fas" if line["qid"] == "2" else "eng"} for line in lines])
+    assert publish("judged", "--docs", "docs.jsonl", "--ids-only") == 1
+    assert "--lang: topics are in eng, fas; publish one language at a time" in capsys.readouterr().err
+    assert publish("judged", "--docs", "docs.jsonl", "--ids-only", "--lang", "en") == 0
+    assert read_qrels(Path("release/original.qrels")) == {"1": GRADES}
+    judgements = [json.loads(line) for line in Path("release/judgements.jsonl").read_text().splitlines()]
+    assert {judgement["qid"] for judgement in judgements} == {"1"}
 
 
 def test_other_records_are_named() -> None:

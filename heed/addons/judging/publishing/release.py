@@ -185,8 +185,9 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Sequenc
 
     collection, lang, agreement = release.collection, release.collection.language.code, ""
     if release.annotation:
-        write_bytes(part / JUDGEMENTS, _lines(release.annotation.public_judgements(release.notes)))
-        public = release.annotation.public_agreement()
+        judgements = release.annotation.public_judgements({topic.qid for topic in collection.topics}, release.notes)
+        write_bytes(part / JUDGEMENTS, _lines(judgements))
+        public = release.annotation.public_agreement(judgements)
         write_json(part / AGREEMENT, public)
         agreement = "\n".join(f"- {line}" for line in agreement_lines(public))
     # the names of mFollowIR beside FollowIR's, over the same files
