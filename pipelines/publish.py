@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from heed.errors import UsageError
 from heed.formats.trec_files import read_pool
+from heed.languages import language
 from pipelines.command import main_of
 from pipelines.options.data import data_of, data_options
 from pipelines.options.output import log_options
@@ -107,7 +108,7 @@ def _collection(options: argparse.Namespace, annotation: "Annotation | None") ->
             raise UsageError("topics, docs: needed where no JUDGED is named")
         texts = pool_texts(data)
         return replace(texts, judging=Judging(given_judgements(data, texts.subset, texts.subset)))
-    topics, qrels = annotation.judged()
+    topics, qrels = annotation.judged(data.lang and language(data.lang).code)
     texts = pool_texts(replace(data, lang=data.lang or annotation.lang or topics[0].lang))
     if not data.docs and not annotation.documents:
         raise UsageError("docs: needed, an export holds no documents")

@@ -145,7 +145,7 @@ class Inputs:
     def runs(self) -> dict[str, Run]:
         """The two or three runs by their roles: base, new, reversed; each computes a document's rank once."""
         runs = {"base": self.base, "new": self.new} | ({"reversed": self.reverse} if self.reverse else {})
-        return {role: RankedRun(run) for role, run in runs.items()}
+        return {role: run if isinstance(run, RankedRun) else RankedRun(run) for role, run in runs.items()}
 
     @property
     def two(self) -> tuple[Run, Run]:

@@ -13,16 +13,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import annotation_pool
 import pytest
 import yaml
 from annotating import Judging, annotation_files
+from conftest import write_jsonl
+from pool_inputs import write_lists
 
 import heed
 from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.store import Change
 from heed.addons.judging.annotate.task import ADJUDICATED
 from heed.addons.judging.publishing.facts import QUESTIONS as FILE
-from heed.addons.judging.publishing.records import Records
+from heed.addons.judging.publishing.records import Records, read_by_heed
+from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
 from heed.reuse import digests
 from pipelines.annotate import main as annotate
@@ -149,7 +153,7 @@ def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement
     # rows are A1's grades 0 to 3, columns A2's: 2 and 0 on d1
     [pair] = json.loads((release / "agreement.json").read_text())["pairs"]
     assert (pair["first"], pair["second"]) == ("A1", "A2")
-    assert pair["agreement"]["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    assert pair["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     # equal on 5 of 6. Rows 4/6 of 0, 1/6 of 1, 1/6 of 2; columns 5/6 of 0, 1/6 of 1; expected equal (20 + 1) / 36.
     # κ = 1 − (1/6) / (15/36) = 0.6; linear: 1/6 · 2 observed, (4 · 1 + 1 · 5 + 1 · 10 + 1 · 1) / 36 expected: 1 − 12/20
     line = "- A1 and A2, original: 6 documents, equal 0.833, κ 0.600, linear κ 0.400"
@@ -198,6 +202,20 @@ def test_ids_alone_are_published_where_texts_may_not_be_given(
     assert "MTEB" not in Path("release/README.md").read_text(encoding="utf-8")
     assert publish("pool.db", "--ids-only", "--notes") == 1
     assert "--notes: they are of an annotation, and may quote its documents" in capsys.readouterr().err
+
+
+def test_the_readme_says_whether_another_system_can_be_judged(campaign: None) -> None:
+    orders = {"s.original": "012", "s.changed": "120", "t.original": "021", "t.changed": "012"}
+    lists = {name: {"1": [f"d{number}" for number in order]} for name, order in orders.items()}
+    paths = write_lists(Path(), lists)
+    Path("teams").write_text("s\tX\nt\tY\n")
+    assert publish("pool.db", "--ids-only", "--teams", "teams", "--runs", *paths) == 0
+    section = (
+        Path("release/README.md").read_text(encoding="utf-8").partition("## Can it be used for another system?")[2]
+    )
+    assert all(
+        text in section for text in ("each system left out", "each team left out", "p-MRR τ", "selectivity", "IRS")
+    )
 
 
 def test_facts_that_only_people_know_are_asked_for_all_at_once(
@@ -253,6 +271,45 @@ def test_topics_documents_and_judgements_that_do_not_belong_together_are_refused
     assert not Path("release").exists()
 
 
+def test_texts_and_ids_that_programs_have_trouble_with_are_read_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_facts()
+    blanks = {"id": "blanks", "title": " T ", "text": "  a \r\n\n x\u0085y\u2028z \ufeff "}
+    write_jsonl(Path("docs.jsonl"), [*annotation_pool.DOCUMENTS, blanks])
+    topics = [record_of(topic._replace(lang="eng")) for topic in annotation_pool.TOPICS.values()]
+    write_jsonl(Path("topics.jsonl"), topics)
+    judged = [(qid, docid) for qid, docids in annotation_pool.POOL.items() for docid in (*docids, "blanks")]
+    for name, grades in (("original", (1, 2)), ("changed", (0, -1))):
+        lines = (f"{qid} 0 {docid} {grades[place % 2]}\n" for place, (qid, docid) in enumerate(judged))
+        Path(name).write_text("".join(lines))
+    files = "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--qrels", "original", "--changed-qrels", "changed"
+    assert publish(*files) == 0  # else a reader's records are named
+
+
+def test_a_folder_that_was_changed_is_read_otherwise(release: Path, tmp_path: Path) -> None:
+    written = read_by_heed(release)
+    copy = shutil.copytree(release, tmp_path / "copy")
+    (copy / "changed.qrels").write_text((copy / "changed.qrels").read_text().replace("d1 2", "d1 1"))
+    read = read_by_heed(copy)
+    assert list(written["Heed"].differences(read["Heed"])) == ["qrels of 1-changed"]
+    assert not list(written["Heed"].differences(read["Heed (Parquet)"]))
+
+
+def test_of_several_languages_one_is_published_at_a_time(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    topics = Path("judged/topics.jsonl")
+    lines = [json.loads(line) for line in topics.read_text().splitlines()]
+    write_jsonl(topics, [line | {"lang": "fas" if line["qid"] == "2" else "eng"} for line in lines])
+    assert publish("judged", "--docs", "docs.jsonl", "--ids-only") == 1
+    assert "--lang: topics are in eng, fas; publish one language at a time" in capsys.readouterr().err
+    assert publish("judged", "--docs", "docs.jsonl", "--ids-only", "--lang", "en") == 0
+    assert read_qrels(Path("release/original.qrels")) == {"1": GRADES}
+    judgements = [json.loads(line) for line in Path("release/judgements.jsonl").read_text().splitlines()]
+    assert {judgement["qid"] for judgement in judgements} == {"1"}
+
+
 def test_other_records_are_named() -> None:
     written = Records({"1-og": ["q", "i"]}, {"1-og": {"a": 1}}, None, {"1": ["a"]}, "digest")
     read = Records({"1-og": ["q", "j"]}, {"1-og": {"a": 1}, "2-og": {}}, {"1-og": []}, None, "other")
@@ -283,7 +340,7 @@ def mteb_scores(folder: Path) -> dict[str, Any]:
     return scores
 
 
-@pytest.mark.golden(program="mteb 2.26.24", compared="p-MRR and nDCG of a model on a published collection")
+@pytest.mark.golden(program="mteb 2.26.24", compared="p-MRR and nDCG of a model on a published collection", systems=())
 def test_mteb_runs_a_model_on_a_release_by_its_readme(
     release: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -28,7 +28,7 @@ from heed.files import read_lines
 from heed.formats.trec_files import Pool
 from heed.measures.comparison import compare_pair
 from heed.measures.pairwise import P_MRR, SELECTIVITY
-from heed.measures.per_topic import Array, Inputs, PerTopic, mean, not_judged
+from heed.measures.per_topic import Array, Inputs, PerTopic, RankedRun, mean, not_judged
 from heed.measures.registry import standard
 from heed.measures.summary import aligned
 from heed.progress import bar, brief, log, logging_only
@@ -284,6 +284,7 @@ def leave_out(
     Judgements of documents that the pool lacks without the group are dropped, under both narratives: these documents
     are unjudged then, and so not relevant. Judgements of documents that are not pooled are kept.
     """
+    runs = {name: RankedRun(run) for name, run in runs.items()}
     before, left_out = measured(runs, judgements), []
     groups = sorted(set(map(group_of, runs)))
     for group in bar(groups, len(groups), "left out", "systems"):
@@ -396,6 +397,7 @@ class Reliability(NamedTuple):
 
 def reliabilities(runs: Mapping[str, Run], judgements: Judgements) -> list[Reliability]:
     """Return how reliably each measure ranks the runs of a condition, or the systems that have both."""
+    runs = {name: RankedRun(run) for name, run in runs.items()}
     random, halves = np.random.default_rng(0), []
     for _ in bar(range(HALVES), HALVES, "half pools", "halves"):
         parts = map(judgements.without, _halved(judgements, random))

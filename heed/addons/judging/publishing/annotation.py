@@ -2,18 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from heed.addons.judging.agreement import Agreement
+from heed.addons.judging.agreement import Agreement, agreement, pairs
 from heed.addons.judging.annotate.grades import export
 from heed.addons.judging.annotate.store import Store, is_annotation
 from heed.addons.judging.annotate.task import ADJUDICATED, load_task
 from heed.addons.judging.publishing.records import CONDITIONS, TOPICS
-from heed.errors import DataError
+from heed.errors import DataError, UsageError
 from heed.files import parse_json, read_lines, read_objects, read_text
 from heed.formats.documents import Documents
 from heed.formats.judgements import read_judgements
@@ -23,6 +23,7 @@ from heed.progress import log
 from heed.types import Document, Qrels, Topic
 
 PUBLIC = ("qid", "docid", "condition", "assessor", "grade", "reworded")  # of a judgement: no time, no decider
+ORDER = ("assessor", "qid", "condition", "docid")
 JUDGEMENTS, AGREEMENT = "judgements.jsonl", "agreement.json"
 SCANNED = (".md", ".json", ".jsonl")
 
@@ -41,11 +42,22 @@ class Annotation(NamedTuple):
     documents: Documents | None = None
     lang: str = ""
 
-    def judged(self) -> tuple[list[Topic], dict[str, Qrels]]:
-        """Return the topics with their narratives, and the judgements by condition."""
+    def judged(self, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
+        """Return the topics with their narratives, and the judgements by condition; of several languages one's alone.
+
+        Raises :class:`UsageError` where there are several, and ``lang`` is none of them.
+        """
+        topics = read_topics(self.folder / TOPICS, "", "title", "heed")
+        langs = dict.fromkeys(topic.lang for topic in topics)
+        if len(langs) > 1:
+            if lang not in langs:
+                raise UsageError(f"lang: topics are in {', '.join(langs)}; publish one language at a time")
+            topics = [topic for topic in topics if topic.lang == lang]
+        qids = {topic.qid for topic in topics}
         paths = {condition: self.folder / f"{condition}.qrels" for condition in CONDITIONS}
-        qrels = {condition: read_judgements(path) for condition, path in paths.items() if path.exists()}
-        return read_topics(self.folder / TOPICS, "", "title", "heed"), qrels
+        read = {condition: read_judgements(path) for condition, path in paths.items() if path.exists()}
+        qrels = {name: {qid: grades for qid, grades in of.items() if qid in qids} for name, of in read.items()}
+        return topics, qrels if len(langs) > 1 else read
 
     def pseudonyms(self) -> dict[str, str]:
         """Return A1, A2 … by name: who judged most is first; their names do not decide."""
@@ -56,38 +68,36 @@ class Annotation(NamedTuple):
         names = sorted(lines.keys() - {ADJUDICATED}, key=lambda name: (-len(lines[name]), sorted(lines[name])))
         return {name: f"A{number}" for number, name in enumerate(names, 1)} | {ADJUDICATED: ADJUDICATED}
 
-    def public_judgements(self, notes: bool) -> list[dict[str, Any]]:
-        """Return the judgements without names and, unless ``notes`` are wanted, without notes."""
+    def public_judgements(self, qids: Collection[str], notes: bool) -> list[dict[str, Any]]:
+        """Return the judgements of topics without names and, unless ``notes`` are wanted, without notes."""
         names, keys = self.pseudonyms(), (*PUBLIC, "note") if notes else PUBLIC
         public = [
             {key: judgement.get(key) for key in keys} | {"assessor": names[judgement["assessor"]]}
             for judgement in self.judgements
-            if notes or judgement["grade"] is not None
+            if judgement["qid"] in qids and (notes or judgement["grade"] is not None)
         ]
-        return sorted(
-            public, key=lambda judgement: [judgement[key] for key in ("assessor", "qid", "condition", "docid")]
-        )
+        return sorted(public, key=lambda judgement: [judgement[key] for key in ORDER])
 
-    def public_agreement(self) -> dict[str, Any]:
-        """Return the agreement of each two assessors without their names."""
-        agreement, names = parse_json(read_text(self.folder / AGREEMENT)), self.pseudonyms()
-        pairs = [_renamed(pair, names) for pair in agreement["pairs"]]
-        pairs.sort(key=lambda pair: (pair["condition"] != "original", pair["first"], pair["second"]))
-        return {key: agreement.get(key) for key in ("scale", "rule", "decided_by_rule")} | {"pairs": pairs}
-
-
-def _renamed(pair: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the agreement of two assessors by their pseudonyms, and in the order of these."""
-    result, first, second = pair["agreement"], names[pair["first"]], names[pair["second"]]
-    if first > second:
-        result = {**result, "matrix": [list(column) for column in zip(*result["matrix"], strict=True)]}
-    return {**pair, "first": min(first, second), "second": max(first, second), "agreement": result}
+    def public_agreement(self, public: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the agreement of each two assessors by ``public`` judgements of narratives as they are now."""
+        exported = parse_json(read_text(self.folder / AGREEMENT))
+        by_condition: dict[str, dict[tuple[str, str], dict[str, int]]] = {name: {} for name in CONDITIONS}
+        for judgement in public:
+            if judgement["grade"] is not None and judgement["assessor"] != ADJUDICATED and not judgement["reworded"]:
+                grades = by_condition[judgement["condition"]].setdefault((judgement["qid"], judgement["docid"]), {})
+                grades[judgement["assessor"]] = judgement["grade"]
+        agreements = [
+            {"first": first, "second": second, "condition": condition, **agreement(both, exported["scale"])._asdict()}
+            for condition, documents in by_condition.items()
+            for (first, second), both in pairs(documents.values()).items()
+        ]
+        return {key: exported.get(key) for key in ("scale", "rule", "decided_by_rule")} | {"pairs": agreements}
 
 
-def agreement_lines(agreement: Mapping[str, Any]) -> Iterator[str]:
+def agreement_lines(public: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each two assessors and condition."""
-    for pair in agreement["pairs"]:
-        result = Agreement(**pair["agreement"])
+    for pair in public["pairs"]:
+        result = Agreement(**{name: pair[name] for name in Agreement._fields})
         yield f"{pair['first']} and {pair['second']}, {pair['condition']}: {result.n} documents, {result.line()}"
 
 

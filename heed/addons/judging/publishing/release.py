@@ -44,6 +44,7 @@ from heed.addons.judging.publishing.records import (
 )
 from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError, fail
+from heed.extras import require
 from heed.files import finished, write_bytes, write_json
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.topic_ids import by_ending, stem
@@ -82,6 +83,7 @@ def publish(release: Release, out: Path) -> list[str]:
     narratives are missing, and :class:`DataError` for judged documents that the collection lacks, for assessors' names
     and secrets in a file, and where Heed, ir_datasets or MTEB read other records than those written.
     """
+    require("pyarrow", "the Parquet files of a release")
     release = _judged(release)
     topics, qrels = release.collection.topics, release.collection.judging.qrels
     judged = {qid: sorted(grades) for qid, grades in qrels["original"].items()}
@@ -183,8 +185,9 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Sequenc
 
     collection, lang, agreement = release.collection, release.collection.language.code, ""
     if release.annotation:
-        write_bytes(part / JUDGEMENTS, _lines(release.annotation.public_judgements(release.notes)))
-        public = release.annotation.public_agreement()
+        judgements = release.annotation.public_judgements({topic.qid for topic in collection.topics}, release.notes)
+        write_bytes(part / JUDGEMENTS, _lines(judgements))
+        public = release.annotation.public_agreement(judgements)
         write_json(part / AGREEMENT, public)
         agreement = "\n".join(f"- {line}" for line in agreement_lines(public))
     # the names of mFollowIR beside FollowIR's, over the same files
