@@ -7,6 +7,7 @@ A *config* is a part of a data set: ``corpus``, ``queries``, ``qrels``. Its file
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +17,7 @@ from msgspec import Struct
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines, read_objects, read_text, unpacked_name
 from heed.formats.topic_ids import by_ending, stem, topics_with_ids, with_ids
-from heed.formats.trec_files import COLUMNS, as_judged, parse_score, read_qrels
+from heed.formats.trec_files import COLUMNS, JUDGED, as_judged, parse_score, read_qrels
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, Qrels, Topic
 
@@ -487,7 +488,11 @@ def read_judgements(
             raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
     if len(files) == 1 and not unpacked_name(files[0]).endswith(JSON_OR_PARQUET):
         return read_qrels(files[0], only_language, encoding)
-    return grades_of(read_rows(files, encoding))
+    rows_read = read_rows(files, encoding)
+    first = next(rows_read, None)
+    if first and "query" in first.fields and not first.fields.keys() & {*COLUMNS[1]}:
+        raise first.problem(f"found a topic, expected judgements: {JUDGED}, or rows with {', '.join(COLUMNS[1][:2])}")
+    return grades_of(chain([first] if first else [], rows_read))
 
 
 def read_listed(path: Path) -> dict[str, set[str]]:

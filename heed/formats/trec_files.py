@@ -29,6 +29,9 @@ CONDITION_STEPS = {"query": 0, "original": 1, "og": 1, "changed": 2, "new": 2, "
 TAG = re.compile(rf"(.+)[-_.+]({'|'.join(CONDITION_STEPS)})", re.IGNORECASE)
 
 
+OTHER_FORMS = (".json", ".jsonl", ".parquet")  # of runs that are no TREC files
+
+
 def warn_of_order(path: Path, run: Run, ranks: Mapping[str, Sequence[str]]) -> None:
     """Warn where the file's ``ranks``, one for each document of ``run`` in its order, contradict the scores.
 
@@ -86,7 +89,7 @@ def warn_of_tags(paths: Sequence[Path]) -> None:
 
 def _tag(path: Path) -> str:
     """Return the sixth column of a TREC file's first line; empty for other files."""
-    if unpacked_name(path).endswith((".json", ".jsonl")):
+    if unpacked_name(path).endswith(OTHER_FORMS):
         return ""
     lines = (
         line.decode(errors="replace").split() for _, line in read_raw_lines(path) if not line.lstrip().startswith(b"#")
@@ -155,7 +158,7 @@ def _is_field(text: str) -> bool:
 
 
 def read_run(path: Path, encoding: str | None = None, *, check_order: bool = False) -> Run:
-    """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
+    """Read a TREC run file; ranks in the file are ignored, as trec_eval does, and words after the tag.
 
     With ``check_order`` it is a warning where its ranks say something else than its scores. Raises :class:`DataError`
     naming every bad line: not six columns, a score that is not a finite number, a document listed twice for a topic;
@@ -168,7 +171,7 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
     scores: dict[str, float] = {}
     line_ranks: list[str] = []
     for line_no, line in without_comments(read_lines(path, encoding), path):
-        fields = line.split()
+        fields = _without_words(line.split())
         if not fields:
             continue
         if len(fields) != 6:
@@ -193,6 +196,13 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
     if check_order:
         warn_of_order(path, run, ranks)
     return with_ids(run, path)
+
+
+def _without_words(fields: list[str]) -> list[str]:
+    """Return the columns of a run's line without words after its tag; of an id with a blank in it all of them."""
+    if len(fields) > 6 and fields[3].isdecimal() and parse_score(fields[5]) is None:
+        return fields[:6]
+    return fields
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
