@@ -1,6 +1,7 @@
 """The door that the four collection commands share: from options to runs, tables and averages."""
 
 import argparse
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -120,7 +121,7 @@ class Job:
             results = experiment.evaluate(runs)
         title = f"{collection.name} {collection.subset}: {topics}"
         if results.rows:
-            self.print_table(title, results.rows)
+            self.print_table(title, results.rows, results.documents)
             self.print_published(results.summary(), pool)
         else:
             print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
@@ -164,9 +165,9 @@ class Job:
 
         return self._evaluate(whole, merged)[0]
 
-    def print_table(self, title: str, rows: Sequence[Row]) -> None:
-        """Print the measures that are asked for, and those that look no deeper than the runs."""
-        print(table(printed(rows, self.measures, self.depth), f"{title}, values ×100"))
+    def print_table(self, title: str, rows: Sequence[Row], documents: float = math.inf) -> None:
+        """Print the measures that are asked for, and those that look no deeper than runs and ``documents``."""
+        print(table(printed(rows, self.measures, min(self.depth, documents)), f"{title}, values ×100"))
 
     def print_published(self, summary: Mapping[str, Any], pool: str) -> None:
         """Print where the systems stand among those of a paper that ran the same setting, and why figures may differ.
