@@ -11,7 +11,6 @@ from heed.progress import log, timed
 from pipelines import as_started
 from pipelines.command import main_of
 from pipelines.options.data import catalogue_option
-from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
 EXAMPLES = ("", "neuclir1 --lang fas --dry-run", "followir")
@@ -31,7 +30,6 @@ def parser() -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="print what would be downloaded, and download nothing; needs no network"
     )
     catalogue_option(command)
-    log_options(command)
     return command
 
 

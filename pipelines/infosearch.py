@@ -12,7 +12,7 @@ from pipelines.options.parser import command_parser
 
 EXAMPLES = (
     "--dimension keyword",
-    "--dimension audience --dimension length --reranker none",
+    "--dimension audience length --reranker none",
     "--data InfoSearch --retriever bm25 --rerank-depth 100",
     "--docs docs.jsonl --topics topics.jsonl --qrels original.qrels --reversed-qrels reversed.qrels",
 )
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     command = command_parser("infosearch", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
     data.add_argument(
-        "--dimension", action="append", choices=NAMES, help="dimension to run; repeatable (default: all six)"
+        "--dimension", action="extend", nargs="+", choices=NAMES, help="dimensions to run (default: all six)"
     )
     source = data.add_mutually_exclusive_group()
     layout_options(source, INFOSEARCH, {"data": "--data"})

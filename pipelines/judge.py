@@ -31,8 +31,8 @@ from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
-from pipelines.options.output import indexes_option, log_options
-from pipelines.options.parser import command_parser, field_options, positive
+from pipelines.options.output import indexes_option
+from pipelines.options.parser import OF_MODELS, READING, command_parser, field_options, positive
 
 RULES = """\
 Each document of the pool is one request. It has UMBRELA's prompt without examples (arXiv 2406.06519), the query, the
@@ -90,10 +90,9 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="QRELS", help="qrels to write, beside a .json (default POOL.MODEL.CONDITION.qrels)"
     )
     indexes_option(output)
-    log_options(output)
-    reading = command.add_argument_group("how topics and documents are read")
+    reading = command.add_argument_group(READING)
     data_options(reading, "topics_format", "fields", "name")
-    models = command.add_argument_group("models")
+    models = command.add_argument_group(OF_MODELS)
     registry_options(models)
     family_option(models)
     field_options(models, Compute, "device", *MODELS)

@@ -19,7 +19,6 @@ from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of
 from pipelines.options.data import data_options
-from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -66,7 +65,6 @@ def parser() -> argparse.ArgumentParser:
         "pooled and not judged",
     )
     data_options(command, "encoding")
-    log_options(command)
     return command
 
 

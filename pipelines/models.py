@@ -34,7 +34,7 @@ from heed.progress import log
 from heed.types import PAPERS, Query, Reranker
 from pipelines.command import main_of
 from pipelines.options.machine import MODELS, compute_of, registry_options
-from pipelines.options.output import json_option, log_options
+from pipelines.options.output import json_option
 from pipelines.options.parser import command_parser, field_options
 
 EXAMPLES = ("", "--paper mfollowir", "jhu-clsp/FollowIR-7B", "./my-cross-encoder --example")
@@ -66,7 +66,6 @@ def parser() -> argparse.ArgumentParser:
     field_options(running, Compute, "device", *MODELS)
     output = parser.add_argument_group("output")
     json_option(output)
-    log_options(output)
     return parser
 
 

@@ -11,7 +11,7 @@ from pipelines.options.parser import command_parser
 
 EXAMPLES = (
     "--lang zho",
-    "--lang fas --reranker none --condition original --condition changed",
+    "--lang fas --retriever bm25 lsa --reranker none --measure P@10 RR",
     "--lang rus --docs news.jsonl --topics topics.jsonl --qrels original.qrels --changed-qrels changed.qrels",
     "--lang zho --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large",
 )

@@ -7,7 +7,7 @@ from heed.addons.published.figures import Paper, PaperTable, as_rows, find_table
 from heed.files import write_json
 from heed.types import PAPERS
 from pipelines.command import main_of
-from pipelines.options.output import json_option, log_options
+from pipelines.options.output import json_option
 from pipelines.options.parser import command_parser
 
 EXAMPLES = ("mfollowir", "followir --table 2 --measure p-MRR", "followtable --subset WTR --json figures.json")
@@ -19,7 +19,6 @@ def parser() -> argparse.ArgumentParser:
     paper_options(parser)
     parser.add_argument("--measure", metavar="NAME", help="this measure only, such as p-MRR")
     json_option(parser)
-    log_options(parser)
     return parser
 
 

@@ -18,7 +18,7 @@ from heed.files import write_json
 from heed.progress import log
 from pipelines.command import main_of, print_error
 from pipelines.options.machine import registry_options
-from pipelines.options.output import indexes_option, json_option, log_options, out_option
+from pipelines.options.output import indexes_option, json_option, out_option
 from pipelines.options.parser import command_parser
 from pipelines.published import paper_options, published_tables
 
@@ -46,7 +46,6 @@ def parser() -> argparse.ArgumentParser:
     out_option(parser, "runs/reproduce")
     json_option(parser)
     indexes_option(parser)
-    log_options(parser)
     return parser
 
 

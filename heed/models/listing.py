@@ -1,6 +1,5 @@
 """The models of a registry as a list: what each is, needs and reads, what is missing here, what decides its scores."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import Any
 
 from heed.addon_table import brought, brought_if_here
 from heed.compute import Compute
-from heed.errors import HeedError, UsageError
+from heed.errors import HeedError, UsageError, did_you_mean
 from heed.extras import NOT_INSTALLED, installed_version
 from heed.models.encoders import as_trained
 from heed.models.files import FETCHED, guess, in_cache, loading
@@ -65,9 +64,7 @@ def find_entry(registry: Registry, name: str) -> Model:
     if source in entries or Path(source).is_dir():
         return _as_found(registry.find(name))
     spelt = {alias.lower(): key for key in entries for alias in (key, key.rpartition("/")[2])}
-    matches = difflib.get_close_matches(source.lower(), spelt, n=6, cutoff=0.5)
-    near = list(dict.fromkeys(spelt[match] for match in matches))[:3]
-    hint = f"did you mean {' or '.join(near)}?" if near else "without a name, all are listed"
+    hint = did_you_mean(source.lower(), spelt, 3, cutoff=0.5) or "without a name, all are listed"
     raise UsageError(f"{source}: no entry of the registry and no folder; {hint}")
 
 

@@ -4,7 +4,6 @@
 ``python -m benchmarks.prebuilt_indexes``.
 """
 
-import difflib
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, cast
 
 from heed.downloads import Download, File, check, check_space, fetch, size_text
-from heed.errors import DataError, UsageError, fail
+from heed.errors import DataError, UsageError, did_you_mean, fail
 from heed.files import UNREADABLE, finished_folder, locked, unreadable
 from heed.progress import log
 
@@ -49,8 +48,7 @@ def find_index(name: str, folder: Path) -> Path:
         return Path(name)
     known = prebuilt_indexes()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        hint = did_you_mean(name, [*known], 3, cutoff=0.5, before="; ")
         raise UsageError(f"{name}: neither a folder nor a prebuilt index of Anserini or Pyserini for BM25{hint}")
     return _present(known[name], folder) or _fetched(known[name], folder)
 

@@ -8,7 +8,6 @@ is printed: ``unit`` is ``x100`` where the paper prints the measure times 100, e
 lays it out: systems in groups down, subsets, conditions and measures across.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -17,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from heed.errors import UsageError
+from heed.errors import UsageError, did_you_mean
 from heed.measures.summary import ABSENT, aligned
 from heed.models.registry.entries import Model
 from heed.notebook import html_table
@@ -183,8 +182,7 @@ def _check(kind: str, name: str, names: set[str]) -> None:
     spelt = {spelling.casefold(): spelling for spelling in sorted(names, reverse=True)}  # BM25 rather than bm25
     if name.casefold() in spelt:
         return
-    near = [spelt[match] for match in difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(spelt.values())}"
+    hint = did_you_mean(name.casefold(), spelt, 3, cutoff=0.5) or f"expected one of {', '.join(spelt.values())}"
     raise UsageError(f"{kind} {name}: not in these tables; {hint}")
 
 

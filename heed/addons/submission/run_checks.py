@@ -248,7 +248,10 @@ class _RunCheck:
         language, documents = collection.language(docid), self.name.documents
         if language is None:
             problem = f"found document {docid}, which is none of the collection's {len(collection)}"
-            self._report.error(number, "collection", f"{problem}; check which collection was searched")
+            whole, mark, _ = docid.partition("#")
+            is_passage = mark and collection.language(whole) is not None
+            advice = f"for a passage write its document, {whole}, once" if is_passage else "check what was searched"
+            self._report.error(number, "collection", f"{problem}; {advice}")
             return
         self.languages[language] += 1
         if language and documents and language not in documents.languages:

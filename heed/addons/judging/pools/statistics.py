@@ -35,7 +35,7 @@ from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.per_topic import PerTopic, mean
 from heed.measures.registry import standard
 from heed.measures.summary import aligned
-from heed.progress import bar, brief, counted, log, logging_only, warn
+from heed.progress import bar, brief, counted, log, logging_only, number_of, warn
 from heed.ranking import fuse
 from heed.types import Qrels, Run
 
@@ -475,11 +475,11 @@ def as_text(report: PoolReport, name: str) -> str:
 
 def _summary(report: PoolReport, name: str) -> Iterator[str]:
     topics, documents, smallest, median, largest = sizes(report.documents)
-    yield f"{name}: {documents} documents of {topics} topics"
+    yield f"{name}: {number_of(documents, 'document')} of {number_of(topics, 'topic')}"
     yield f"a topic: {smallest} to {largest} documents, median {median:g}"
     if report.retrieved:
         depths = _range(min(report.depths.values()), max(report.depths.values()))
-        rule = "the rank of the deepest document taken from a topic's lists; overlaps are counted to this rank"
+        rule = "the rank at which a topic's lists brought the last new document; overlaps are counted to this rank"
         yield f"depth reached: {depths}, {rule}"
     if report.per_language:
         yield "by language: " + ", ".join(f"{language} {number}" for language, number in report.per_language.items())
