@@ -32,6 +32,7 @@ from heed.types import subtopics_of
 
 SCHEMA = "0.1"  # irgroup/ir_metadata
 LIBRARIES = ("pyserini", "faiss-cpu", "torch", "transformers", "sentence-transformers", "scipy", "ir-measures")
+SHALLOW = 100  # however few documents there are, tables have measures that look no deeper
 VALUES = RESULTS.with_name("values.json")  # by measures of the user's own
 
 
@@ -132,8 +133,8 @@ def results_of(
     if used:
         write_note(folder / VALUES, Note(used, {}))
     about = inputs.collection, inputs.subset, details, (*inputs.warnings, *of_runs, *warnings)
-    entries, size = [system.entry for system in systems], inputs.size or math.inf
-    results = Results(*about, own_directions(judging.all_measures), entries, size)
+    entries, depth = [system.entry for system in systems], max(inputs.size or math.inf, SHALLOW)
+    results = Results(*about, own_directions(judging.all_measures), entries, depth)
     write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against})
     write_json(folder / "summary.json", results.summary())
     if results.rows:

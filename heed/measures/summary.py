@@ -221,20 +221,20 @@ def table(rows: Sequence[Row], title: str) -> str:
     return f"{title}\n{aligned(cells(rows), LABELS, last=1)}"
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int, last: int = 0) -> str:
+def aligned(rows: Sequence[Sequence[str]], left: int, last: int = 0, width: float = WIDTH) -> str:
     """Return rows as columns of text: the first ``left`` columns aligned to the left, the others to the right.
 
-    Columns beyond ``WIDTH`` come below, between the first ``left`` and the ``last`` ones again.
+    Columns beyond ``width`` come below, between the first ``left`` and the ``last`` ones again.
     """
     columns = []
     for number, cells in enumerate(zip(*rows, strict=True)):
-        width = max(map(len, cells))
-        columns.append([cell.ljust(width) if number < left else cell.rjust(width) for cell in cells])
+        longest = max(map(len, cells))
+        columns.append([cell.ljust(longest) if number < left else cell.rjust(longest) for cell in cells])
     end = len(columns) - last
     blocks: list[list[list[str]]] = [[]]
     for column in columns[left:end]:
         line = [*columns[:left], *blocks[-1], column, *columns[end:]]
-        if blocks[-1] and len("  ".join(cells[0] for cells in line)) > WIDTH:
+        if blocks[-1] and len("  ".join(cells[0] for cells in line)) > width:
             blocks.append([])
         blocks[-1].append(column)
     whole = ([*columns[:left], *block, *columns[end:]] for block in blocks)
