@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,49 @@ def test_an_option_that_is_misspelt_is_named(heed: Heed) -> None:
         )
         assert result.returncode == 2 and result.stderr.startswith(f"error: {said}")
         assert f"; did you mean {meant}?; " in result.stderr
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "storm"}])
+    topic = {"qid": "1", "query": "storm", "instructions": {"original": "at sea", "changed": "on land"}}
+    write_jsonl(tmp_path / "topics.jsonl", [topic])
+    (tmp_path / "my_systems.py").write_text("import json\nclass Careful:\n    name = 'careful'\n")
+    given = {"--docs": "docs.jsonl", "--topics": "topics.jsonl", "--retriever": "bm25", "--reranker": "none"}
+    for option, value, said in (
+        (
+            "--docs",
+            "doc.jsonl",
+            "doc.jsonl: no such file, and not an id that ir_datasets knows; did you mean docs.jsonl?",
+        ),
+        ("--docs", "wapo/v2/trec-new-2018", "not an id that ir_datasets knows; did you mean wapo/v2/trec-news-2018?"),
+        ("--qrels", "topic.jsonl", "topic.jsonl: no such file; did you mean topics.jsonl?"),
+        ("--qrels", "topics.jsonl", "topics.jsonl, line 1: found a topic, expected judgements: topic 0 docid grade"),
+        ("--reranker", "my_systems:Carefull", "my_systems has no Carefull; it has Careful\n"),
+        ("--reranker", "my_system:Careful", "run from its folder; did you mean my_systems?"),
+        ("--condition", "reversed", "they carry query, original, changed; give one of these, or topics with that"),
+    ):
+        result = heed("pipelines.trec", *chain.from_iterable((given | {option: value}).items()))
+        assert result.returncode == 1 and said in result.stderr, result.stderr
+    result = heed("pipelines.trec", "--retriever", "intfloat/multilingual-e5-smal", "--reranker", "none")
+    before, _, after = result.stderr.partition("error: ")  # the name is doubted before the hub is asked, and after it
+    assert "fetching it from the hub; did you mean intfloat/multilingual-e5-small?" in before
+    assert "did you mean intfloat/multilingual-e5-small? Else give the path of a local copy" in after
+    result = heed("pipelines.annotate", "pool.jsonl")
+    assert "pool.jsonl: no such file; python -m pipelines.pool RUN… --out pool.jsonl makes a pool" in result.stderr
+    result = heed("pipelines.pool", "--depth", "10", "--out", "pool.jsonl")
+    assert result.stderr == "error: no RUN given; name the run files, or --only-relevant QRELS\n"
+
+
+def test_no_traceback_is_printed_where_nobody_reads_the_output(tmp_path: Path, environment: dict[str, str]) -> None:
+    for command in (["pipelines"], ["pipelines.trec", "--help"], ["pipelines", "models"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdout and process.stderr
+        process.stdout.close()  # before the process has begun
+        assert "Traceback" not in process.stderr.read() and process.wait() == 0
+        process.stderr.close()
 
 
 def test_an_option_of_several_values_takes_them_at_once_and_again() -> None:
