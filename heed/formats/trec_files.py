@@ -171,7 +171,7 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
     scores: dict[str, float] = {}
     line_ranks: list[str] = []
     for line_no, line in without_comments(read_lines(path, encoding), path):
-        fields = _without_words(line.split())
+        fields = without_words(line.split())
         if not fields:
             continue
         if len(fields) != 6:
@@ -198,7 +198,7 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
     return with_ids(run, path)
 
 
-def _without_words(fields: list[str]) -> list[str]:
+def without_words(fields: list[str]) -> list[str]:
     """Return the columns of a run's line without words after its tag; of an id with a blank in it all of them."""
     if len(fields) > 6 and fields[3].isdecimal() and parse_score(fields[5]) is None:
         return fields[:6]
