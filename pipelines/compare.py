@@ -29,7 +29,6 @@ from heed.measures.summary import (
     format_value,
     own_directions,
     rows_of,
-    with_content,
 )
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
@@ -335,7 +334,7 @@ def _measure_lines(by_measure: Mapping[str, Statistics], powers: Mapping[str, Po
         absent = [f"{share:.0%}" if share else "" for share in map(values.get, ABSENCES)]
         shown = format_value(measure, powers[measure]["difference"]) if measure in powers else ""
         rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), shown, *shares, *absent])
-    return with_content(rows)
+    return rows
 
 
 def _topic_table(values: dict[str, PerTopic]) -> str:

@@ -222,12 +222,15 @@ def table(rows: Sequence[Row], title: str) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int, last: int = 0, width: float = WIDTH) -> str:
-    """Return rows as columns of text: the first ``left`` columns aligned to the left, the others to the right.
+    """Return rows, the header first, as columns of text: the first ``left`` to the left, the others to the right.
 
-    Columns beyond ``width`` come below, between the first ``left`` and the ``last`` ones again.
+    Columns beyond ``width`` come below, between the first ``left`` and the ``last`` ones again; those that are empty
+    below their header are left out.
     """
     columns = []
     for number, cells in enumerate(zip(*rows, strict=True)):
+        if number >= left and len(rows) > 1 and not any(cells[1:]):
+            continue
         longest = max(map(len, cells))
         columns.append([cell.ljust(longest) if number < left else cell.rjust(longest) for cell in cells])
     end = len(columns) - last
@@ -239,9 +242,3 @@ def aligned(rows: Sequence[Sequence[str]], left: int, last: int = 0, width: floa
         blocks[-1].append(column)
     whole = ([*columns[:left], *block, *columns[end:]] for block in blocks)
     return "\n\n".join("\n".join("  ".join(line).rstrip() for line in zip(*block, strict=True)) for block in whole)
-
-
-def with_content(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the rows without the columns that are empty below their header."""
-    columns = zip(*rows, strict=True)
-    return [[*row] for row in zip(*(column for column in columns if any(column[1:])), strict=True)]

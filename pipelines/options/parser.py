@@ -27,14 +27,6 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return list(chain.from_iterable(map(partial(super()._split_lines, width=width), text.splitlines())))
 
 
-class _HelpAll(argparse.Action):
-    """Prints the help with all options, and ends the process."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        print(parser.format_help(), end="")
-        parser.exit()
-
-
 class CommandParser(argparse.ArgumentParser):
     """The parser of a command: its help names commands as this process was started, its errors are one line."""
 
@@ -54,6 +46,9 @@ class CommandParser(argparse.ArgumentParser):
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the options; one that there is not is an error before argparse misses one that is required."""
         for argument in takewhile("--".__ne__, sys.argv[1:] if args is None else args):
+            if argument == "--help-all":
+                print(self.format_help(), end="")
+                sys.exit(0)
             name = argument.partition("=")[0]
             if re.fullmatch(r"--?[A-Za-z][\w-]+", name) and name not in self._option_string_actions:
                 meant = did_you_mean(f"--{name.lstrip('-')}", [*self._option_string_actions], before="; ")
@@ -90,7 +85,7 @@ def command_parser(
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
+    parser.add_argument("--help-all", action="store_true", help="show all options and exit")
     parser.add_argument("--quiet", action="store_true", help="log no progress")
     parser.add_argument("--verbose", action="store_true", help="log what each stage took too")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
