@@ -26,24 +26,24 @@ Heed and another program do the same step with the same input, in turn, on one m
 program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half the time. Below 1 Heed is slower.**
 Where no other program does the same, Heed is compared with a limit in seconds. There 2 means half of the limit.
 
-`python -m benchmarks` measures everything and writes this page from what it measured.
-The commands and the machine are [at the end](#commands-and-machine).
-
-## Ratios
-
-A row sums up the steps of an area that are compared with the same program. Its ratios are medians.
+A row is of the steps that are compared with one program: their number, the smallest and the largest ratio, and the
+step with the smallest. Seconds and ratios are medians of all repetitions, with the smallest and the largest behind.
+**processor** is the ratio in processor time, which other programs on the machine disturb less, and **missed** the
+number of steps below the ratio that we aim at. docs/benchmarks.json has all steps, aims and repetitions, and how the
+results of both sides compare. **load** is the machine's load average before an area was measured.
 """
-COLUMNS = """## Steps
-
-- **Heed, s** and **other, s**: median seconds of all repetitions.
-- **ratio**: the median of the repetitions' ratios, and their **range**, the smallest to the largest.
-- **processor**: the same ratio and range in processor time, which other programs on the machine disturb less.
-- **aim**: the smallest ratio that we ask for.
-- **results**: how the results of both sides compare.
-"""
-SUMMARY = ("area", "compared with", "steps", "smallest ratio", "largest ratio", "aims missed")
-HEAD = ("step", "compared with", "Heed, s", "other, s", "ratio", "range", "processor", "range", "aim", "results")
-RUNS = ("area", "command", "minutes", "date", "commit", "load before")
+HEAD = (
+    "area",
+    "compared with",
+    "steps",
+    "ratios",
+    "slowest step",
+    "Heed, s",
+    "other, s",
+    "ratio",
+    "processor",
+    "missed",
+)
 
 
 def renew(folder: Path, area: str, entry: dict[str, Any]) -> None:
@@ -61,42 +61,37 @@ def write_page(folder: Path) -> None:
 
 
 def page(entries: dict[str, dict[str, Any]]) -> str:
-    """Return the page of these areas: ratios of all, the steps of each, then how and where they were measured."""
-    rows = {area: [Row(**row) for row in entry["rows"]] for area, entry in entries.items()}
-    parts = [INTRODUCTION, table(SUMMARY, (line for area in rows for line in _summary(area, rows[area]))), COLUMNS]
+    """Return the page of these areas: how each was measured, and with what result, then the machines."""
+    lines = (cells(area, rows) for area, entry in entries.items() for rows in _by_peer(entry["rows"]))
+    parts = [INTRODUCTION, table(HEAD, lines)]
     for area, entry in entries.items():
-        parts += [f"### {AREAS[area]}\n", f"{entry['about']}\n", table(HEAD, map(cells, rows[area]))]
-    runs = ([AREAS[area], *_run(entry)] for area, entry in entries.items())
-    legend = "**load before** is the machine's load average when an area was begun; `-` where it was not recorded.\n"
-    parts += ["## Commands and machine\n", legend, table(RUNS, runs)]
-    for machine in dict.fromkeys(entry["machine"] for entry in entries.values()):
+        parts.append(f"## {AREAS[area]}\n\n{entry['about']} {_run(entry)}\n")
+    machines = dict.fromkeys(entry["machine"] for entry in entries.values())
+    for machine in machines:
         areas = [AREAS[area] for area, entry in entries.items() if entry["machine"] == machine]
-        parts.append(f"{'; '.join(areas)}: {machine}.\n")
+        parts.append(f"{'; '.join(areas) if len(machines) > 1 else 'All'}: {machine}.\n")
     return "\n".join(parts)
 
 
-def _summary(area: str, rows: Sequence[Row]) -> Iterable[list[str]]:
-    for peer in dict.fromkeys(row.peer for row in rows):
-        same = [row for row in rows if row.peer == peer]
-        ratios = [statistics.median(row.ratios(0)) for row in same]
-        missed = str(sum(row.missed for row in same) or "")
-        yield [AREAS[area], peer, str(len(same)), f"{min(ratios):.2g}", f"{max(ratios):.2g}", missed]
+def _by_peer(entries: Sequence[dict[str, Any]]) -> Iterable[list[Row]]:
+    rows = [Row(**each) for each in entries]
+    return ([row for row in rows if row.peer == peer] for peer in dict.fromkeys(row.peer for row in rows))
 
 
-def cells(row: Row) -> list[str]:
-    """Return the cells of a step, as ``HEAD`` names them."""
-    medians = (f"{statistics.median(wall for wall, _ in side):.3g}" for side in (row.ours, row.theirs))
-    ratios = [cell for clock in (0, 1) for cell in _ratio(row.ratios(clock))]
-    aim = "" if row.aim is None else f"≥ {row.aim:g}{', missed' if row.missed else ''}"
-    return [row.step, row.peer, *medians, *ratios, aim, row.results]
+def cells(area: str, rows: Sequence[Row]) -> list[str]:
+    """Return the cells of all steps of an area that are compared with one program, as ``HEAD`` names them."""
+    every = [statistics.median(row.ratios(0)) for row in rows]
+    slowest = rows[every.index(min(every))]
+    seconds = (f"{statistics.median(wall for wall, _ in side):.3g}" for side in (slowest.ours, slowest.theirs))
+    ratios, processor = slowest.ratios(0), statistics.median(slowest.ratios(1))
+    ratio = f"{min(every):.2g} ({min(ratios):.2g}–{max(ratios):.2g})"
+    of_all = [AREAS[area], slowest.peer, str(len(rows)), f"{min(every):.2g}–{max(every):.2g}"]
+    return [*of_all, slowest.step, *seconds, ratio, f"{processor:.2g}", str(sum(row.missed for row in rows) or "")]
 
 
-def _ratio(ratios: Sequence[float]) -> list[str]:
-    return [f"{statistics.median(ratios):.2g}", f"{min(ratios):.2g}–{max(ratios):.2g}"]
-
-
-def _run(entry: dict[str, Any]) -> list[str]:
-    return [f"`{entry['command']}`", f"{entry['seconds'] / 60:.1f}", entry["date"], entry["commit"], entry["load"]]
+def _run(entry: dict[str, Any]) -> str:
+    minutes = f"{entry['seconds'] / 60:.1f} minutes"
+    return f"`{entry['command']}`, {minutes}, {entry['date']}, commit {entry['commit']}, load {entry['load']}."
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

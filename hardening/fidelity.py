@@ -38,15 +38,19 @@ With the same weights `make real-test` compares, to 1e-5:
 CHECKED = """
 ## Checked on tiny weights, or none
 
-Each line is of tests. If the other program can be installed beside Heed, the test runs it. Otherwise its output was
-recorded once in `tests/data/golden/`, with its version and the script that recorded it. How close two numbers must be
-stands in the test: for most scores of models, 1e-5 in float32. Tiny random weights show that texts, tokens and
-arithmetic are equal, not that published figures are reproduced. Systems by name are entries of the registry: what an
-entry decides is compared, such as templates and lengths. pytrec-eval-terrier contains NIST's trec_eval, pyndeval its
-ndeval, pyserini Anserini.
+Each line is of tests with the marker `golden`. If the other program can be installed beside Heed, the test runs it.
+Otherwise its output was recorded once in `tests/data/golden/`, with its version and the script that recorded it. Most
+scores of models must be equal to 1e-5 in float32. Tiny random weights show that texts, tokens and arithmetic are equal,
+not that published figures are reproduced. pytrec-eval-terrier contains NIST's trec_eval, pyndeval its ndeval, pyserini
+Anserini.
+"""
+MODELS = """
+### Models, by family
 
-| what | systems by name | compared with | what is equal | test |
-|---|---|---|---|---|
+"""
+OTHERS = """
+### Measures, runs and files
+
 """
 UNCOMPARED = """
 ## What is compared with nothing
@@ -55,7 +59,6 @@ UNCOMPARED = """
   calculated by hand from their equations.
 - `polarity` and `decompose:`, which are Heed's own: no other program computes them.
 """
-GENERAL = "measures, runs, files"
 FOOT = """
 <!-- Written by `python -m hardening.fidelity` from the golden markers of the tests and the registry; do not edit. -->
 """
@@ -157,12 +160,16 @@ def page(found: Sequence[Comparison], entries: Mapping[str, Model], figures: Seq
     for one in found:
         if one not in real:
             groups.setdefault((_what(one, running), one.program), []).append(one)
-    rows = [_row(_cells(*group, groups[group])) for group in sorted(groups)]
-    compared = [f"- {one.compared}: {one.program}, {_link(one)}" for one in real]
+    equal = {group: "; ".join(dict.fromkeys(one.compared for one in some)) for group, some in sorted(groups.items())}
+    models = [f"- **{family}**, {program}: {texts}" for (family, program), texts in equal.items() if family]
+    others = [f"- {program}: {texts}" for (family, program), texts in equal.items() if not family]
+    compared = [f"- {one.compared}: {one.program}" for one in real]
     parts = (
         (HEAD, _figure_rows(figures)),
         *([(REAL, compared)] if compared else []),
-        (CHECKED, rows),
+        (CHECKED, []),
+        (MODELS, models),
+        (OTHERS, others),
         (UNCOMPARED, _uncompared(running, found)),
     )
     return "".join(head + "".join(f"{line}\n" for line in lines) for head, lines in parts) + FOOT
@@ -183,9 +190,9 @@ def _figure_rows(figures: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _what(one: Comparison, entries: Mapping[str, Model]) -> str:
-    """Return the families of a comparison's systems."""
+    """Return the families of a comparison's systems; nothing where it is not of models."""
     if not one.systems or "lexical" in one.systems:
-        return GENERAL
+        return ""
     names = (name.partition("@") for name in one.systems)
     families = (
         name if name in FAMILIES else entries[name].preset(preset or AUTHOR).family for name, _, preset in names
@@ -195,18 +202,6 @@ def _what(one: Comparison, entries: Mapping[str, Model]) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _cells(what: str, program: str, some: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return a row of comparisons with one program: how many systems by name, what is equal, and links to the tests."""
-    named = {name for one in some for name in one.systems if name not in FAMILIES}
-    texts = ("; ".join(dict.fromkeys(texts)) for texts in ([one.compared for one in some], map(_link, some)))
-    return (what, str(len(named) or ""), program, *texts)
-
-
-def _link(one: Comparison) -> str:
-    path = one.place.partition(":")[0]
-    return f"[{Path(path).stem.removeprefix('test_')}](../tests/{path})"
 
 
 def _uncompared(entries: Mapping[str, Model], found: Sequence[Comparison]) -> list[str]:

@@ -32,13 +32,18 @@ def test_the_page_in_docs_holds_what_was_measured() -> None:
     assert (docs / PAGE).read_text(encoding="utf-8") == page(json.loads((docs / JSON).read_text(encoding="utf-8")))
 
 
-def test_ratios_lead_and_each_step_has_median_and_range() -> None:
+def test_an_area_has_its_origin_and_a_step_median_and_range() -> None:
     text = page({"lexical": entry("indexed", 6, 2, 4, aim=4)})
+    origin = text.index("An input. `a command`, 1.5 minutes, 2026-11-24, commit abc1234, load 0.1.")
     # 12 / 6, 12 / 2, 12 / 4: 2, 6 and 3, so the median is 3 and below the aim; processor time is 12 / 3
-    summary = text.index("| BM25 | another | 1 | 3 | 3 | 1 |")
-    step = text.index("| indexed | another | 4 | 12 | 3 | 2–6 | 4 | 4–4 | ≥ 4, missed | equal |")
-    origin = text.index("| BM25 | `a command` | 1.5 | 2026-11-24 | abc1234 | 0.1 |")
-    assert summary < step < origin
+    row = text.index("| BM25 | another | 1 | 3–3 | indexed | 4 | 12 | 3 (2–6) | 4 | 1 |")
+    assert row < text.index("## BM25") < origin
+
+
+def test_of_several_steps_the_slowest_is_shown() -> None:
+    several = [entry(f"step {seconds}", seconds, aim=2) for seconds in (3, 12, 8)]  # 12 / 3, 12 / 12, 12 / 8
+    text = page({"lexical": several[0] | {"rows": [row for each in several for row in each["rows"]]}})
+    assert "| BM25 | another | 3 | 1–4 | step 12 | 12 | 12 | 1 (1–1) | 4 | 2 |" in text
 
 
 def test_one_area_is_renewed_and_the_others_stay(tmp_path: Path) -> None:
@@ -58,4 +63,4 @@ def test_an_area_is_measured_with_command_and_commit(tmp_path: Path) -> None:
     assert entry["command"] == "python -m benchmarks --only stores --quick --repeat 1"
     assert {row["peer"] for row in entry["rows"]} == {"plain SQLite", "a limit"}
     assert all(seconds > 0 for row in entry["rows"] for seconds, _ in row["ours"])
-    assert "generated news: built" in page({"stores": entry})
+    assert "| generated news: " in page({"stores": entry})

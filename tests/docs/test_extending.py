@@ -3,8 +3,6 @@
 import io
 import json
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -45,7 +43,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
 
 def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     folder, names = executed
-    assert len(BLOCKS) == 20
+    assert len(BLOCKS) == 16
     assert names["printed"] == [shown for _, shown in SHOWN]
     runs = folder / "runs" / "neuclir-sample" / "eng"
     for system in ("bm25", "overlap", "first-words", "letters"):
@@ -54,7 +52,6 @@ def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     assert (folder / "overlap.changed.run").read_bytes() == (runs / "overlap.changed.run").read_bytes()
     assert list(names["results"].to_pandas().columns) == ["system", "condition", "measure", "value", "n"]
     assert (folder / "runs-cars/cars/eng/polarity.changed.run").is_file()
-    assert names["cars"].judging.qrels == names["same"].judging.qrels
     assert names["random_order"].name == "mteb:baseline-random-cross-encoder"
     assert [names[one].mteb_model_meta.name for one in ("model", "encoder")] == ["heed/overlap", "heed/letters"]
     best = {qid: next(iter(scores.values())) for qid, scores in names["piped"].items()}
@@ -90,33 +87,19 @@ def test_the_classes_of_the_guide_give_the_same_runs_by_name(
     assert result.returncode == 0, result.stderr
 
 
-def perl_reads_json() -> bool:
-    """Whether Perl is here with its core modules, which small images of Debian lack."""
-    perl = shutil.which("perl")
-    return bool(perl) and subprocess.run([str(perl), "-MJSON::PP", "-e1"], capture_output=True).returncode == 0
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        f"{sys.executable} score.py",
-        pytest.param("perl score.pl", marks=pytest.mark.skipif(not perl_reads_json(), reason="no Perl with JSON::PP")),
-    ],
-)
-def test_the_programs_of_the_guide_give_the_scores_of_its_class(
-    executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed, command: str
+def test_the_program_of_the_guide_gives_the_scores_of_its_class(
+    executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed
 ) -> None:
     folder, names = executed
-    assert (names["slow"].name, names["slow"].seconds) == ("slow", 7200)
-    for name in ("score.py", "score.pl"):
-        (tmp_path / name).write_text(FILES[name])
+    (tmp_path / "score.py").write_text(FILES["score.py"])
     sample = (
         "--topics",
         ROOT / "topics/neuclir-sample/eng.jsonl",
         "--docs",
         ROOT / "documents/neuclir-sample/eng.jsonl",
     )
-    system = ("--condition", "changed", "--reranker", f"own=command:{command}", "--out", "own.run")
+    program = f"own=command:{sys.executable} score.py"
+    system = ("--condition", "changed", "--reranker", program, "--out", "own.run")
     result = heed("pipelines.rerank", folder / "overlap.changed.run", *sample, *system)
     assert result.returncode == 0, result.stderr
     assert read_run(tmp_path / "own.run") == dict(names["mine"]["changed"])
@@ -125,8 +108,7 @@ def test_the_programs_of_the_guide_give_the_scores_of_its_class(
 def test_the_benchmark_of_the_guide_runs_from_its_entry(
     executed: tuple[Path, dict[str, Any]], tmp_path: Path, heed: Heed
 ) -> None:
-    folder, names = executed
-    assert names["faq"].judging.qrels == {"query": {"0": {"0": 1}}}
+    folder, _ = executed
     entry = ("--catalogue", folder / "mine.json")
     copy = ("--dataset", "alerts/ports", "--data", folder / "alerts")
     result = heed("pipelines.trec", *entry, *copy, "--retriever", "bm25", "--reranker", "none")

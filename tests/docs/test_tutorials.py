@@ -20,10 +20,7 @@ PRINTED_BESIDE = {
     "heed compare runs/neuclir-sample/eng --baseline bm25",
     "heed fetch followtable",
     "heed models ./my-cross-encoder",
-    "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker ./my-cross-encoder",
-    "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-parquet-mteb --reranker mine:Careful",
-    "heed published mfollowir",
     "heed tables --data FollowTable/data/WTR --reranker mine:Careful",
     "heed trec --retriever bm25 --reranker overlap:Overlap --rerank-depth 100",
 }
@@ -33,7 +30,6 @@ ELSEWHERE = {
     "make demo": "Makefile: sets up an environment, then the command that README shows",
     "make real": "Makefile: downloads 304 MB; tests/real/ has tests with what it makes",
     "make models": "Makefile: make test needs it",
-    "make test": "Makefile: runs the tests, this one among them",
     "make docs": "tests/docs/test_site.py: where mkdocs is installed",
     "source .venv/bin/activate": "Makefile: changes the reader's shell alone",
     "heed annotate pool.jsonl --export judged": "tests/browser/test_annotate_browser.py: after a person has judged",
@@ -43,21 +39,11 @@ ELSEWHERE = {
     "bash docs/loop.sh zho FOLDER": "tests/commands/test_loop.py",
     "heed explore runs": "tests/addons/explorer/test_live.py: serves until it is stopped",
     "heed trec --retriever bm25 --reranker ./my-cross-encoder": (
-        "tests/docs/test_tutorials.py: index.md's runs; 64 tokens hold no narrative of the sample"
+        "tests/docs/test_tutorials.py: that on mFollowIR runs; 64 tokens hold no narrative of the sample"
     ),
     "heed models NAME": "tests/commands/test_models.py",
     "heed neuclir --lang fas --topics jhu-clsp/mFollowIR-cross-lingual-parquet-mteb --query-lang eng "
     "--reranker mine:Careful": "tests/datasets/test_mfollowir.py: this data set is the same with other queries",
-    "heed fetch neuclir1 --lang fas": "tests/datasets/test_fetch.py",
-    # 2.2 GiB a language, one of them; with small ones:
-    "heed neuclir --lang fas --collection neuclir1 --year 2022 --year 2023": "tests/datasets/test_irds.py",
-    "heed neuclir --lang fas --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large": (
-        "tests/datasets/test_irds.py: and tests/retrieval/test_dense.py for encoders"
-    ),
-    "heed trec --dataset neuclir2024/fas": "tests/datasets/test_catalogue.py",
-    "heed neuclir --lang mlir --collection neuclir1 --year 2023 --measure alpha_nDCG@20": (
-        "tests/datasets/test_multilingual.py"
-    ),
 }
 PERSIAN = {"zho": "fas", "内容": "محتوا", "文本": "متن", "标题": "عنوان", "不要": " نه ", "要": "خواستن "}
 
