@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -224,6 +223,3 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

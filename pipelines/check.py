@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -174,6 +173,3 @@ def _targets(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRu
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -36,11 +36,16 @@ CALLED = {
 def main_of(
     parser: Callable[[], argparse.ArgumentParser], body: Callable[[argparse.Namespace], None]
 ) -> Callable[..., int]:
-    """Return the ``main`` of a command: it runs ``body`` with the options in ``argv`` (:func:`run_command`)."""
+    """Return the ``main`` of a command: it runs ``body`` with the options in ``argv`` (:func:`run_command`).
+
+    Called last in the module that Python was started with, ``python -m pipelines.trec``, it runs the command instead.
+    """
 
     def main(argv: Sequence[str] | None = None) -> int:
         return run_command(parser(), body, argv)
 
+    if body.__module__ == "__main__":
+        sys.exit(main())
     return main
 
 

@@ -346,6 +346,3 @@ def _topic_table(values: dict[str, PerTopic]) -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,6 @@
 
 import argparse
 import secrets
-import sys
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -93,6 +92,3 @@ def _link(url: str) -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

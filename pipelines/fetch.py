@@ -1,7 +1,6 @@
 """Download a collection, or say how to get it; without a name, list all collections."""
 
 import argparse
-import sys
 
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.fetchable import Holding, Repository, holdings, hub_download
@@ -158,6 +157,3 @@ def _origin(holding: Holding) -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

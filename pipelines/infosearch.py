@@ -1,7 +1,6 @@
 """Run InfoSearch, or files of yours: each query alone, with an instruction, and with the reversed instruction."""
 
 import argparse
-import sys
 
 from heed.data import FILES
 from heed.datasets.infosearch import INFOSEARCH
@@ -55,6 +54,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,6 @@
 """Judge a pool by a language model with UMBRELA's prompt; the grades, 0 to 3, go to a file of their own."""
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -196,6 +195,3 @@ def _write(
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

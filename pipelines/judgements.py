@@ -1,7 +1,6 @@
 """Turn results of annotation tools into qrels: Label Studio, doccano, CSV, Excel, JSON lines."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from heed.addons.judging.agreement import same_grades
@@ -94,6 +93,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,6 @@
 """List the models by name, with what each needs and what is missing here; with NAME, also the text that it reads."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -253,6 +252,3 @@ def _columns(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

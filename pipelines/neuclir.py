@@ -1,7 +1,6 @@
 """Run NeuCLIR, HC4 or mFollowIR: Chinese, Persian or Russian news, or all three, with instructions."""
 
 import argparse
-import sys
 
 from heed.datasets.news import MLIR, NEWS
 from pipelines.command import main_of, refuse
@@ -58,6 +57,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

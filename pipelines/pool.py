@@ -1,7 +1,6 @@
 """Make a pool for judging from any runs, with statistics, and export it to annotation tools; or fuse the runs."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -359,6 +358,3 @@ def _read_qrels(options: argparse.Namespace, encoding: str) -> PoolQrels:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

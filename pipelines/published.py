@@ -1,7 +1,6 @@
 """Print the figures of FollowIR, mFollowIR, FollowTable and InfoSearch, table by table, as in the papers."""
 
 import argparse
-import sys
 
 from heed.addons.published.figures import Paper, PaperTable, as_rows, find_table, read_paper, select
 from heed.files import write_json
@@ -47,6 +46,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

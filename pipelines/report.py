@@ -105,6 +105,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,6 @@ import argparse
 import shlex
 import shutil
 import subprocess
-import sys
 import traceback
 from collections import Counter
 from collections.abc import Sequence
@@ -207,6 +206,3 @@ def _verdicts(cells: "Sequence[ReproducedFigure]") -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,6 @@
 """Rescore one run or pool by one reranker under one condition, and write a run."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -148,6 +147,3 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,6 @@ Each line of DATA is a JSON object with query, instruction, document and label (
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from heed.addons.training.lora import TrainingSettings
@@ -73,6 +72,3 @@ def _template(options: argparse.Namespace, registry: Registry) -> Model:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,6 @@
 """Run FollowIR, a collection that fetch lists, a data set of the hub, an id of ir_datasets, or files of yours."""
 
 import argparse
-import sys
 from dataclasses import replace
 
 from heed.data import FILES
@@ -69,6 +68,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())
