@@ -17,6 +17,7 @@ help: ## list the targets
 # Every file that pip installs has its digest in locks/, for Python 3.11 to 3.14. Of pyserini only the jar is used: --no-deps
 # leaves its own requirements out.
 .venv/.made: pyproject.toml constraints.txt $(wildcard locks/*.txt)
+	@echo "setting up .venv: 350 MB of packages, about a minute"
 	$(PYTHON) -m venv --clear .venv
 	$(LOCKED) locks/build.txt
 	$(LOCKED) locks/run.txt

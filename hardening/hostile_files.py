@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
+import lz4.frame
 import zstandard
 
 from hardening.fuzz import CORPUS
@@ -62,7 +63,7 @@ def _one_line(readers: Iterable[Reader], folder: Path) -> list[str]:
 
 
 def _bombs(pack: Callable[[bytes], bytes], readers: Iterable[Reader], folder: Path) -> list[str]:
-    """At most ten megabytes that unpack to ten gigabytes."""
+    """At most ten megabytes that unpack to ten gigabytes, of lz4 forty."""
     bomb = pack(bytes(MEMBER)) * MEMBERS
     problems = []
     for reader in readers:
@@ -197,6 +198,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "bzip2": bz2.compress,
     "xz": partial(lzma.compress, preset=1),
     "zstd": zstandard.ZstdCompressor().compress,
+    "lz4": lz4.frame.compress,
 }
 PARTS = 4  # so that no case takes all the time
 OF_FILES = [one for one in READERS if one.name not in ("answer", "passage", "thought")]  # which read texts

@@ -9,9 +9,11 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeGuard
 
-from heed.errors import UsageError, in_one_line
+from heed.errors import UsageError, did_you_mean, in_one_line
+from heed.progress import brief
 
 OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # package.module:Class
 REQUIREMENT = re.compile(r"([\w.-]+).*?(?:extra == ['\"]([\w-]+)['\"])?$")
@@ -58,12 +60,18 @@ def named_object(name: str) -> Any:
     try:
         value: Any = import_module(module)
     except ModuleNotFoundError as error:
-        raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder") from error
+        meant = did_you_mean(module, [path.stem for path in Path().glob("*.py")], before="; ")
+        raise UsageError(f"{name}: module {module} cannot be imported ({error}); run from its folder{meant}") from error
     except Exception as error:
         raise UsageError(f"{name}: module {module} fails when it is imported, {in_one_line(error)}") from error
     for part in path.split("."):
         if not hasattr(value, part):
-            raise UsageError(f"{name}: {module} has no {part}; expected package.module:Class")
+            defined = [
+                name
+                for name, each in getattr(value, "__dict__", {}).items()
+                if getattr(each, "__module__", "") == module
+            ]
+            raise UsageError(f"{name}: {module} has no {part}; it has {brief(defined) or 'no class and no function'}")
         value = getattr(value, part)
     return value
 

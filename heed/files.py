@@ -17,13 +17,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
 import zstandard
 
-from heed.errors import BusyError, DataError, UsageError
+from heed.errors import BusyError, DataError, UsageError, did_you_mean
 from heed.languages import SYLLABIC, Language, known_language
 from heed.progress import log
 
@@ -45,13 +45,15 @@ MOST_NOTED = 1_000  # digests, the last ones used
 LONGEST_LINE = 1 << 26  # bytes: far above the documents of known collections, and fits into memory several times
 LARGEST = 1 << 29  # unpacked bytes of a file that is read whole: a few kilobytes of gzip can be terabytes
 PIECE = 1 << 20  # bytes
+MOST = 1000  # files of a folder among which the name of a missing one is looked for
 WINDOW = 1 << 27  # bytes of memory to unpack xz and zstd: zstd's own limit, twice that of xz -9
 FED = 1 << 10  # packed bytes at once: no more than 32 MiB of zstd or xz
 PACKED = re.compile(  # how compressed files begin; zstd's second form is of pzstd
-    rb"(?P<gzip>\x1f\x8b)|(?P<bzip2>BZh[1-9][1\x17])|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\(\xb5/\xfd|P\*M\x18)"
+    rb"(?P<gzip>\x1f\x8b)|(?P<bzip2>BZh[1-9][1\x17])|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\(\xb5/\xfd|P\*M\x18)|"
+    rb"(?P<lz4>\x04\"M\x18)"
 )
 LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$")
+SUFFIX = re.compile(r"\.(gz|bz2|xz|zst|lz4)$")
 # what opening and reading raise, of compressed files too
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # characters that no id may hold; white space apart
@@ -255,7 +257,7 @@ def unpacked_name(path: Path) -> str:
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
-    """Yield a file's bytes in pieces, unpacked if the first say gzip, bzip2, xz or zstd; raises ``UNREADABLE``."""
+    """Yield a file's bytes in pieces, unpacked if the first say gzip, bzip2, xz, zstd or lz4; raises ``UNREADABLE``."""
     with path.open("rb") as file:
         form = PACKED.match(file.peek(8))
         kind = form.lastgroup if form else ""
@@ -263,6 +265,10 @@ def unpacked(path: Path) -> Iterator[bytes]:
             yield from _unpacked(file, lambda: lzma.LZMADecompressor(memlimit=WINDOW))
         elif kind == "zstd":
             yield from _unpacked(file, zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj)
+        elif kind == "lz4":
+            import lz4.frame  # comes with ir_datasets
+
+            yield from _unpacked(file, lz4.frame.LZ4FrameDecompressor)
         else:
             stream = gzip.GzipFile(fileobj=file) if kind == "gzip" else bz2.BZ2File(file) if kind == "bzip2" else file
             yield from iter(lambda: stream.read(PIECE), b"")
@@ -274,7 +280,10 @@ def _unpacked(file: IO[bytes], start: Callable[[], Any]) -> Iterator[bytes]:
     while packed := file.read(FED):
         while packed:
             unpacker = start() if unpacker.eof else unpacker
-            content += unpacker.decompress(packed)
+            try:
+                content += unpacker.decompress(packed)
+            except RuntimeError as error:  # lz4 has no class of its own
+                raise OSError(str(error)) from error
             packed = unpacker.unused_data
         if len(content) >= PIECE:
             yield bytes(content)
@@ -296,7 +305,14 @@ def why_unreadable(error: Exception, position: str = "") -> str:
 def unreadable(path: Path, error: Exception, position: str = "") -> DataError:
     """Return the error for one of ``UNREADABLE``, raised when ``path`` was read up to ``position``."""
     why = why_unreadable(error, position)
-    return DataError(f"{path}: {why}{'; give a readable file' if why.startswith('cannot') else ''}")
+    hint = "; give a readable file" if why.startswith("cannot") else "" if path.exists() else nearest(path)
+    return DataError(f"{path}: {why}{hint}")
+
+
+def nearest(path: Path) -> str:
+    """Return "; did you mean …?" with the names in its folder nearest to that of a missing file; empty without such."""
+    here = islice(path.parent.iterdir(), MOST) if path.parent.is_dir() else ()
+    return did_you_mean(path.name, {each.name: str(each) for each in here}, cutoff=0.8, before="; ")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -205,6 +205,7 @@ def conditions_of(topics: Sequence[Topic], chosen: Sequence[str]) -> list[str]:
     problems = [
         f"condition: found {name}, but none of the {len(topics)} topics carries an instruction for it; they carry "
         + ", ".join(condition for condition in CONDITIONS if condition in carried)
+        + "; give one of these, or topics with that instruction"
         for name in chosen
         if name not in carried
     ]

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -13,14 +12,14 @@ from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
 from heed.errors import DataError, UsageError
+from heed.files import nearest
 from heed.formats.trec_files import Pool
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
 from pipelines.command import main_of, refuse
 from pipelines.options.data import data_of, data_options, layout_options
-from pipelines.options.output import log_options
-from pipelines.options.parser import command_parser
+from pipelines.options.parser import READING, command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
 from pipelines.stopping import Terminated
 
@@ -40,9 +39,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file, judged in its order")
     data = command.add_argument_group("data", "read at the first start, then stored in the database")
     more = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
-    data_options(data, "topics", "encoding", "docs", "lang", "topics_format", "topic_ids", "fields", more=more)
-    data_options(data, "query_lang")
-    layout_options(data, NEWS, {"translation": "--translation"})
+    data_options(data, "topics", "docs", "lang", more=more)
+    reading = command.add_argument_group(READING)
+    data_options(reading, "encoding", "topics_format", "topic_ids", "fields", "query_lang")
+    layout_options(reading, NEWS, {"translation": "--translation"})
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
     judging = command.add_argument_group("judging")
@@ -95,7 +95,6 @@ def parser() -> argparse.ArgumentParser:
         help="where assessors differ and nobody has decided, --export leaves the document out (default), stops, takes "
         "the grade of most assessors (in a tie the highest), or the highest",
     )
-    log_options(command)
     return command
 
 
@@ -107,6 +106,9 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 
     if options.names and not options.add:
         raise UsageError("--as without --add: it names the assessors of a database that is added")
+    if not options.pool.exists():
+        advice = nearest(options.pool) or f"; heed pool RUN… --out {options.pool} makes a pool"
+        raise DataError(f"{options.pool}: no such file{advice}")
     pool, names = read_pool(options.pool), parse_names(options.names)
     database = options.database or path_beside(options.pool)
     stored = stored_task(database)
@@ -221,6 +223,3 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from heed.progress import timed, warn
 from heed.types import CONDITIONS
 from pipelines.command import main_of
 from pipelines.options.data import data_options
-from pipelines.options.output import json_option, log_options
+from pipelines.options.output import json_option
 from pipelines.options.parser import command_parser, listed, positive
 
 EXAMPLES = (
@@ -63,7 +62,6 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument("--fix", metavar="PATH", help="write corrected copies into this folder, or one to this file")
     output.add_argument("--submission", type=Path, metavar="DIR", help="write a package of runs, form and manifest")
     output.add_argument("--metadata", type=Path, metavar="FORM", help="form of the track, filled in: YAML or JSON")
-    log_options(output)
     return command
 
 
@@ -175,6 +173,3 @@ def _targets(options: argparse.Namespace, rules: Rules, runs: Sequence[CheckedRu
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,6 @@
 
 import argparse
 import logging
-import os
 import re
 import shlex
 import sys
@@ -14,12 +13,13 @@ from pathlib import Path
 from heed.errors import HeedError, UsageError, fail
 from heed.formats.topic_ids import numbered
 from heed.progress import Timing, escaped, log, recording
-from pipelines import as_started, missing_package, print_any_character
+from pipelines import as_started, missing_package, print_any_character, until_the_reader_leaves
 from pipelines.stopping import Terminated, stoppable
 
 # options that change no result, and whether a value follows
 IDLE = dict.fromkeys(("--threads", "--heap", "--engine", "--workers", "--ray-address"), True)
-IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True) | dict.fromkeys(("--quiet", "--debug"), False)
+IDLE |= dict.fromkeys(("--out", "--indexes", "--json"), True)
+IDLE |= dict.fromkeys(("--quiet", "--verbose", "--debug"), False)
 FIELDS = r"[a-z]\w*(, [a-z]\w*)*(?=: )"  # at the beginning of a line of a message: what it is about
 # within it: what to give, such as device=cpu, name=NAME, debug=True; b= is rather a run of the user's than BM25's b
 GIVEN = r"(?<![^\s(])(?!b=)([a-z]\w*)=(True\b)?"
@@ -36,14 +36,20 @@ CALLED = {
 def main_of(
     parser: Callable[[], argparse.ArgumentParser], body: Callable[[argparse.Namespace], None]
 ) -> Callable[..., int]:
-    """Return the ``main`` of a command: it runs ``body`` with the options in ``argv`` (:func:`run_command`)."""
+    """Return the ``main`` of a command: it runs ``body`` with the options in ``argv`` (:func:`run_command`).
+
+    Called last in the module that Python was started with, ``python -m pipelines.trec``, it runs the command instead.
+    """
 
     def main(argv: Sequence[str] | None = None) -> int:
         return run_command(parser(), body, argv)
 
+    if body.__module__ == "__main__":
+        sys.exit(main())
     return main
 
 
+@until_the_reader_leaves()
 def run_command(
     parser: argparse.ArgumentParser, body: Callable[[argparse.Namespace], None], argv: Sequence[str] | None
 ) -> int:
@@ -59,7 +65,7 @@ def run_command(
     try:
         with (
             stoppable(last=argv is None),
-            logging_to_stderr(options.quiet, parser),
+            logging_to_stderr(options.quiet, parser, options.verbose),
             recording(timings),
             numbered(getattr(options, "topic_ids", None)),
             own_modules(),
@@ -73,9 +79,8 @@ def run_command(
     except (KeyboardInterrupt, Terminated) as stop:
         print(*stop.args or ("stopped; what was complete is kept and used again",), file=sys.stderr)
         return 130 if isinstance(stop, KeyboardInterrupt) else 143
-    except BrokenPipeError:  # the reader of our output left, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if options.debug:
             traceback.print_exc()
@@ -119,11 +124,16 @@ class _Stderr(logging.Handler):
 
 
 @contextmanager
-def logging_to_stderr(quiet: bool, parser: argparse.ArgumentParser | None = None) -> Iterator[None]:
-    """Write Heed's messages to stderr inside the block, for the command of ``parser``; warnings alone if ``quiet``."""
+def logging_to_stderr(
+    quiet: bool, parser: argparse.ArgumentParser | None = None, verbose: bool = False
+) -> Iterator[None]:
+    """Write Heed's messages to stderr inside the block, for the command of ``parser``.
+
+    They are warnings alone if ``quiet``, and what stages took too if ``verbose``.
+    """
     handlers, level = log.handlers, log.level
     log.handlers = [_Stderr(parser)]
-    log.setLevel(logging.WARNING if quiet else logging.INFO)
+    log.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
     try:
         yield
     finally:

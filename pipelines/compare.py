@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.errors import DataError, UsageError, fail
-from heed.files import write_json
+from heed.files import nearest, write_json
 from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import pair, renamed, select, stem
 from heed.formats.trec_files import warn_of_tags
@@ -21,13 +21,21 @@ from heed.measures.evaluate import measure_runs
 from heed.measures.per_topic import Inputs, paired
 from heed.measures.registry import as_measures, help_text
 from heed.measures.significance import ALPHA, POWER, Power, is_compared_with_zero, power_of, topics_needed
-from heed.measures.summary import ABSENT, SystemEntry, aligned, factor, format_value, own_directions, rows_of
+from heed.measures.summary import (
+    ABSENT,
+    SystemEntry,
+    aligned,
+    factor,
+    format_value,
+    own_directions,
+    rows_of,
+)
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
 from pipelines.command import main_of, refuse
 from pipelines.options.data import data_options, run_reading_options
-from pipelines.options.output import TABLE_FORMS, json_option, log_options
-from pipelines.options.parser import command_parser
+from pipelines.options.output import TABLE_FORMS, json_option
+from pipelines.options.parser import MORE, Group, command_parser
 
 if TYPE_CHECKING:
     from heed.report.results import ResultsFolder
@@ -70,41 +78,46 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--format", choices=TABLE_FORMS, help="form of the table against a baseline (default text)")
     parser.add_argument("--qrels", type=Path, metavar="PATH", help="judgements of runs, of the base condition")
-    parser.add_argument("--lang", metavar="LANG", help="use judgements whose column 2 names this language")
     parser.add_argument("--new-qrels", type=Path, metavar="PATH", help="judgements for the new condition")
-    parser.add_argument(
-        "--qrel-diff",
-        type=Path,
-        metavar="PATH",
-        help="instead of --new-qrels, JSON lines of query-id and of the corpus-ids whose grade changed",
-    )
-    parser.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, in the form of --qrel-diff")
-    parser.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
-    parser.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
-    run_reading_options(parser)
-    data_options(parser, "encoding")
     parser.add_argument(
         "--measure",
         action="append",
         metavar="NAME",
         help=f"measure: {help_text()}; repeatable (default nDCG@20, Judged@20, AP; of a folder its own)",
     )
-    parser.add_argument(
-        "--variant", choices=("paper", "released"), help="formulas of the papers (default), or of the released code"
-    )
     topics = "print how many topics would show a difference of so many points"
     parser.add_argument("--difference", type=float, metavar="POINTS", help=topics)
     parser.add_argument("--per-topic", action="store_true", help="print the values of each topic")
     json_option(parser)
-    log_options(parser)
+    _more_options(parser.add_argument_group(MORE))
     return parser
+
+
+def _more_options(group: Group) -> None:
+    group.add_argument("--lang", metavar="LANG", help="use judgements whose column 2 names this language")
+    group.add_argument(
+        "--qrel-diff",
+        type=Path,
+        metavar="PATH",
+        help="instead of --new-qrels, JSON lines of query-id and of the corpus-ids whose grade changed",
+    )
+    group.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, in the form of --qrel-diff")
+    group.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")
+    group.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
+    run_reading_options(group)
+    data_options(group, "encoding")
+    group.add_argument(
+        "--variant", choices=("paper", "released"), help="formulas of the papers (default), or of the released code"
+    )
 
 
 def _run(options: argparse.Namespace) -> None:
     if options.difference is not None and not 0 < options.difference < inf:
         raise UsageError(f"--difference: found {options.difference:g}, expected a number above 0")
     with gathering([]) as warnings:
-        fail([f"{path}: no such file or folder" for path in options.run if not path.exists()], UsageError)
+        absent = [path for path in options.run if not path.exists()]
+        expected = "; expected a results folder, or runs"
+        fail([f"{path}: no such file or folder{nearest(path) or expected}" for path in absent], UsageError)
         folders = [path for path in options.run if path.is_dir()]
         if folders and len(options.run) > 1:
             raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")
@@ -318,7 +331,7 @@ def _measure_lines(by_measure: Mapping[str, Statistics], powers: Mapping[str, Po
         shares = ["", "", ""]
         if not measure.endswith((" base", " new", " reversed")) and measure != "Robustness@10":
             shares = [f"{100 * share:.0f}%" for share in (values["up"], values["equal"], values["down"])]
-        absent = [f"{share:.0%}" if share is not None else "" for share in map(values.get, ABSENCES)]
+        absent = [f"{share:.0%}" if share else "" for share in map(values.get, ABSENCES)]
         shown = format_value(measure, powers[measure]["difference"]) if measure in powers else ""
         rows.append([measure, mean, f"[{low}, {high}]", str(values["n"]), shown, *shares, *absent])
     return rows
@@ -333,6 +346,3 @@ def _topic_table(values: dict[str, PerTopic]) -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

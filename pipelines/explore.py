@@ -2,7 +2,6 @@
 
 import argparse
 import secrets
-import sys
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,8 +10,7 @@ from heed.errors import UsageError
 from heed.progress import log, number_of
 from pipelines.command import main_of
 from pipelines.options.machine import compute_of, machine_options, model_options
-from pipelines.options.output import log_options
-from pipelines.options.parser import command_parser, positive
+from pipelines.options.parser import OF_MODELS, command_parser, positive
 from pipelines.serving import check_server_options, serve_page, server_options
 
 EXAMPLES = (
@@ -51,9 +49,8 @@ def parser() -> argparse.ArgumentParser:
     systems.add_argument(
         "--rerank-depth", type=positive, metavar="N", help="documents per topic in the pool (default: as in the runs)"
     )
-    model_options(command.add_argument_group("models"))
+    model_options(command.add_argument_group(OF_MODELS))
     machine_options(command)
-    log_options(command)
     return command
 
 
@@ -95,6 +92,3 @@ def _link(url: str) -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

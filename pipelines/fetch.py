@@ -1,7 +1,6 @@
 """Download a collection, or say how to get it; without a name, list all collections."""
 
 import argparse
-import sys
 
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.fetchable import Holding, Repository, holdings, hub_download
@@ -11,7 +10,6 @@ from heed.progress import log, timed
 from pipelines import as_started
 from pipelines.command import main_of
 from pipelines.options.data import catalogue_option
-from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
 EXAMPLES = ("", "neuclir1 --lang fas --dry-run", "followir")
@@ -31,7 +29,6 @@ def parser() -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="print what would be downloaded, and download nothing; needs no network"
     )
     catalogue_option(command)
-    log_options(command)
     return command
 
 
@@ -160,6 +157,3 @@ def _origin(holding: Holding) -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

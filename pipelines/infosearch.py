@@ -1,7 +1,6 @@
 """Run InfoSearch, or files of yours: each query alone, with an instruction, and with the reversed instruction."""
 
 import argparse
-import sys
 
 from heed.data import FILES
 from heed.datasets.infosearch import INFOSEARCH
@@ -12,7 +11,7 @@ from pipelines.options.parser import command_parser
 
 EXAMPLES = (
     "--dimension keyword",
-    "--dimension audience --dimension length --reranker none",
+    "--dimension audience length --reranker none",
     "--data InfoSearch --retriever bm25 --rerank-depth 100",
     "--docs docs.jsonl --topics topics.jsonl --qrels original.qrels --reversed-qrels reversed.qrels",
 )
@@ -25,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     command = command_parser("infosearch", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
     data.add_argument(
-        "--dimension", action="append", choices=NAMES, help="dimension to run; repeatable (default: all six)"
+        "--dimension", action="extend", nargs="+", choices=NAMES, help="dimensions to run (default: all six)"
     )
     source = data.add_mutually_exclusive_group()
     layout_options(source, INFOSEARCH, {"data": "--data"})
@@ -55,6 +54,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,6 @@
 """Judge a pool by a language model with UMBRELA's prompt; the grades, 0 to 3, go to a file of their own."""
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,8 +30,8 @@ from heed.progress import gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
-from pipelines.options.output import indexes_option, log_options, verify_option
-from pipelines.options.parser import command_parser, field_options, positive
+from pipelines.options.output import indexes_option, verify_option
+from pipelines.options.parser import OF_MODELS, READING, command_parser, field_options, positive
 
 RULES = """\
 Each document of the pool is one request. It has UMBRELA's prompt without examples (arXiv 2406.06519), the query, the
@@ -91,10 +90,9 @@ def parser() -> argparse.ArgumentParser:
     )
     indexes_option(output)
     verify_option(output)
-    log_options(output)
-    reading = command.add_argument_group("how topics and documents are read")
+    reading = command.add_argument_group(READING)
     data_options(reading, "topics_format", "fields", "name")
-    models = command.add_argument_group("models")
+    models = command.add_argument_group(OF_MODELS)
     registry_options(models)
     family_option(models)
     field_options(models, Compute, "device", *MODELS)
@@ -198,6 +196,3 @@ def _write(
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

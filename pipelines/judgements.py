@@ -1,7 +1,6 @@
 """Turn results of annotation tools into qrels: Label Studio, doccano, CSV, Excel, JSON lines."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from heed.addons.judging.agreement import same_grades
@@ -19,7 +18,6 @@ from heed.progress import brief, counted, log, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of
 from pipelines.options.data import data_options
-from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -66,7 +64,6 @@ def parser() -> argparse.ArgumentParser:
         "pooled and not judged",
     )
     data_options(command, "encoding")
-    log_options(command)
     return command
 
 
@@ -96,6 +93,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,7 @@
 """The door that the four collection commands share: from options to runs, tables and averages."""
 
 import argparse
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -64,7 +65,8 @@ def run_named(
         results = [_with_score(each, of.averaged) for each, of in zip(results, collections, strict=True)]
         summary = _average(results)
         write_json(options.out / summary["collection"] / summary["subset"] / "summary.json", summary)
-        job.print_table(f"{summary['collection']}: average of {', '.join(r.subset for r in results)}", summary["rows"])
+        title = f"{summary['collection']}: average of {', '.join(each.subset for each in results)}"
+        job.print_table(title, summary["rows"], min(each.depth for each in results))
         job.print_published(summary, "the same pools as above")
     if options.json:
         write_json(options.json, summary)
@@ -121,7 +123,7 @@ class Job:
             results = experiment.evaluate(runs)
         title = f"{collection.name} {collection.subset}: {topics}"
         if results.rows:
-            self.print_table(title, results.rows)
+            self.print_table(title, results.rows, results.depth)
             self.print_published(results.summary(), pool)
         else:
             print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
@@ -165,9 +167,9 @@ class Job:
 
         return self._evaluate(whole, merged)[0]
 
-    def print_table(self, title: str, rows: Sequence[Row]) -> None:
-        """Print the measures that are asked for, and those that look no deeper than the runs."""
-        print(table(printed(rows, self.measures, self.depth), f"{title}, values ×100"))
+    def print_table(self, title: str, rows: Sequence[Row], depth: float = math.inf) -> None:
+        """Print the measures that are asked for, and those that look no deeper than the runs and ``depth``."""
+        print(table(printed(rows, self.measures, min(self.depth, depth)), f"{title}, values ×100"))
 
     def print_published(self, summary: Mapping[str, Any], pool: str) -> None:
         """Print where the systems stand among those of a paper that ran the same setting, and why figures may differ.

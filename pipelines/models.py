@@ -1,7 +1,6 @@
 """List the models by name, with what each needs and what is missing here; with NAME, also the text that it reads."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from heed.progress import log
 from heed.types import PAPERS, Query, Reranker
 from pipelines.command import main_of
 from pipelines.options.machine import MODELS, compute_of, registry_options
-from pipelines.options.output import json_option, log_options
+from pipelines.options.output import json_option
 from pipelines.options.parser import command_parser, field_options
 
 EXAMPLES = ("", "--paper mfollowir", "jhu-clsp/FollowIR-7B", "./my-cross-encoder --example")
@@ -66,7 +65,6 @@ def parser() -> argparse.ArgumentParser:
     field_options(running, Compute, "device", *MODELS)
     output = parser.add_argument_group("output")
     json_option(output)
-    log_options(output)
     return parser
 
 
@@ -254,6 +252,3 @@ def _columns(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,6 @@
 """Run NeuCLIR, HC4 or mFollowIR: Chinese, Persian or Russian news, or all three, with instructions."""
 
 import argparse
-import sys
 
 from heed.datasets.news import MLIR, NEWS
 from pipelines.command import main_of, refuse
@@ -11,7 +10,7 @@ from pipelines.options.parser import command_parser
 
 EXAMPLES = (
     "--lang zho",
-    "--lang fas --reranker none --condition original --condition changed",
+    "--lang fas --retriever bm25 lsa --reranker none --measure P@10 RR",
     "--lang rus --docs news.jsonl --topics topics.jsonl --qrels original.qrels --changed-qrels changed.qrels",
     "--lang zho --collection neuclir1 --query-lang eng --retriever intfloat/multilingual-e5-large",
 )
@@ -58,6 +57,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

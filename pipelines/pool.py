@@ -1,7 +1,6 @@
 """Make a pool for judging from any runs, with statistics, and export it to annotation tools; or fuse the runs."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,9 @@ from heed.formats.trec_files import as_tag, parse_score, write_pool, write_run
 from heed.progress import gathering, log, number_of, timed
 from heed.ranking import FUSIONS, fused_runs
 from pipelines.command import main_of
-from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
-from pipelines.options.output import indexes_option, json_option, log_options, verify_option
-from pipelines.options.parser import Group, command_parser, listed, positive
+from pipelines.options.data import condition_option, data_options, run_reading_options
+from pipelines.options.output import indexes_option, json_option, verify_option
+from pipelines.options.parser import MORE, Group, command_parser, listed, positive
 
 RULES = """\
 The pool of a topic is the union of the first --depth documents of every run. Equal scores are ordered by docid,
@@ -59,7 +58,7 @@ EXAMPLES = (
     "bm25.original.run e5.original.run --fused rrf-bm25-e5.original.run",
 )
 FUSED_DEPTH = 1000
-OF_FUSED = ("run", "fused", "fusion", "depth", "subset", "topic_ids", "encoding", "quiet", "debug")  # all that it takes
+OF_FUSED = ("run", "fused", "fusion", "depth", "subset", "topic_ids", "encoding", "quiet", "verbose", "debug")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,7 +74,6 @@ def parser() -> argparse.ArgumentParser:
         help="how --fused is made: rrf, by reciprocal ranks (default), or sum, of scores from 0 to 1 in each list",
     )
     json_option(command)
-    run_reading_options(command)
     _size_options(command.add_argument_group("how much is judged"))
     _judged_options(command.add_argument_group("judgements"))
     order = command.add_argument_group("order")
@@ -87,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     )
     order.add_argument("--seed", type=int, metavar="N", help="seed of the hidden order and of samples (default 0)")
     _export_options(command.add_argument_group("exports"))
-    log_options(command)
+    _more_options(command.add_argument_group(MORE))
     return command
 
 
@@ -100,10 +98,7 @@ def _export_options(exports: Group) -> None:
         metavar="FORM=PATH",
         help=f"also write the pool in a form; repeatable; text needs --topics and --docs:{listed(FORMATS)}",
     )
-    data_options(exports, *TEXTS, more=dict.fromkeys(("topics", "docs"), "; for exports"))
-    condition_option(exports)
-    indexes_option(exports)
-    verify_option(exports)
+    data_options(exports, "topics", "docs", "lang", more=dict.fromkeys(("topics", "docs"), "; for exports"))
 
 
 def _size_options(size: Group) -> None:
@@ -114,15 +109,6 @@ def _size_options(size: Group) -> None:
     ):
         size.add_argument(option, action="append", default=[], type=_number, metavar=metavar, help=text)
     size.add_argument(
-        "--language",
-        action="append",
-        default=[],
-        type=_language_file,
-        metavar="LANG=PATH",
-        help="the documents in LANG, or a list of their ids; splits each list by language, as for NeuCLIR's "
-        "multilingual runs",
-    )
-    size.add_argument(
         "--sample",
         default=(),
         type=_strata,
@@ -131,7 +117,6 @@ def _size_options(size: Group) -> None:
         "probability",
     )
     size.add_argument("--by-base", action="store_true", help="one pool for all narratives of a query")
-    size.add_argument("--topic", action="append", default=[], metavar="QID", help="pool this topic only; repeatable")
 
 
 def _judged_options(judged: Group) -> None:
@@ -150,7 +135,6 @@ def _judged_options(judged: Group) -> None:
         help="pool exactly the documents that are relevant in QRELS, to judge them again for an edited narrative, as "
         "mFollowIR does; needs no RUN",
     )
-    judged.add_argument("--judged", type=Path, metavar="QRELS", help="judgements so far, for mtf and hedge")
     judged.add_argument(
         "--qrels",
         type=Path,
@@ -168,9 +152,28 @@ def _judged_options(judged: Group) -> None:
     judged.add_argument(
         "--teams", type=Path, metavar="FILE", help="lines of a system, a tab and its team: each team is left out too"
     )
-    judged.add_argument(
+
+
+def _more_options(more: Group) -> None:
+    run_reading_options(more)
+    data_options(more, "encoding")
+    more.add_argument(
+        "--language",
+        action="append",
+        default=[],
+        type=_language_file,
+        metavar="LANG=PATH",
+        help="the documents in LANG, or a list of their ids; splits each list by language, as for NeuCLIR's "
+        "multilingual runs",
+    )
+    more.add_argument("--topic", action="append", default=[], metavar="QID", help="pool this topic only; repeatable")
+    more.add_argument("--judged", type=Path, metavar="QRELS", help="judgements so far, for mtf and hedge")
+    more.add_argument(
         "--seconds-per-document", type=_seconds, metavar="S", help=f"time to judge a document (default {SECONDS:g})"
     )
+    condition_option(more)
+    indexes_option(more)
+    verify_option(more)
 
 
 def _number(text: str) -> tuple[str, int]:
@@ -228,7 +231,7 @@ def _contradictions(options: argparse.Namespace) -> Iterator[str]:
             yield f"--sample with --{option}: a cut would change the probabilities; choose smaller shares instead"
     if options.sample and options.depth and options.depth != options.sample[-1].last:
         yield f"--depth {options.depth} with strata to rank {options.sample[-1].last}: leave --depth out"
-    if not options.run:
+    if relevant and not options.run:
         about_runs = [option for option in ("depth", "language", "qrels") if getattr(options, option)]
         yield from (f"--{option} without RUN: it is about runs; name them, or leave it out" for option in about_runs)
         if options.order != "hidden":
@@ -377,6 +380,3 @@ def _read_qrels(options: argparse.Namespace, encoding: str) -> PoolQrels:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

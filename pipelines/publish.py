@@ -1,7 +1,6 @@
 """Publish a judged collection as a folder that a stranger can use: texts, judgements, datasheet, for MTEB too."""
 
 import argparse
-import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from heed.formats.trec_files import read_pool
 from heed.languages import language
 from pipelines.command import main_of
 from pipelines.options.data import data_of, data_options
-from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
@@ -59,7 +57,6 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--teams", type=Path, metavar="FILE", help="lines of a system of RUN, a tab and its team")
     command.add_argument("--ids-only", action="store_true", help="publish docids, where texts may not be given")
     command.add_argument("--notes", action="store_true", help="publish the assessors' notes too")
-    log_options(command)
     return command
 
 
@@ -117,6 +114,3 @@ def _collection(options: argparse.Namespace, annotation: "Annotation | None") ->
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,13 +1,12 @@
 """Print the figures of FollowIR, mFollowIR, FollowTable and InfoSearch, table by table, as in the papers."""
 
 import argparse
-import sys
 
 from heed.addons.published.figures import Paper, PaperTable, as_rows, find_table, read_paper, select
 from heed.files import write_json
 from heed.types import PAPERS
 from pipelines.command import main_of
-from pipelines.options.output import json_option, log_options
+from pipelines.options.output import json_option
 from pipelines.options.parser import command_parser
 
 EXAMPLES = ("mfollowir", "followir --table 2 --measure p-MRR", "followtable --subset WTR --json figures.json")
@@ -19,7 +18,6 @@ def parser() -> argparse.ArgumentParser:
     paper_options(parser)
     parser.add_argument("--measure", metavar="NAME", help="this measure only, such as p-MRR")
     json_option(parser)
-    log_options(parser)
     return parser
 
 
@@ -48,6 +46,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

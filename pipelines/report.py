@@ -8,7 +8,7 @@ from heed.errors import UsageError
 from heed.files import write_bytes
 from heed.progress import bar, log, number_of, timed
 from pipelines.command import main_of, refuse
-from pipelines.options.output import TABLE_FORMS, log_options
+from pipelines.options.output import TABLE_FORMS
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -49,7 +49,6 @@ def parser() -> argparse.ArgumentParser:
         "results folder",
     )
     parser.add_argument("--title", help="heading of --site (default Leaderboard)")
-    log_options(parser)
     return parser
 
 
@@ -106,6 +105,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

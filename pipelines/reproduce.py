@@ -4,7 +4,6 @@ import argparse
 import shlex
 import shutil
 import subprocess
-import sys
 import traceback
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from heed.files import write_json
 from heed.progress import log
 from pipelines.command import main_of, print_error
 from pipelines.options.machine import registry_options
-from pipelines.options.output import indexes_option, json_option, log_options, out_option
+from pipelines.options.output import indexes_option, json_option, out_option
 from pipelines.options.parser import command_parser
 from pipelines.published import paper_options, published_tables
 
@@ -46,7 +45,6 @@ def parser() -> argparse.ArgumentParser:
     out_option(parser, "runs/reproduce")
     json_option(parser)
     indexes_option(parser)
-    log_options(parser)
     return parser
 
 
@@ -208,6 +206,3 @@ def _verdicts(cells: "Sequence[ReproducedFigure]") -> str:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,6 @@
 """Rescore one run or pool by one reranker under one condition, and write a run."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -23,8 +22,8 @@ from pipelines.command import main_of
 from pipelines.options.collection import depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
 from pipelines.options.machine import engine_options, machine_options, model_options
-from pipelines.options.output import indexes_option, log_options, verify_option
-from pipelines.options.parser import command_parser, listed
+from pipelines.options.output import indexes_option, verify_option
+from pipelines.options.parser import OF_MODELS, READING, command_parser, listed
 
 EXAMPLES = (
     "bm25.run --topics topics.jsonl --docs news.jsonl --reranker polarity --out polarity.run",
@@ -51,11 +50,10 @@ def parser() -> argparse.ArgumentParser:
     output.add_argument("--tag", metavar="TAG", help="tag of the run (default: reranker and condition)")
     indexes_option(output)
     verify_option(output)
-    log_options(output)
-    reading = command.add_argument_group("how topics and documents are read")
+    reading = command.add_argument_group(READING)
     data_options(reading, "topics_format", "fields", "name")
     run_reading_options(reading)
-    model_options(command.add_argument_group("models"))
+    model_options(command.add_argument_group(OF_MODELS))
     machine_options(command)
     engine_options(command)
     return command
@@ -150,6 +148,3 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

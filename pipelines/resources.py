@@ -24,9 +24,9 @@ def resource_report(timings: Sequence[Timing]) -> str:
 
 
 def log_resources(timings: Sequence[Timing]) -> None:
-    """Log what the stages took; nothing where all were reused."""
+    """Log what the stages took, for ``--verbose``; nothing where all were reused."""
     if any(timing["seconds"] >= SHOWN for timing in timings):
-        log.info(resource_report(timings))
+        log.debug(resource_report(timings))
 
 
 def _done(timing: Timing) -> str:

@@ -1,7 +1,6 @@
 """Run FollowTable or any tables: queries alone, and with instructions on content or schema."""
 
 import argparse
-import sys
 
 from heed.datasets.followtable import FOLLOWTABLE
 from pipelines.command import main_of
@@ -53,6 +52,3 @@ def _run(options: argparse.Namespace) -> None:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

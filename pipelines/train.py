@@ -4,7 +4,6 @@ Each line of DATA is a JSON object with query, instruction, document and label (
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from heed.addons.training.lora import TrainingSettings
@@ -13,7 +12,6 @@ from heed.errors import UsageError
 from heed.models.registry.entries import Model, Registry
 from pipelines.command import main_of
 from pipelines.options.machine import compute_of, registry_options
-from pipelines.options.output import log_options
 from pipelines.options.parser import command_parser, field_options, fields_of
 
 BASE = "mistralai/Mistral-7B-Instruct-v0.2"  # FollowIR-7B's
@@ -46,7 +44,6 @@ def parser() -> argparse.ArgumentParser:
     machine = command.add_argument_group("machine")
     field_options(machine, Compute, "device")
     registry_options(machine)
-    log_options(machine)
     return command
 
 
@@ -75,6 +72,3 @@ def _template(options: argparse.Namespace, registry: Registry) -> Model:
 
 
 main = main_of(parser, _run)
-
-if __name__ == "__main__":
-    sys.exit(main())

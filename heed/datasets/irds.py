@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from heed.data import FIELDS
 from heed.downloads import File, fetch
-from heed.errors import DataError, HeedError, UsageError, fail
+from heed.errors import DataError, HeedError, UsageError, did_you_mean, fail
 from heed.extras import require
-from heed.files import LARGEST, UNREADABLE
+from heed.files import LARGEST, UNREADABLE, nearest
 from heed.formats.documents import DocumentLine, checked
 from heed.formats.topic_ids import topics_with_ids
 from heed.formats.topics import query_and_description, read_neuclir_topics
@@ -91,7 +91,9 @@ def load_dataset(dataset_id: str) -> Any:
     try:
         return ir_datasets.load(dataset_id)
     except KeyError as error:
-        raise DataError(f"{dataset_id}: no such file, and not an id that ir_datasets knows") from error
+        meant = nearest(Path(dataset_id)) or did_you_mean(dataset_id, [*ir_datasets.registry], before="; ")
+        expected = meant or "; expected a file, a folder or such an id"
+        raise DataError(f"{dataset_id}: no such file, and not an id that ir_datasets knows{expected}") from error
 
 
 def has_documents(dataset_id: str) -> bool:

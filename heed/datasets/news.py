@@ -18,7 +18,7 @@ from heed.formats.data_set_folders import collection_name, data_set_in, data_set
 from heed.formats.data_sets import is_mfollowir, read_mfollowir
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
 from heed.formats.topics import recognised
-from heed.languages import code_of, language, script_language, suggestion
+from heed.languages import code_of, known_language, language, script_language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log
 from heed.types import Qrels, SubtopicGrades, Topic
@@ -136,8 +136,9 @@ def _collection(
 def _language(lang: str) -> str:
     code = code_of(lang)
     if code not in LANGS:
-        english = "; English documents are searched by heed trec"
-        hint = english if code == "eng" else suggestion(lang, LANGS)
+        known = known_language(lang)
+        other = f"; {known.name} documents are searched by heed trec --lang {known.code}" if known else ""
+        hint = other or suggestion(lang, LANGS)
         raise UsageError(f"lang: found {lang!r}, expected zho, fas or rus{hint}")
     return code
 

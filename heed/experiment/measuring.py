@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from heed.types import subtopics_of
 
 SCHEMA = "0.1"  # irgroup/ir_metadata
 LIBRARIES = ("pyserini", "faiss-cpu", "torch", "transformers", "sentence-transformers", "scipy", "ir-measures")
+SHALLOW = 100  # however few documents there are, tables have measures that look no deeper
 VALUES = RESULTS.with_name("values.json")  # by measures of the user's own
 
 
@@ -72,12 +74,18 @@ def of_systems(manifest: Recipe, systems: Sequence[SystemRuns]) -> Recipe:
 
 
 def write_manifest(path: Path, manifest: Recipe) -> None:
-    """Write what :func:`manifest` returned."""
+    """Write what :func:`manifest` returned, without settings that are None."""
     import yaml
 
     plain = json.loads(json.dumps(manifest))  # as notes have it: without parts that are one object in memory
-    text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+    text = yaml.safe_dump(_without_none(plain), sort_keys=False, allow_unicode=True, width=100)
     write_bytes(path, text.encode())
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [*map(_without_none, value)] if isinstance(value, list) else value
 
 
 def _platform() -> dict[str, Any]:
@@ -125,7 +133,8 @@ def results_of(
     if used:
         write_note(folder / VALUES, Note(used, {}))
     about = inputs.collection, inputs.subset, details, (*inputs.warnings, *of_runs, *warnings)
-    results = Results(*about, own_directions(judging.all_measures), [system.entry for system in systems])
+    entries, depth = [system.entry for system in systems], max(inputs.size or math.inf, SHALLOW)
+    results = Results(*about, own_directions(judging.all_measures), entries, depth)
     write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against})
     write_json(folder / "summary.json", results.summary())
     if results.rows:

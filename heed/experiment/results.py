@@ -44,7 +44,7 @@ class Results:
     """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1).
 
     ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
-    ``systems`` say what each system rescored.
+    ``systems`` say what each system rescored. A table has no measure that looks deeper than ``depth``.
     """
 
     collection: str
@@ -53,6 +53,7 @@ class Results:
     warnings: Sequence[str] = ()
     lower_is_better: Mapping[str, bool] = field(default_factory=dict)
     systems: Sequence[SystemEntry] = ()
+    depth: float = math.inf
 
     def __repr__(self) -> str:
         """Return collection and systems; ``print`` shows the measures."""
@@ -61,11 +62,14 @@ class Results:
 
     def __str__(self) -> str:
         """Return the measures as text, values ×100."""
-        return table(printed(self.rows), self._title)
+        return table(self._printed(), self._title)
 
     def _repr_html_(self) -> str:
-        lines = cells(printed(self.rows))
+        lines = cells(self._printed())
         return html_table(self._title, lines, numbers=range(LABELS, len(lines[0])), notes=self.warnings)
+
+    def _printed(self, also: Sequence[str] = ()) -> list[Row]:
+        return printed(self.rows, also, self.depth)
 
     @property
     def _title(self) -> str:
@@ -101,7 +105,7 @@ class Results:
         ``also`` names further measures: "p-MRR kept" and "p-MRR in one only". Where there is no figure it has NaN.
         Raises :class:`UsageError` where pandas is not installed.
         """
-        head, *lines = cells(printed(self.rows, also))
+        head, *lines = cells(self._printed(also))
         figures = ([math.nan if cell == ABSENT else float(cell) for cell in line[LABELS:-1]] for line in lines)
         return data_frame(
             [[*line[:LABELS], *row, int(line[-1])] for line, row in zip(lines, figures, strict=True)], head

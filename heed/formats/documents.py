@@ -20,6 +20,7 @@ from heed.files import (
     digest_json,
     encoding_of,
     named,
+    nearest,
     parse_json,
     read_lines,
     read_pieces,
@@ -161,7 +162,8 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
         elif path.is_file():
             files.append(path)
         else:
-            raise DataError(f"{path}: no such file or folder; documents are {', '.join(suffixes)} files or folders")
+            expected = nearest(path) or f"; documents are {', '.join(suffixes)} files or folders"
+            raise DataError(f"{path}: no such file or folder{expected}")
     return files
 
 

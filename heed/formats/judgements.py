@@ -1,6 +1,7 @@
 """Judgements in any form: TREC's qrels, BEIR's and MTEB's rows, JSON, or the test split of a data set."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ from heed.errors import DataError, fail
 from heed.files import read_text, unpacked_name
 from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import grades_of, read_rows, test_qrels
-from heed.formats.trec_files import as_judged, read_qrels
+from heed.formats.trec_files import COLUMNS, JUDGED, as_judged, read_qrels
 from heed.types import Qrels
 
 JSON_OR_PARQUET = (".jsonl", ".parquet")
@@ -33,4 +34,8 @@ def read_judgements(
             raise DataError(f'{path}: {error}; expected grades by docid by qid, as {{"1": {{"d1": 2}}}}') from error
     if len(files) == 1 and not unpacked_name(files[0]).endswith(JSON_OR_PARQUET):
         return read_qrels(files[0], only_language, encoding)
-    return grades_of(read_rows(files, encoding))
+    rows = read_rows(files, encoding)
+    first = next(rows, None)
+    if first and "query" in first.fields and not first.fields.keys() & {*COLUMNS[1]}:
+        raise first.problem(f"found a topic, expected judgements: {JUDGED}, or rows with {', '.join(COLUMNS[1][:2])}")
+    return grades_of(chain([first] if first else [], rows))

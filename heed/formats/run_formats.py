@@ -1,4 +1,4 @@
-"""Runs in any format (TREC files, rank_llm results, MTEB predictions), and those given as a system's."""
+"""Runs in any format (TREC files, tables, rank_llm results, MTEB predictions), and those given as a system's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,8 +6,17 @@ from typing import Any
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
+from heed.formats.data_sets import read_rows
 from heed.formats.topic_ids import by_ending, number_hint, with_ids
-from heed.formats.trec_files import one_score, parse_score, read_run, warn_of_order, warn_of_tags
+from heed.formats.trec_files import (
+    COLUMNS,
+    OTHER_FORMS,
+    one_score,
+    parse_score,
+    read_run,
+    warn_of_order,
+    warn_of_tags,
+)
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
 
@@ -18,15 +27,17 @@ FORMS = (
 
 
 def read_any_run(path: Path, subset: str | None = None, encoding: str | None = None) -> Run:
-    """Read a run from a TREC file, a rank_llm file, JSON of scores by docid by qid, or MTEB predictions, packed or not.
+    """Read a run: TREC's, JSON of scores by docid by qid, a Parquet table, rank_llm's or MTEB's; packed or not.
 
     Warns where the order of a file is not that of its scores.
 
     ``subset`` names the MTEB subset (``subset`` or ``subset/split``) where a file holds several.
     Raises :class:`DataError` for a file of another form, naming what was found.
     """
-    if not unpacked_name(path).endswith((".json", ".jsonl")):
+    if not unpacked_name(path).endswith(OTHER_FORMS):
         return read_run(path, encoding, check_order=True)
+    if path.suffix == ".parquet":
+        return with_ids(_of_table(path), path)
     content = _load(path, encoding)
     if not isinstance(content, list | dict):
         raise DataError(f"{path}: holds a {type(content).__name__}; expected rank_llm results or MTEB predictions")
@@ -36,8 +47,8 @@ def read_any_run(path: Path, subset: str | None = None, encoding: str | None = N
 
 
 def place_of(path: Path, qid: str) -> str:
-    """Return ``file, line`` of a topic's first line in a TREC file; the file alone for JSON."""
-    if unpacked_name(path).endswith((".json", ".jsonl")):
+    """Return ``file, line`` of a topic's first line in a TREC file; of other forms the file alone."""
+    if unpacked_name(path).endswith(OTHER_FORMS):
         return str(path)
     lines = (line_no for line_no, line in read_raw_lines(path) if line.split()[:1] == [qid.encode()])
     return f"{path}, line {next(lines, 0)}"
@@ -52,6 +63,18 @@ def _load(path: Path, encoding: str | None) -> Any:
         return parse_json(text)
     except ValueError as error:
         raise DataError(f"{path}: not JSON ({error}); expected rank_llm results or MTEB predictions") from error
+
+
+def _of_table(path: Path) -> Run:
+    """Return the run of a Parquet file with a topic, a document and its score a row, as PyTerrier has it."""
+    by_topic: dict[str, list[tuple[str, Any]]] = {}
+    for row in read_rows([path]):
+        by_topic.setdefault(row.word(*COLUMNS[0]), []).append((row.word(*COLUMNS[1]), row.value("score")))
+    problems: list[str] = []
+    run = {qid: _checked(f"{path}, topic {qid}", scored, problems) for qid, scored in by_topic.items()}
+    fail(problems if run else [f"{path}: holds no row; expected columns of topic, document and score"])
+    warn_of_order(path, run, {})
+    return run
 
 
 def _rank_llm(path: Path, results: list[Any]) -> Run:

@@ -1,5 +1,6 @@
 """Topics in all forms: queries, and their instructions by condition."""
 
+import csv
 import html
 import re
 from bisect import bisect_right
@@ -10,7 +11,7 @@ from typing import Any
 
 from heed.data import FIELDS
 from heed.errors import DataError, UsageError, did_you_mean, fail
-from heed.files import read_lines, read_objects, read_pieces, read_text, unpacked_name, word_of
+from heed.files import parse_json, read_lines, read_objects, read_pieces, read_text, unpacked_name, word_of
 from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import read_queries
 from heed.formats.topic_ids import topics_with_ids
@@ -24,7 +25,7 @@ BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEY
 FORMS = {"qid": KEYS, "_id": BEIR_KEYS, "id": ("id", "title", *KEYS[1:])}  # by the id's key; the last of RAG tracks
 TSV_IDS = (*FORMS, "query_id", "query-id", "topic_id")  # what the first column of a header is called
 WEB = re.compile(r"([\w-]*\d):(?!\d+:)(\S[^\t]*)")  # of the Web tracks; the Million Query track has a column between
-JSON = (".json", ".jsonl")
+JSON, CSV = (".json", ".jsonl"), ".csv"
 Row = dict[str, Any] | str  # a topic's texts by key, or the problem with them
 
 
@@ -68,12 +69,12 @@ def recognised(path: Path, encoding: str | None = None) -> str:
     if not name.endswith(JSON) and not first.startswith("{"):
         if first.startswith("<") or b"\n<top" in head.lower():
             return "trec"
-        if name.endswith((".tsv", ".txt")) or "\t" in first or WEB.fullmatch(first):
+        if name.endswith((".tsv", ".txt", CSV)) or "\t" in first or WEB.fullmatch(first):
             return "tsv"
         expected = "TREC's <top>, JSON lines, or qid, tab and query; topics_format=FORM says which"
         hint = ", as judgements do" if re.fullmatch(r"\S+\s+\S+\s+\S+\s+-?\d+", first) else ""
         raise DataError(f"{path}: begins {first[:60]!r}{hint}; expected {expected}")
-    record = next(iter(read_objects(path, encoding)), None)
+    record = next(iter(_objects(path, encoding)), None)
     if record is None:
         raise DataError(f"{path}: empty; expected one topic a line")
     return "neuclir" if "topic_id" in record[1] else "heed"
@@ -81,9 +82,24 @@ def recognised(path: Path, encoding: str | None = None) -> str:
 
 def _json_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
     """Yield topics in one of ``FORMS``, and each key that its form does not have: no instruction is lost to a slip."""
-    for line_no, record in read_objects(path, encoding):
+    for line_no, record in _objects(path, encoding):
         yield from ((line_no, slip) for slip in _slips(record))
         yield line_no, record
+
+
+def _objects(path: Path, encoding: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of JSON lines, or of a ``.json`` file: of one array, or of one object with a text by qid."""
+    try:
+        whole = parse_json(read_text(path, encoding)) if unpacked_name(path).endswith(".json") else None
+    except ValueError:  # lines, or no JSON, which is said by its line
+        whole = None
+    if isinstance(whole, dict):
+        is_topic = whole.keys() & {*FORMS, "topic_id"}
+        whole = [whole] if is_topic else [{"qid": qid, "query": text} for qid, text in whole.items()]
+    if isinstance(whole, list) and all(isinstance(record, dict) for record in whole):
+        yield from enumerate(whole, 1)
+    else:
+        yield from read_objects(path, encoding)
 
 
 def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row]]) -> list[Topic]:
@@ -211,7 +227,8 @@ def with_bases(topics: Collection[Topic]) -> list[Topic]:
 def _tab_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
     """Yield lines of qid, tab and query, or of the columns that a first line names."""
     names, expected = ["qid", "query"], "qid, a tab, and the query, or a first line that names the columns"
-    for line_no, line in read_lines(path, encoding):
+    is_csv = unpacked_name(path).endswith(CSV)
+    for line_no, line in (_csv_lines if is_csv else read_lines)(path, encoding):
         web = WEB.fullmatch(line)
         text = line.rstrip() if len(names) == 2 else line
         cells = [cell.strip() for cell in (web.groups() if web else text.split("\t"))]
@@ -222,6 +239,15 @@ def _tab_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
             yield line_no, dict(zip(names, cells, strict=True))
         elif line.strip():
             yield line_no, f"expected {expected} (found {line[:60]!r})"
+
+
+def _csv_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """Yield the rows of a CSV file with tabs between their cells, each by the number of its last line."""
+    rows = csv.reader(f"{line}\n" for _, line in read_lines(path, encoding))
+    try:
+        yield from ((rows.line_num, "\t".join(cell.replace("\t", " ") for cell in row)) for row in rows)
+    except csv.Error as error:
+        raise DataError(f"{path}, line {rows.line_num}: not CSV ({error}); is a quotation mark missing?") from error
 
 
 def query_and_description(title: Any, description: Any, fields: str) -> tuple[str, str]:

@@ -32,6 +32,9 @@ CONDITION_STEPS = {"query": 0, "original": 1, "og": 1, "changed": 2, "new": 2, "
 TAG = re.compile(rf"(.+)[-_.+]({'|'.join(CONDITION_STEPS)})", re.IGNORECASE)
 
 
+OTHER_FORMS = (".json", ".jsonl", ".parquet")  # of runs that are no TREC files
+
+
 def warn_of_order(path: Path, run: Run, ranks: Mapping[str, Sequence[str]]) -> None:
     """Warn where the file's ``ranks``, by topic, contradict the scores; a topic without has them from 1 on by line.
 
@@ -88,7 +91,7 @@ def warn_of_tags(paths: Sequence[Path]) -> None:
 
 def _tag(path: Path) -> str:
     """Return the sixth column of a TREC file's first line; empty for other files."""
-    if unpacked_name(path).endswith((".json", ".jsonl")):
+    if unpacked_name(path).endswith(OTHER_FORMS):
         return ""
     lines = (
         line.decode(errors="replace").split() for _, line in read_raw_lines(path) if not line.lstrip().startswith(b"#")
@@ -158,7 +161,7 @@ def _is_field(text: str) -> bool:
 
 
 def read_run(path: Path, encoding: str | None = None, *, check_order: bool = False) -> Run:
-    """Read a TREC run file; ranks in the file are ignored, as trec_eval does.
+    """Read a TREC run file; ranks in the file are ignored, as trec_eval does, and words after the tag.
 
     With ``check_order`` it is a warning where its ranks say something else than its scores. Raises :class:`DataError`
     naming every bad line: not six columns, a score that is not a finite number, a document listed twice for a topic;
@@ -202,7 +205,7 @@ def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Ite
             continue
         rows = []
         for number, line in numbered_lines(text, line_no):
-            fields = line.split()
+            fields = without_words(line.split())
             score = parse_score(fields[4]) if len(fields) == 6 else None
             if fields and fields[0].startswith("#"):
                 comments += 1
@@ -267,6 +270,13 @@ def _repeated(numbers: Sequence[int], qid: str, docids: Sequence[str], known: se
         if docid in known:
             yield number, f"document {docid} is listed again for topic {qid}"
         known.add(docid)
+
+
+def without_words(fields: list[str]) -> list[str]:
+    """Return the columns of a run's line without words after its tag; of an id with a blank in it all of them."""
+    if len(fields) > 6 and fields[3].isdecimal() and parse_score(fields[5]) is None:
+        return fields[:6]
+    return fields
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:

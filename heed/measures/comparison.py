@@ -69,7 +69,7 @@ def warn_of_judgements(inputs: Inputs, label: str = "", by_p_mrr: bool = True) -
     if not common:
         reason = "no topic is judged for both runs"
     elif all(qrels[qid] == new_qrels[qid] for qid in common):
-        reason = "the judgements for both runs are the same"
+        reason = "the judgements for both runs are the same; give those under the new instruction"
     elif gained:
         reason = f"no document lost its relevance, {gained} gained it: are the judgements exchanged?"
     else:

@@ -44,7 +44,8 @@ def parse_name(text: str) -> Name:
             raise ValueError
         return Name(text, parts[1], _parameters(parts[2] or ""), float(parts[3]) if parts[3] else None)
     except (SyntaxError, ValueError) as error:
-        raise UsageError(f"measure {text!r}: unknown; {SUCH_AS}") from error
+        problem = "its cutoff is no number from 1" if re.fullmatch(r"\w+@[\w.-]*", text) else "unknown"
+        raise UsageError(f"measure {text!r}: {problem}; {SUCH_AS}") from error
 
 
 def _parameters(text: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from heed.errors import UsageError
+from heed.errors import UsageError, did_you_mean
 from heed.extras import OBJECT, named_object, source_digest
 from heed.measures import contrasts, pairwise, single_run
 from heed.measures.definition import SUBTOPICS, SUCH_AS, Measure, Name, parse_name
@@ -77,8 +77,9 @@ def provided(name: Name) -> tuple[Any, Any]:
     if not isinstance(measure, ir_measures.measures.Measure):
         known = {each.casefold(): measure.NAME for each, measure in ir_measures.measures.registry.items()}
         known |= {each.casefold(): each for each in BUILT_IN}
-        near = known.get(name.family.casefold(), name.family)
-        meant = f"did you mean {name.text.replace(name.family, near, 1)}?" if near != name.family else SUCH_AS
+        rest = name.text.removeprefix(name.family)
+        spelt = {each: f"{near}{rest}" for each, near in known.items()}
+        meant = did_you_mean(name.family.casefold(), spelt, cutoff=0.7) or SUCH_AS
         raise UsageError(f"measure {name.text!r}: unknown; {meant}")
     unknown = [parameter for parameter in name.parameters if parameter not in measure.SUPPORTED_PARAMS]
     if unknown:

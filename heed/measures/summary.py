@@ -18,7 +18,8 @@ NO_MERIT = re.compile(r"Judged|Num(Q|Rel|Ret|RelRet)\b")
 LABELS = 2  # columns before the figures: system and condition
 IN_NEITHER = " in neither"  # after a measure: the share of its documents that are in none of the lists
 IN_ONE = " in one only"  # the share of those that are in one of the two lists
-ON_REQUEST = (KEPT, f"{P_MRR}{IN_ONE}")  # in all files, printed where they are asked for by name
+ON_REQUEST = (KEPT, f"{P_MRR}{IN_NEITHER}", f"{P_MRR}{IN_ONE}")  # in all files, printed where they are asked for
+WIDTH = 100  # characters of a printed line; columns beyond come below
 COLUMNS = ("nDCG", "Judged", "AP", "R", "Robustness", GOLD_RANK, P_MRR, KEPT, SELECTIVITY)  # others after these
 
 # What a results file may hold. A number beyond 1e9 is a mistake, and so are NaN and infinity; control characters and
@@ -178,13 +179,14 @@ def is_merit(measure: str) -> bool:
 def printed(rows: Sequence[Row], requested: Sequence[str] = (), depth: float = math.inf) -> list[Row]:
     """Return the rows of a printed table: those ``requested`` by measure, and of the others all but some.
 
-    Left out are the measures of ``ON_REQUEST``, and those that look deeper than the ``depth`` of the runs.
+    Left out are the measures of ``ON_REQUEST``, shares of documents whose move is not seen (many of them are a
+    warning), and measures that look deeper than the ``depth`` of the runs.
     """
-    return [
-        row
-        for row in rows
-        if row["measure"] in requested or (row["measure"] not in ON_REQUEST and _cutoff(row["measure"]) <= depth)
-    ]
+
+    def is_usual(measure: str) -> bool:
+        return not (measure in ON_REQUEST or is_share(measure)) and _cutoff(measure) <= depth
+
+    return [row for row in rows if row["measure"] in requested or is_usual(row["measure"])]
 
 
 def _cutoff(measure: str) -> int:
@@ -216,15 +218,27 @@ def factor(measure: str) -> int:
 
 def table(rows: Sequence[Row], title: str) -> str:
     """Return the table of ``rows`` as text under a title, one line for each system and condition."""
-    return f"{title}\n{aligned(cells(rows), left=LABELS)}"
+    return f"{title}\n{aligned(cells(rows), LABELS, last=1)}"
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int) -> str:
-    """Return rows as columns of text: the first ``left`` columns aligned to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        columns = enumerate(zip(row, widths, strict=True))
-        padded = [cell.ljust(width) if number < left else cell.rjust(width) for number, (cell, width) in columns]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines)
+def aligned(rows: Sequence[Sequence[str]], left: int, last: int = 0, width: float = WIDTH) -> str:
+    """Return rows, the header first, as columns of text: the first ``left`` to the left, the others to the right.
+
+    Columns beyond ``width`` come below, between the first ``left`` and the ``last`` ones again; those that are empty
+    below their header are left out.
+    """
+    columns = []
+    for number, cells in enumerate(zip(*rows, strict=True)):
+        if number >= left and len(rows) > 1 and not any(cells[1:]):
+            continue
+        longest = max(map(len, cells))
+        columns.append([cell.ljust(longest) if number < left else cell.rjust(longest) for cell in cells])
+    end = len(columns) - last
+    blocks: list[list[list[str]]] = [[]]
+    for column in columns[left:end]:
+        line = [*columns[:left], *blocks[-1], column, *columns[end:]]
+        if blocks[-1] and len("  ".join(cells[0] for cells in line)) > width:
+            blocks.append([])
+        blocks[-1].append(column)
+    whole = ([*columns[:left], *block, *columns[end:]] for block in blocks)
+    return "\n\n".join("\n".join("  ".join(line).rstrip() for line in zip(*block, strict=True)) for block in whole)

@@ -13,7 +13,7 @@ from heed.downloads import fetching
 from heed.errors import ModelError, fail, first_line
 from heed.files import digest, read_bytes
 from heed.models.pickles import converted, has_weights, lacks_safetensors
-from heed.models.registry.entries import Model, refuse_gguf
+from heed.models.registry.entries import Model, near_entry, refuse_gguf
 from heed.models.registry.families import BI_ENCODER, CROSS_ENCODER, ROWS, SPARSE, TABLE
 from heed.progress import log, logging_only, warn
 from heed.types import Config
@@ -174,7 +174,7 @@ def _from_hub(model: Model, patterns: list[str]) -> Path:
     if folder and (CODE not in patterns or any(folder.rglob(CODE))):  # it may have been fetched before without its code
         return folder
     if not folder:
-        log.info(f"{model.source}: fetching it from the hub")
+        log.info(f"{model.source}: fetching it from the hub{near_entry(model.source)}")
     try:
         with fetching(model.source, "model"):
             # first, as the client's own listing is retried for 25 s where the hub is out of reach, and this is not
@@ -257,9 +257,10 @@ def loading(source: str) -> Iterator[None]:
 
 def unusable(source: str, error: Exception) -> ModelError:
     """Return the error for a model that cannot be loaded: why, and what to do without a network."""
+    meant = near_entry(source).removeprefix("; ")
     advice = (
-        f"check the name, or give the path of a local copy made with 'hf download {source} --local-dir DIR' on a "
-        "machine that reaches the hub"
+        f"{f'{meant} Else' if meant else 'check the name, or'} give the path of a local copy made with "
+        f"'hf download {source} --local-dir DIR' on a machine that reaches the hub"
     )
     if Path(source).is_dir():
         advice = "expected a folder as save_pretrained writes it: config.json, weights and tokenizer"

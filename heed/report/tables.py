@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Sequence
 
-from heed.measures.summary import LABELS, aligned, cells
+from heed.measures.summary import LABELS, aligned, cells, printed, table
 from heed.report.results import ResultsFolder
 
 MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<|~&$#"})
@@ -26,10 +26,13 @@ LATEX = str.maketrans(
 def tables(folders: Sequence[ResultsFolder], form: str) -> str:
     """Return the tables of all folders as ``text``, ``markdown``, ``latex`` or ``csv``.
 
-    CSV is a single table with the values in full. KeyError for another ``form``.
+    CSV is a single table with the values in full; text has the measures that the commands print. KeyError for another
+    ``form``.
     """
     if form == "csv":
         return _csv(folders)
+    if form == "text":
+        return "\n".join(f"{table(printed(results.rows), _heading(results))}\n" for results in folders)
     return "\n".join(formatted(form, _heading(results), cells(results.rows)) for results in folders)
 
 

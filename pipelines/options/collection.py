@@ -11,8 +11,8 @@ from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Retriever
 from pipelines.options.data import data_options
 from pipelines.options.machine import engine_options, machine_options, model_options
-from pipelines.options.output import indexes_option, json_option, log_options, out_option, verify_option
-from pipelines.options.parser import Group, listed, positive
+from pipelines.options.output import indexes_option, json_option, out_option, verify_option
+from pipelines.options.parser import MORE, OF_MODELS, READING, SEARCH, Group, listed, positive
 
 FEEDBACK = {  # fields of :class:`Feedback`
     "fb_docs": "first documents by which bm25+rm3 and bm25+rocchio expand a query",
@@ -33,13 +33,14 @@ def collection_options(
     parser.set_defaults(field_weights=(1.0, 1.0, 1.0), usual_rerank_depth=rerank_depth)
     more = {"docs": "; a folder in BEIR's or MTEB's layout has topics and judgements too"}
     more["topics"] = ", or an id of ir_datasets"
-    data_options(data, "encoding", "docs", "topics", "qrels", "changed_qrels", "reversed_qrels", "topic_ids", more=more)
+    data_options(data, "docs", "topics", "qrels", "changed_qrels", "reversed_qrels", more=more)
     _system_options(parser.add_argument_group("systems"), rerank_depth)
     _output_options(parser.add_argument_group("output"))
-    reading = parser.add_argument_group("how topics and documents are read")
-    data_options(reading, "topics_format", "name")
-    _search_options(parser.add_argument_group("search"))
-    model_options(parser.add_argument_group("models"))
+    reading = parser.add_argument_group(READING)
+    data_options(reading, "topics_format", "encoding", "topic_ids", "name")
+    _search_options(parser.add_argument_group(SEARCH))
+    _further_options(parser.add_argument_group(MORE))
+    model_options(parser.add_argument_group(OF_MODELS))
     machine_options(parser)
     engine_options(parser)
     return reading
@@ -48,23 +49,18 @@ def collection_options(
 def _system_options(systems: Group, rerank_depth: int | None) -> None:
     systems.add_argument(
         "--retriever",
-        action="append",
+        action="extend",
+        nargs="+",
         metavar="NAME",
-        help="retriever; repeatable (default: bm25, and on the embedded samples lsa too):"
+        help="one retriever or several (default: bm25, and on the embedded samples lsa too):"
         + listed({**forms(Retriever), "none": "only runs of --run, or --pool published"}),
     )
     systems.add_argument(
         "--reranker",
-        action="append",
+        action="extend",
+        nargs="+",
         metavar="NAME",
-        help=f"reranker, or none; repeatable (default: polarity):{listed(forms(Reranker))}",
-    )
-    program_option(systems)
-    systems.add_argument(
-        "--condition",
-        action="append",
-        choices=CONDITIONS,
-        help="condition to run; repeatable (default: all that the topics have)",
+        help=f"one reranker or several, or none (default: polarity):{listed(forms(Reranker))}",
     )
     depth_option(systems, "documents per topic in a run; printed tables leave out measures that look deeper")
     systems.add_argument(
@@ -75,17 +71,19 @@ def _system_options(systems: Group, rerank_depth: int | None) -> None:
     )
     systems.add_argument(
         "--measure",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="NAME",
-        help=f"one more measure: {help_text()}, or 'p-MRR kept' (docs/measures.md); repeatable",
+        help=f"more measures: {help_text()}, or 'p-MRR kept' (docs/measures.md)",
     )
     systems.add_argument(
         "--run",
-        action="append",
+        action="extend",
+        nargs="+",
         metavar="NAME=FILE",
-        help="a run made elsewhere, to be measured too: NAME.CONDITION=FILE, or NAME=FILE with {condition} in the "
-        "file's name; repeatable",
+        help="runs made elsewhere, to be measured too: NAME.CONDITION=FILE, or NAME=FILE with {condition} in the "
+        "file's name",
     )
 
 
@@ -123,16 +121,26 @@ def keep_own_id_option(group: Group) -> None:
 def _output_options(output: Group) -> None:
     out_option(output)
     json_option(output)
-    output.add_argument(
+
+
+def _further_options(group: Group) -> None:
+    group.add_argument(
+        "--condition",
+        action="extend",
+        nargs="+",
+        choices=CONDITIONS,
+        help="conditions to run (default: all that the topics have)",
+    )
+    program_option(group)
+    group.add_argument(
         "--published",
         choices=("near", "all", "none"),
         default="near",
         help="print systems of a paper that ran the same setting: those with figures near these (default), "
         "all, or none",
     )
-    indexes_option(output)
-    verify_option(output)
-    log_options(output)
+    indexes_option(group)
+    verify_option(group)
 
 
 def _search_options(search: Group) -> None:

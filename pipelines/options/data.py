@@ -7,7 +7,7 @@ from typing import Any
 
 from heed.data import FILES, Data
 from heed.datasets.collection import Layout
-from heed.errors import UsageError
+from heed.errors import UsageError, fail
 from heed.types import CONDITIONS
 from pipelines.options.parser import Group, field_options, fields_of
 
@@ -27,7 +27,7 @@ def layout_options(group: Group, layout: Layout, called: Mapping[str, str]) -> N
     for name, option in called.items():
         known = layout.options[name]
         default = (layout.read.__kwdefaults__ or {})[name]
-        more: dict[str, Any] = {"action": "append"} if default == () else {"type": known.type}
+        more: dict[str, Any] = {"action": "extend", "nargs": "+"} if default == () else {"type": known.type}
         more |= {"choices": known.choices} if known.choices else {"metavar": known.metavar}
         group.add_argument(option, dest=name, default=None if default == () else default, help=known.help, **more)
 
@@ -46,13 +46,8 @@ def parameters_of(options: argparse.Namespace, layout: Layout) -> dict[str, Any]
 
 def refuse_data(data: Data, instead: str, but: Sequence[str] = (), names: Sequence[str] = FILES) -> None:
     """Raise :class:`UsageError` for fields of ``names``, without ``but``, that are given and not used here."""
-    used = [_option(name) for name in data.changed() if name in names and name not in but]
-    if used:
-        raise UsageError(f"{', '.join(used)}: not used here; {instead}")
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    used = [name for name in data.changed() if name in names and name not in but]
+    fail([f"{', '.join(used)}: not used here; {instead}"] if used else [], UsageError)
 
 
 def run_reading_options(group: Group) -> None:

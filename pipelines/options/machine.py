@@ -3,7 +3,7 @@
 import argparse
 
 from heed.compute import Compute
-from pipelines.options.parser import Group, field_options, fields_of, positive
+from pipelines.options.parser import ENGINE, MACHINE, Group, field_options, fields_of, positive
 
 LOCAL, RAY = "local", "ray"  # engines: this machine, or a cluster
 MODELS = ("dtype", "batch_size", "max_length", "inference")  # fields of models that run on the device
@@ -16,12 +16,12 @@ def compute_of(options: argparse.Namespace) -> Compute:
 
 def machine_options(parser: argparse.ArgumentParser) -> None:
     """Add threads, device and Java's heap."""
-    field_options(parser.add_argument_group("machine"), Compute, "device", "threads", "heap")
+    field_options(parser.add_argument_group(MACHINE), Compute, "device", "threads", "heap")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:
     """Add the processes and machines that run models."""
-    engine = parser.add_argument_group("engine")
+    engine = parser.add_argument_group(ENGINE)
     engine.add_argument(
         "--engine",
         choices=(LOCAL, RAY),

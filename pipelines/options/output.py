@@ -1,8 +1,7 @@
-"""Options of results: where they go, and how much is logged."""
+"""Options of results: where they go, and in which form."""
 
 from pathlib import Path
 
-from heed import __version__
 from pipelines.options.parser import Group
 
 TABLE_FORMS = ("text", "markdown", "latex", "csv")
@@ -35,10 +34,3 @@ def verify_option(group: Group) -> None:
 def json_option(group: Group) -> None:
     """Add the file of results as JSON."""
     group.add_argument("--json", type=Path, metavar="FILE", help="also write the results to this file")
-
-
-def log_options(group: Group) -> None:
-    """Add how much a command logs, the same for every command."""
-    group.add_argument("--quiet", action="store_true", help="log no progress")
-    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    group.add_argument("--version", action="version", version=f"heed {__version__}", help="print Heed's version")

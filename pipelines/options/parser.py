@@ -5,15 +5,19 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, NoReturn
 
+from heed import __version__
+from heed.errors import did_you_mean
 from heed.progress import escaped
 from pipelines import as_started
 
 Group = argparse._ActionsContainer  # a parser, or a group of one: what options are added to
+READING, SEARCH, OF_MODELS = "how topics and documents are read", "search", "models"
+MACHINE, ENGINE, MORE = "machine", "engine", "more options"
+RARE = (READING, SEARCH, OF_MODELS, MACHINE, ENGINE, MORE)  # groups that only --help-all shows
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -27,34 +31,66 @@ class CommandParser(argparse.ArgumentParser):
     """The parser of a command: its help names commands as this process was started, its errors are one line."""
 
     def format_help(self) -> str:
-        """Return the help."""
+        """Return the help, with all options."""
         return as_started(super().format_help())
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help as ``--help`` has it, without the ``RARE`` options."""
+        everything = self._action_groups
+        self._action_groups = [group for group in everything if group.title not in RARE]
+        text, hidden = self.format_help(), len(everything) - len(self._action_groups)
+        self._action_groups = everything
+        last = f"\n{self.prog} --help-all shows all options.\n" if hidden else ""
+        print(text + last, end="", file=file or sys.stdout)
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Return the options; one that there is not is an error before argparse misses one that is required."""
+        for argument in takewhile("--".__ne__, sys.argv[1:] if args is None else args):
+            if argument == "--help-all":
+                print(self.format_help(), end="")
+                sys.exit(0)
+            name = argument.partition("=")[0]
+            if re.fullmatch(r"--?[A-Za-z][\w-]+", name) and name not in self._option_string_actions:
+                meant = did_you_mean(f"--{name.lstrip('-')}", [*self._option_string_actions], before="; ")
+                self.error(f"no option {name}{meant}")
+        return super().parse_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = list(map(str, action.choices))
+            meant = did_you_mean(str(value), known, before="; ")
+            raise argparse.ArgumentError(action, f"found {value!r}, expected one of {', '.join(known)}{meant}")
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the options, without pages of usage, and exit with 2."""
-        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
-        near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
-        message += f"; did you mean {near[0]}?" if near else ""
+        message = message.removeprefix("argument ")
         print(f"error: {escaped(message)}; {self.prog} --help lists the options", file=sys.stderr)
         sys.exit(2)
 
 
 def command_parser(
     name: str, usage: str, description: str | None, examples: Sequence[str], rules: str = ""
-) -> argparse.ArgumentParser:
-    """Return the parser of the command ``name``, without options yet.
+) -> CommandParser:
+    """Return the parser of the command ``name``, with the options that all commands have.
 
     ``usage`` is what must be given, as ``RUN… --out POOL``; ``examples`` are command lines without the command, shown
     at the end of the help behind ``rules``, which say how the command decides.
     """
     lines = "\n".join(f"  heed {name} {example}".rstrip() for example in examples)
-    return CommandParser(
+    parser = CommandParser(
         prog=as_started(f"heed {name}"),
         usage=" ".join(["%(prog)s", *usage.split(), "[options]"]),
         description=description,
         epilog=f"{rules}\nexamples:\n{lines}".lstrip(),
         formatter_class=HelpFormatter,
+        allow_abbrev=False,
     )
+    parser.add_argument("--help-all", action="store_true", help="show all options and exit")
+    parser.add_argument("--quiet", action="store_true", help="log no progress")
+    parser.add_argument("--verbose", action="store_true", help="log what each stage took too")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument("--version", action="version", version=f"heed {__version__}", help="print Heed's version")
+    return parser
 
 
 def field_options(

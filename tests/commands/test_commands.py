@@ -2,10 +2,13 @@
 
 import argparse
 import json
+import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,9 +22,15 @@ COMMAND = "pipelines.neuclir"
 
 
 def test_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    first = ("neuclir", "trec", "tables", "infosearch", "compare", "report", "pool", "check")
     assert list_or_run([]) == 0
     listed = capsys.readouterr().out
-    assert all(f"python -m pipelines.{name} " in listed for name in COMMANDS)
+    assert re.findall(r"^  python -m pipelines\.(\w+) ", listed, re.MULTILINE) == list(first)
+    [others] = (line for line in listed.splitlines() if line.startswith("Also: "))
+    assert set(re.findall(r"\w+", others)) >= COMMANDS.keys() - {*first}
+    assert list_or_run(["--help-all"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"python -m pipelines.{name} " in listed for name in COMMANDS) and "Also" not in listed
 
 
 def test_messages_and_help_name_commands_as_the_process_was_started(
@@ -39,7 +48,9 @@ def test_messages_and_help_name_commands_as_the_process_was_started(
             done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
             assert all(text.format(form) in done.stdout + done.stderr for text in texts)
             assert form.startswith("python") or "python -m" not in done.stdout + done.stderr
-    listed = subprocess.check_output([sys.executable, str(script)], cwd=tmp_path, env=environment, text=True)
+    listed = subprocess.check_output(
+        [sys.executable, str(script), "--help-all"], cwd=tmp_path, env=environment, text=True
+    )
     assert all(f"  heed {name} " in listed for name in COMMANDS) and "python -m" not in listed
 
 
@@ -135,7 +146,7 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
     ("arguments", "said"),
     [
         (("--lang", "chinese"), "lang: found 'chinese', expected zho, fas or rus; did you mean zho?"),
-        (("--lang", "deu"), "lang: found 'deu', expected zho, fas or rus"),
+        (("--lang", "deu"), "zho, fas or rus; German documents are searched by python"),
         (("--lang", "zho", "--collection", "neuclir1"), "no documents of neuclir1; on a machine with a network"),
         (("--lang", "rus", "--collection", "hc4"), "no documents of hc4; make it with HC4's download_documents.py"),
         (("--lang", "zho", "--condition", "reversed"), "condition: found reversed, but none of the 12 topics carries"),
@@ -144,7 +155,10 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
         (("--lang", "zho", "--topics", "t.jsonl"), "--topics, --qrels: need --docs PATH, or the sample"),
         (("--lang", "zho", "--retriever", "bm52"), "bm52: no system, no folder and no hub id"),
         (("--lang", "zho", "--retriever", "bm25", "--retriever", "bm25"), "system bm25: named twice"),
-        (("--lang", "zho", "--measure", "nDGC@20"), "measure 'nDGC@20': unknown; expected such as nDCG@20"),
+        (("--lang", "zho", "--measure", "nDGC@20"), "measure 'nDGC@20': unknown; did you mean nDCG@20?"),
+        (("--lang", "zho", "--measure", "steps@20"), "measure 'steps@20': unknown; expected such as nDCG@20"),
+        (("--lang", "zho", "--measure", "nDCG@ten"), "measure 'nDCG@ten': its cutoff is no number from 1; expected"),
+        (("--lang", "zho", "--retriever", "lsa", "--reranker", "polarty"), "polarty: no system, no folder"),
         (("--lang", "zho", "--measure", "ndcg@20"), "measure 'ndcg@20': unknown; did you mean nDCG@20?"),
         (("--lang", "zho", "--heap", "big"), "--heap: found 'big', expected a number with m or g"),
         (
@@ -202,9 +216,89 @@ def test_a_command_names_its_option_where_the_library_names_a_field() -> None:
 
 
 def test_an_option_that_is_misspelt_is_named(heed: Heed) -> None:
-    result = heed(COMMAND, "--lang", "zho", "--retriver", "bm25")
-    assert result.returncode == 2
-    assert "unrecognized arguments: --retriver bm25; did you mean --retriever?" in result.stderr
+    for given, meant in (("--retriver", "--retriever"), ("--measur=AP", "--measure"), ("-lang", "--lang")):
+        result = heed(COMMAND, given, "bm25")  # also where --lang, which is required, is missing
+        assert result.returncode == 2
+        option = given.partition("=")[0]
+        assert result.stderr.startswith(f"error: no option {option}; did you mean {meant}?; ")
+    for command, wrong, known, meant in (
+        ("tables", ("--subset", "WRT"), "WQT, WTR", "WTR"),
+        ("infosearch", ("--dimension", "format", "audiense"), "audience, keyword", "audience"),
+        ("check", ("a.run", "--track", "neuclir-2020"), "trec, neuclir-2022", "neuclir-2024"),
+    ):
+        result = heed(f"pipelines.{command}", *wrong)
+        said = (
+            f"{wrong[-2] if wrong[-2].startswith('-') else '--dimension'}: found '{wrong[-1]}', expected one of {known}"
+        )
+        assert result.returncode == 2 and result.stderr.startswith(f"error: {said}")
+        assert f"; did you mean {meant}?; " in result.stderr
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(tmp_path: Path, heed: Heed) -> None:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": "storm"}])
+    topic = {"qid": "1", "query": "storm", "instructions": {"original": "at sea", "changed": "on land"}}
+    write_jsonl(tmp_path / "topics.jsonl", [topic])
+    (tmp_path / "my_systems.py").write_text("import json\nclass Careful:\n    name = 'careful'\n")
+    given = {"--docs": "docs.jsonl", "--topics": "topics.jsonl", "--retriever": "bm25", "--reranker": "none"}
+    for option, value, said in (
+        (
+            "--docs",
+            "doc.jsonl",
+            "doc.jsonl: no such file, and not an id that ir_datasets knows; did you mean docs.jsonl?",
+        ),
+        ("--docs", "wapo/v2/trec-new-2018", "not an id that ir_datasets knows; did you mean wapo/v2/trec-news-2018?"),
+        ("--qrels", "topic.jsonl", "topic.jsonl: no such file; did you mean topics.jsonl?"),
+        ("--qrels", "topics.jsonl", "topics.jsonl, line 1: found a topic, expected judgements: topic 0 docid grade"),
+        ("--reranker", "my_systems:Carefull", "my_systems has no Carefull; it has Careful\n"),
+        ("--reranker", "my_system:Careful", "run from its folder; did you mean my_systems?"),
+        ("--condition", "reversed", "they carry query, original, changed; give one of these, or topics with that"),
+    ):
+        result = heed("pipelines.trec", *chain.from_iterable((given | {option: value}).items()))
+        assert result.returncode == 1 and said in result.stderr, result.stderr
+    result = heed("pipelines.trec", "--retriever", "intfloat/multilingual-e5-smal", "--reranker", "none")
+    before, _, after = result.stderr.partition("error: ")  # the name is doubted before the hub is asked, and after it
+    assert "fetching it from the hub; did you mean intfloat/multilingual-e5-small?" in before
+    assert "did you mean intfloat/multilingual-e5-small? Else give the path of a local copy" in after
+    result = heed("pipelines.annotate", "pool.jsonl")
+    assert "pool.jsonl: no such file; python -m pipelines.pool RUN… --out pool.jsonl makes a pool" in result.stderr
+    result = heed("pipelines.pool", "--depth", "10", "--out", "pool.jsonl")
+    assert result.stderr == "error: no RUN given; name the run files, or --only-relevant QRELS\n"
+
+
+def test_no_traceback_is_printed_where_nobody_reads_the_output(tmp_path: Path, environment: dict[str, str]) -> None:
+    for command in (["pipelines"], ["pipelines.trec", "--help"], ["pipelines", "models"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdout and process.stderr
+        process.stdout.close()  # before the process has begun
+        assert "Traceback" not in process.stderr.read() and process.wait() == 0
+        process.stderr.close()
+
+
+def test_an_option_of_several_values_takes_them_at_once_and_again() -> None:
+    from pipelines import infosearch, neuclir
+
+    options = neuclir.parser().parse_args(
+        shlex.split(
+            "--lang zho --retriever bm25 lsa --retriever rrf:bm25,lsa --reranker polarity rank_bm25 --measure P@5 RR "
+            "--condition query original --run a=a.run b=b.run --year 2022 2023"
+        )
+    )
+    assert options.retriever == ["bm25", "lsa", "rrf:bm25,lsa"] and options.reranker == ["polarity", "rank_bm25"]
+    assert (options.measure, options.condition) == (["P@5", "RR"], ["query", "original"])
+    assert (options.run, options.years) == (["a=a.run", "b=b.run"], ["2022", "2023"])
+    assert infosearch.parser().parse_args(["--dimension", "format", "length"]).dimension == ["format", "length"]
+    assert neuclir.parser().parse_args(["--lang", "zho"]).measure == []
+
+
+def test_the_stages_are_logged_where_they_are_asked_for(tmp_path: Path, heed: Heed) -> None:
+    (tmp_path / "a.run").write_text("".join(f"1 Q0 d{rank} {rank} {-rank} t\n" for rank in range(1, 30_001)))
+    assert "peak memory" not in heed("pipelines.check", "a.run", "--depth", "30000").stderr
+    assert re.search(
+        r"check +a.run .* 30000 lines", heed("pipelines.check", "a.run", "--depth", "30000", "--verbose").stderr
+    )
 
 
 def test_judgements_of_unknown_topics_and_documents_are_warnings_also_when_quiet(tmp_path: Path, heed: Heed) -> None:
@@ -322,9 +416,9 @@ def test_a_stop_that_comes_where_python_drops_exceptions_is_not_lost(
 ) -> None:
     script = tmp_path / "dropping.py"
     script.write_text(
-        "import argparse, os, sys, time\n"
+        "import os, sys, time\n"
         "from pipelines.command import run_command\n"
-        "from pipelines.options.output import log_options\n"
+        "from pipelines.options.parser import command_parser\n"
         "class Dropping:\n"
         f"    def __del__(self): os.kill(os.getpid(), {int(number)}); time.sleep(0.01)\n"
         "def body(options):\n"
@@ -334,9 +428,7 @@ def test_a_stop_that_comes_where_python_drops_exceptions_is_not_lost(
         "    finally:\n"
         "        time.sleep(1.2)\n"  # more than one repetition
         "        print('swept')\n"
-        "parser = argparse.ArgumentParser()\n"
-        "log_options(parser)\n"
-        "sys.exit(run_command(parser, body, []))\n"
+        "sys.exit(run_command(command_parser('stopped', '', None, ()), body, []))\n"
     )
     process = subprocess.run(
         [sys.executable, script],

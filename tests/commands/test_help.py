@@ -52,6 +52,10 @@ def parser(name: str) -> argparse.ArgumentParser:
     return made
 
 
+def options_in(text: str) -> list[str]:
+    return re.findall(r"^  (?:-h, )?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)
+
+
 def examples(name: str) -> list[list[str]]:
     """Return the arguments of the command lines at the end of a help."""
     text = parser(name).format_help().partition("\nexamples:\n")[2].replace("\\\n", "")
@@ -79,10 +83,28 @@ def test_examples_that_need_no_files_run(name: str, heed: Heed) -> None:
 
 
 def test_everyday_options_come_first() -> None:
-    options = re.findall(r"^  (--[a-z][a-z0-9-]*)", parser("neuclir").format_help(), re.MULTILINE)
-    everyday = ["--lang", "--docs", "--topics", "--qrels", "--retriever", "--reranker", "--condition", "--out"]
+    options = options_in(parser("neuclir").format_help())
+    everyday = ["--lang", "--docs", "--topics", "--qrels", "--retriever", "--reranker", "--measure", "--out"]
     assert [option for option in options if option in everyday] == everyday
-    assert options.index("--out") < min(map(options.index, ("--k1", "--faiss", "--dtype", "--engine", "--name")))
+    rare = ("--k1", "--faiss", "--dtype", "--engine", "--name", "--condition")
+    assert options.index("--out") < min(map(options.index, rare))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_the_everyday_options_and_help_all_has_all(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for option in ("--help", "--help-all"):
+        with pytest.raises(SystemExit, match="^0$"):
+            list_or_run([name, option])
+        shown.append(capsys.readouterr().out)
+    everyday, everything = map(options_in, shown)
+    known = [action.option_strings[-1] for action in parser(name)._actions if action.option_strings]
+    assert sorted(everything) == sorted(known)
+    assert len(everyday) <= 25 and set(everyday) <= set(everything)
+    last = f"python -m pipelines.{name} --help-all shows all options."
+    assert (shown[0].splitlines()[-1] == last) == (len(everyday) < len(everything))
+    if name in ("neuclir", "trec", "tables", "infosearch"):
+        assert set(everyday).isdisjoint(("--models", "--condition", "--workers", "--engine", "--family"))
 
 
 @pytest.mark.parametrize("option", SHARED)

@@ -81,8 +81,8 @@ def traps() -> dict[str, set[str]]:
 def test_the_table_is_printed_with_every_condition_and_the_sample_is_told(sample: Done) -> None:
     title, header, *lines = sample.stdout.splitlines()
     assert title == "tables-sample eng: 32 topics, values ×100"
-    standard = ["nDCG@10", "Judged@20", "AP", "R@100", "R@1000"]
-    pairwise = ["p-MRR", "selectivity", "p-MRR in neither", "IRS", "IRS in neither", "NFR"]
+    standard = ["nDCG@10", "Judged@20", "AP", "R@100"]  # of 91 tables
+    pairwise = ["p-MRR", "selectivity", "IRS", "NFR"]
     assert re.split("  +", header) == ["system", "condition", *standard, *pairwise, "n"]
     printed = [line.split() for line in lines]
     assert {(system, condition) for system, condition, *_ in printed} == set(sample.values("nDCG@10")) | set(

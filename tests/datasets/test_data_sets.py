@@ -55,7 +55,7 @@ def test_of_a_beir_folder_the_corpus_alone_is_searched_for_its_judged_queries(tm
         "indexes/sea/eng/bm25: used again, inputs and settings are the same"
     ]
     line = next(line for line in result.stdout.splitlines() if line.startswith("bm25"))
-    assert line.split() == ["bm25", "query", *["100.0"] * 5, "1"]
+    assert line.split() == ["bm25", "query", *["100.0"] * 4, "1"]
 
 
 @pytest.mark.parametrize("qrels", ["qrels", "data"])

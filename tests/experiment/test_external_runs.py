@@ -115,4 +115,4 @@ def test_runs_of_ones_own_are_measured_alone_and_checked_before_anything_runs(tm
     alone = heed(*given, "--retriever", "none", "--run", "x.query=a.run")
     assert alone.returncode == 0, alone.stderr
     # the only relevant document is second, and alone judged: nDCG 1/log2(3), one of two judged, AP 1/2
-    assert alone.stdout.splitlines()[-1].split() == ["x", "query", "63.1", "50.0", "50.0", "100.0", "100.0", "1"]
+    assert alone.stdout.splitlines()[-1].split() == ["x", "query", "63.1", "50.0", "50.0", "100.0", "1"]

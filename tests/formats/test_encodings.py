@@ -7,6 +7,7 @@ import lzma
 from collections.abc import Callable
 from pathlib import Path
 
+import lz4.frame
 import pytest
 import zstandard
 from conftest import write_jsonl
@@ -34,6 +35,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "bz2": bz2.compress,
     "xz": lzma.compress,
     "zst": zstandard.ZstdCompressor().compress,
+    "lz4": lz4.frame.compress,
 }
 CHINESE = "地震造成的伤亡\n人数是多少\n"
 

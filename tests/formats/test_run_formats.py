@@ -2,8 +2,11 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
+import lz4.frame
+import pandas as pd
 import pytest
 import pytrec_eval
 from conftest import Heed, write_jsonl
@@ -35,8 +38,24 @@ def test_the_same_run_is_read_from_every_form(tmp_path: Path) -> None:
     mteb_file(tmp_path / "Task_predictions.json", zho={"test": RUN})
     with (tmp_path / "a.run").open() as lines:
         (tmp_path / "pytrec_eval.json").write_text(json.dumps(pytrec_eval.parse_run(lines)))
+    rows = [(qid, docid, score) for qid, scores in RUN.items() for docid, score in scores.items()]
+    pd.DataFrame(rows, columns=["qid", "docno", "score"]).to_parquet(tmp_path / "pyterrier.parquet")
+    pd.DataFrame(rows, columns=["query_id", "doc_id", "score"]).to_parquet(tmp_path / "ir_measures.parquet")
+    (tmp_path / "a.run.lz4").write_bytes(lz4.frame.compress((tmp_path / "a.run").read_bytes()))
     for path in tmp_path.iterdir():
         assert read_any_run(path) == RUN, path.name
+
+
+def test_bad_rows_of_a_table_are_told(tmp_path: Path) -> None:
+    for name, rows, said in (
+        ("score", {"qid": ["1"], "docno": ["a"], "score": ["high"]}, "topic 1: document a: score 'high', expected a"),
+        ("twice", {"qid": ["1", "1"], "docno": ["a", "a"], "score": [2.0, 1.0]}, "topic 1: document a is listed again"),
+        ("column", {"qid": ["1"], "docno": ["a"], "rank": [1]}, "row 1: no field score (found qid, docno, rank)"),
+        ("none", {"qid": [], "docno": [], "score": []}, "holds no row; expected columns of topic, document and score"),
+    ):
+        pd.DataFrame(rows).to_parquet(path := tmp_path / f"{name}.parquet")
+        with pytest.raises(HeedError, match=re.escape(said)):
+            read_any_run(path)
 
 
 def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:

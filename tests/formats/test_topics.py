@@ -1,3 +1,5 @@
+import json
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -224,6 +226,46 @@ FORMED = {  # by the beginning, then by the name
 def test_the_form_is_known_by_beginning_and_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(FORMED[name][0])
     assert recognised(tmp_path / name) == FORMED[name][1]
+
+
+TEXTS_BY_QID = {"7": "solar, wind", "8": 'the "grid"'}
+TABLE = 'qid,query\n7,"solar, wind"\n8,"the ""grid"""\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("queries.json", json.dumps(TEXTS_BY_QID)),  # as BEIR and MTEB have them in memory
+        ("queries.json", json.dumps(TEXTS_BY_QID, indent=1)),
+        ("list.json", json.dumps([{"qid": qid, "query": text} for qid, text in TEXTS_BY_QID.items()], indent=1)),
+        ("lines.json", "".join(json.dumps({"qid": qid, "query": text}) + "\n" for qid, text in TEXTS_BY_QID.items())),
+        ("topics.csv", TABLE),
+        ("topics.csv", TABLE.partition("\n")[2]),  # without a header
+    ],
+)
+def test_topics_as_one_object_as_a_list_and_as_csv_are_read(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    topics = read_topics(tmp_path / name, "eng", "title")
+    assert {topic.qid: topic.query for topic in topics} == TEXTS_BY_QID
+
+
+def test_what_is_wrong_with_such_topics_is_told(tmp_path: Path) -> None:
+    for name, content, said in (
+        ("a.json", '{"7": 8}', "a.json, line 1: topic 7 has no title (query)"),
+        ("b.json", '{"qid": "7",\n "query": 8', "b.json, line 1: not JSON"),
+        ("c.csv", "7,solar,wind\n", "c.csv, line 1: expected qid, a"),
+        ("d.csv", "qid,query,instruction\n7,solar\n", "d.csv, line 2: expected qid, a"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(HeedError, match=re.escape(said)):
+            read_topics(tmp_path / name, "eng", "title")
+
+
+def test_a_list_in_a_cell_of_csv_keeps_its_lines(tmp_path: Path) -> None:
+    narrative = "Relevant are:\n- solar plants\n- wind farms"
+    (tmp_path / "t.csv").write_text(f'qid,query,instruction\n7,power,"{narrative}"\n')
+    [topic] = read_topics(tmp_path / "t.csv", "eng", "title")
+    assert topic.instructions == {"original": narrative}
 
 
 def test_an_unknown_form_is_an_error_that_names_the_option(tmp_path: Path) -> None:

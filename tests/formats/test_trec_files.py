@@ -67,6 +67,16 @@ def test_what_a_run_file_cannot_hold_is_refused(tmp_path: Path, run: dict, tag: 
     assert not (tmp_path / "a.run").exists()
 
 
+def test_words_after_the_tag_are_left_out_and_an_id_with_a_blank_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "r.run"
+    path.write_text("1 Q0 a 1 2.5 my tag # note\n1 Q0 b 2 1.5 my\n")
+    assert read_run(path) == {"1": {"a": 2.5, "b": 1.5}}
+    for line in ("1 Q0 doc a 1 2.5 my\n", "1 Q0 doc 7 1 2.5 my\n", "1 Q0 doc 7 8 1 2.5 my\n"):
+        path.write_text(line)
+        with pytest.raises(HeedError, match="line 1: . columns, expected 6"):
+            read_run(path)
+
+
 def test_every_bad_line_of_a_run_is_told_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "bad.run"
     path.write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 t\n1 Q0 c 3 nan t\n1 Q0 a 4 1.0 t\n1 Q0 d 5 x t\n")

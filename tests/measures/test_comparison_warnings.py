@@ -128,7 +128,9 @@ def test_judgements_that_are_exchanged_or_the_same(heed: Heed) -> None:
     said = "no p-MRR: no document lost its relevance, 6 gained it: are the judgements exchanged?"
     assert compared(heed, *exchanged) == [said]
     same = ("base.run", "new.run", "--qrels", "q", "--new-qrels", "q")
-    assert compared(heed, *same) == ["no p-MRR: the judgements for both runs are the same"]
+    assert compared(heed, *same) == [
+        "no p-MRR: the judgements for both runs are the same; give those under the new instruction"
+    ]
     Path("n").write_text("".join(f"{qid} 0 {docid} 2\n" for qid in "123" for docid in "abc"))
     assert compared(heed, "base.run", "new.run", *PAIR) == ["no p-MRR: no document is known to have lost its relevance"]
 

@@ -249,7 +249,8 @@ def test_the_intervals_of_the_measures_say_who_follows(tmp_path: Path, pair: str
     assert ("a system that sinks all documents has a high p-MRR, too" in words(text)) == (measures == ("p-MRR",))
     # those that vary are obeys, ±.25, and wavers, ±.5 around their means: of 8 topics √(8 ÷ 7) times as much
     least, most = (format_value(measures[0], smallest_difference(8, sqrt(8 / 7) * step)) for step in (0.25, 0.5))
-    assert f"8 topics can show a difference of {least} to {most} points of {measures[0]} from 0, and of " in words(text)
+    clear = f"With 8 topics a result is clear where a system's {measures[0]} is {least} to {most} points or more from 0"
+    assert f"{clear}, and two systems differ by " in words(text)
 
 
 def of_measures(folder: Path, systems: dict[str, dict[str, list[float]]], against: Any = ()) -> str:

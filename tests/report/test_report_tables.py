@@ -11,7 +11,7 @@ import pytest
 from conftest import Heed
 from report_folders import NASTY, hostile_results, row, write_results
 
-from heed.measures.summary import format_value, layout, table
+from heed.measures.summary import format_value, layout, printed, table
 from heed.report.results import read_tree
 from heed.report.tables import tables
 
@@ -28,7 +28,8 @@ def test_text_is_the_table_that_the_collection_command_prints(sample: Path, heed
     result = heed(COMMAND, sample)
     rows = json.loads((sample / "fas/summary.json").read_text())["rows"]
     assert result.returncode == 0 and result.stderr == ""
-    assert result.stdout == table(rows, "neuclir-sample fas: values ×100") + "\n"
+    assert result.stdout == table(printed(rows), "neuclir-sample fas: values ×100") + "\n"
+    assert max(map(len, result.stdout.splitlines())) <= 100
 
 
 def test_csv_holds_the_values_in_full(sample: Path, heed: Heed, tmp_path: Path) -> None:

@@ -80,4 +80,4 @@ def test_a_folder_behind_html_is_not_taken_for_its_file(tmp_path: Path, heed: He
     (tmp_path / "runs").mkdir()
     result = heed("pipelines.report", "--html", "runs")
     assert result.returncode == 2
-    assert "argument --html: runs is a folder, expected a file; write RUNS_DIR before --html" in result.stderr
+    assert "--html: runs is a folder, expected a file; write RUNS_DIR before --html" in result.stderr

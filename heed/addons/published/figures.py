@@ -8,6 +8,7 @@ is printed: ``unit`` is ``x100`` where the paper prints the measure times 100, e
 lays it out: systems in groups down, subsets, conditions and measures across.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -79,7 +80,9 @@ class PaperTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the table under its caption; doubtful figures are marked, the reasons are below."""
         labels, (*above, last) = _labels(self.rows), _heads(self.rows)
         heads = [*([*[""] * len(labels), *_once(part)] for part in above), [*labels, *last]]
-        return "\n".join([self._title, aligned([*heads, *_lines(self.rows)], left=len(labels)), *_notes(self)])
+        return "\n".join(
+            [self._title, aligned([*heads, *_lines(self.rows)], len(labels), width=math.inf), *_notes(self)]
+        )
 
     def _repr_html_(self) -> str:
         labels, columns = _labels(self.rows), zip(*_heads(self.rows), strict=True)

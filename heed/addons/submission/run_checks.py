@@ -15,7 +15,7 @@ from heed.addons.submission.expected import CollectionIds, Rules
 from heed.addons.submission.run_report import ERROR, WARNING, CheckedRun, Report, run_lines
 from heed.addons.submission.tracks import RunName, parse_name, tag_problems
 from heed.formats.topic_ids import number as number_of
-from heed.formats.trec_files import parse_score
+from heed.formats.trec_files import parse_score, without_words
 from heed.progress import brief
 from heed.ranking import in_order
 
@@ -121,6 +121,10 @@ class _RunCheck:
             remedy = "put spaces in place of commas" if "," in text and len(fields) == 1 else "write the line again"
             if len(fields) == 5 and fields[1] != "Q0":
                 remedy = "is Q0 missing behind the topic?"
+            elif len(without_words(fields)) == 6:
+                remedy = "delete the words after the tag, which other commands skip"
+            elif text.startswith(("{", "[")):
+                remedy = "a run in JSON is read by other commands; write it as lines of six columns"
             self._report.error(number, "fields", f"{problem}; {remedy}")
 
     def _next_topic(self, number: int, qid: str) -> None:
@@ -248,7 +252,10 @@ class _RunCheck:
         language, documents = collection.language(docid), self.name.documents
         if language is None:
             problem = f"found document {docid}, which is none of the collection's {len(collection)}"
-            self._report.error(number, "collection", f"{problem}; check which collection was searched")
+            whole, mark, _ = docid.partition("#")
+            is_passage = mark and collection.language(whole) is not None
+            advice = f"for a passage write its document, {whole}, once" if is_passage else "check what was searched"
+            self._report.error(number, "collection", f"{problem}; {advice}")
             return
         self.languages[language] += 1
         if language and documents and language not in documents.languages:

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, get_type_hints
 import msgspec
 
 from heed.errors import DataError, HeedError, ModelError, UsageError, did_you_mean, fail
-from heed.files import parse_json, read_text
+from heed.files import nearest, parse_json, read_text
 from heed.models.registry.families import BI_ENCODER, FAMILIES, SERVICE
 
 DATA = Path(__file__).with_name("registry.json")
 POOLINGS = ("mean", "cls", "lasttoken", "max", "weightedmean", "mean_sqrt_len_tokens")  # sentence-transformers'
 STATUSES = ("runs", "api", "named")  # named: known from a paper, without weights that anybody can get
 BY_TRAINERS = re.compile(r"model|final|best|checkpoint-(?P<step>\d+)")  # what trainers call every model's folder
+NEAR = 0.9  # of a hub id to an entry's name, beside which a model that has none may be called alike
 AUTHOR = "author"  # the preset that needs no name: as the model's authors run it
 SET_HERE = ("variant", "trusted", "guessed_from", "entry")  # fields that no file may set
 QUERY_PLACES = (("query",), ("instruction", "mark"))
@@ -197,12 +198,18 @@ class Registry:
                 f"{source}: a file; a program that scores is given as command:{source}, a class as module:Class"
             )
         if source.startswith((".", "/", "~")):
-            raise UsageError(f"{source}: no such folder; give the folder of a model, or a name that heed models lists")
+            expected = nearest(Path(source)) or "; give the folder of a model, or a name that heed models lists"
+            raise UsageError(f"{source}: no such folder{expected}")
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
         meant = did_you_mean(source, sorted(others), 3, before="; ")
         if built_in and not meant:
             meant = f"; Heed's own are {', '.join(built_in)}"
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name{meant}")
+
+
+def near_entry(source: str) -> str:
+    """Return "; did you mean …?" with the entry that a hub id is nearly the name of; empty for others."""
+    return "" if source in _shipped() else did_you_mean(source, [*_shipped()], cutoff=NEAR, before="; ")
 
 
 def _folder_name(folder: Path) -> str:

@@ -165,13 +165,13 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], said: str, capsys:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--size", "0"], "argument --size: found '0', expected a whole number from 1"),
-        (["--budget", "=3"], "argument --budget: found '=3'"),
-        (["--language", "zho"], "argument --language: found 'zho', expected LANG=PATH"),
-        (["--sample", "1-10:2"], "argument --sample: found '1-10:2', expected a share above 0 and up to 1"),
-        (["--seconds-per-document", "nan"], "argument --seconds-per-document: found 'nan', expected seconds above 0"),
-        (["--export", "word=x"], "argument --export: found 'word=x', expected FORM=PATH with one of trec-pool"),
-        (["--order", "best"], "argument --order: invalid choice"),
+        (["--size", "0"], "--size: found '0', expected a whole number from 1"),
+        (["--budget", "=3"], "--budget: found '=3'"),
+        (["--language", "zho"], "--language: found 'zho', expected LANG=PATH"),
+        (["--sample", "1-10:2"], "--sample: found '1-10:2', expected a share above 0 and up to 1"),
+        (["--seconds-per-document", "nan"], "--seconds-per-document: found 'nan', expected seconds above 0"),
+        (["--export", "word=x"], "--export: found 'word=x', expected FORM=PATH with one of trec-pool"),
+        (["--order", "best"], "--order: found 'best', expected one of hidden"),
     ],
 )
 def test_wrong_arguments_give_status_2(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

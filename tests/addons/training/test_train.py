@@ -431,9 +431,9 @@ def test_answers_and_prompts_that_do_not_fit_are_errors(
     ("option", "said"),
     [
         (("--lr", "0"), "error: --lr: found 0.0, expected a number between 0 and 1"),
-        (("--epochs", "0"), "argument --epochs: found '0', expected a whole number from 1"),
+        (("--epochs", "0"), "--epochs: found '0', expected a whole number from 1"),
         (("--seed", "-1"), "error: --seed: found -1, expected 0 to 4294967295"),
-        (("--rank", "x"), "argument --rank: found 'x', expected a whole number from 1"),
+        (("--rank", "x"), "--rank: found 'x', expected a whole number from 1"),
     ],
 )
 def test_numbers_out_of_range_are_errors(

@@ -44,7 +44,7 @@ from heed.errors import DataError
 from heed.formats.trec_files import Pool
 from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.summary import aligned
-from heed.progress import brief, counted, log, warn
+from heed.progress import brief, counted, log, number_of, warn
 from heed.types import Qrels, Run
 
 SECONDS = 30.0  # to judge a document; an assumption, not a measurement: measure your own assessors
@@ -270,11 +270,11 @@ def as_text(report: PoolReport, name: str) -> str:
 
 def _summary(report: PoolReport, name: str) -> Iterator[str]:
     topics, documents, smallest, median, largest = sizes(report.documents)
-    yield f"{name}: {documents} documents of {topics} topics"
+    yield f"{name}: {number_of(documents, 'document')} of {number_of(topics, 'topic')}"
     yield f"a topic: {smallest} to {largest} documents, median {median:g}"
     if report.retrieved:
         depths = _range(min(report.depths.values()), max(report.depths.values()))
-        rule = "the rank of the deepest document taken from a topic's lists; overlaps are counted to this rank"
+        rule = "the rank at which a topic's lists brought the last new document; overlaps are counted to this rank"
         yield f"depth reached: {depths}, {rule}"
     if report.per_language:
         yield "by language: " + ", ".join(f"{language} {number}" for language, number in report.per_language.items())
