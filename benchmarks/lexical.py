@@ -77,7 +77,8 @@ def measure(settings: Settings) -> Measured:
             _compare(folder)
     about = (
         f"{len(documents):,} documents of {name} and {len(queries)} queries with their instructions, 1000 documents a "
-        f"query, 2 threads. Repetitions: {repeat}."
+        f"query, 2 threads. Over 300,000 documents [the ratios are lower](scale.md#search-beside-other-programs). "
+        f"Repetitions: {repeat}."
     )
     return Measured(about, [_row(times, columns, len(queries)) for columns in ROWS])
 

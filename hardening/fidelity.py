@@ -38,11 +38,10 @@ With the same weights `make real-test` compares, to 1e-5:
 CHECKED = """
 ## Checked on tiny weights, or none
 
-Each line is of tests with the marker `golden`. If the other program can be installed beside Heed, the test runs it.
-Otherwise its output was recorded once in `tests/data/golden/`, with its version and the script that recorded it. Most
-scores of models must be equal to 1e-5 in float32. Tiny random weights show that texts, tokens and arithmetic are equal,
-not that published figures are reproduced. pytrec-eval-terrier contains NIST's trec_eval, pyndeval its ndeval, pyserini
-Anserini.
+Each line is of tests with the marker `golden`. If the other program cannot be installed beside Heed, its output was
+recorded once in `tests/data/golden/`. Most scores of models must be equal to 1e-5 in float32. Tiny random weights show
+that texts, tokens and arithmetic are equal, not that published figures are reproduced. pytrec-eval-terrier contains
+NIST's trec_eval, pyndeval its ndeval, pyserini Anserini.
 """
 MODELS = """
 ### Models, by family
