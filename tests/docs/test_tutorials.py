@@ -16,7 +16,6 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 # run as printed, below; the hub's data set, FollowTable and the model are small folders of these names
 PRINTED_BESIDE = {
-    "heed check --help",
     "heed compare runs/neuclir-sample/eng --baseline bm25",
     "heed fetch followtable",
     "heed models ./my-cross-encoder",
