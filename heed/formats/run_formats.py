@@ -7,7 +7,7 @@ from typing import Any
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
 from heed.formats.topic_ids import by_ending, number_hint, with_ids
-from heed.formats.trec_files import one_score, parse_score, read_run, warn_of_order, warn_of_tags
+from heed.formats.trec_files import one_score, parse_score, read_run, warn_of_order, warn_of_tags, with_shared_ids
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
 
@@ -189,4 +189,4 @@ def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> 
     missing = [qid for qid in qids if qid not in known]
     if missing:
         warn(f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
-    return known
+    return with_shared_ids(known)
