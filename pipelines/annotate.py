@@ -3,9 +3,13 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import Task
@@ -24,12 +28,16 @@ from pipelines.options.parser import command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
 from pipelines.stopping import Terminated
 
+if TYPE_CHECKING:
+    from heed.web import PersonOf
+
 SAMPLES = {"neuclir-sample": ("eng", "zho", "fas", "rus"), "tables-sample": ("eng",)}
 EXAMPLES = (
     "pool.jsonl",
     "pool.jsonl --topics topics.jsonl --docs news.jsonl --qrels original.qrels --only-relevant",
     "pool.jsonl --add bob.db --as Bob=Bob --assessor Ann",
-    "pool.jsonl --assign assessors.tsv",
+    "pool.jsonl --assign topics.tsv --assessors people.tsv",
+    "pool.jsonl --backup pool-friday.db",
     "pool.jsonl --export judged --unjudged -1",
 )
 
@@ -58,7 +66,14 @@ def parser() -> argparse.ArgumentParser:
         "--assign",
         type=Path,
         metavar="FILE",
-        help="lines of a topic, a tab and an assessor, who sees only these topics; several may judge a topic, blind",
+        help="lines of a topic, a tab and an assessor, who sees only these topics; several may judge a topic, blind; "
+        "each gets a link of their own",
+    )
+    judging.add_argument(
+        "--assessors",
+        type=Path,
+        metavar="FILE",
+        help="lines of a name, or of a name, a tab and adjudicator: each gets a link of their own, printed once",
     )
     judging.add_argument(
         "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL, ending in .db)"
@@ -80,6 +95,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="THERE=HERE",
         help="name here of an assessor in an added database: Ann=Ann if both are one person; repeatable",
     )
+    ending = judging.add_mutually_exclusive_group()
+    ending.add_argument("--new-link", metavar="NAME", help="print another link for NAME, in place of the earlier one")
+    ending.add_argument("--revoke", metavar="NAME", help="let nobody in any more by the link of NAME")
+    ending.add_argument("--backup", type=Path, metavar="FILE", help="copy the database, also while it is in use")
     server_options(judging, "the port of the last start, or any free one")
     judging.add_argument(
         "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
@@ -179,6 +198,8 @@ def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
     if not options.export:
         refuse(options, ["unjudged", "resolve"], "it says what --export writes")
+    if options.backup or options.new_link or options.revoke:
+        return _administer(options)
     task, store = open_given(options)
     try:
         if options.export:
@@ -192,6 +213,65 @@ def _run(options: argparse.Namespace) -> None:
         store.close()
 
 
+def _administer(options: argparse.Namespace) -> None:
+    """Do what one does beside a server that runs: a copy, another link, or none any more."""
+    from heed.addons.judging.annotate.opening import path_beside, stored_task
+    from heed.addons.judging.annotate.people import new_link, revoke
+    from heed.addons.judging.annotate.store import Store, back_up
+    from heed.addons.judging.annotate.task import check_name
+
+    refuse(options, ["export", "add", "assign", "assessors", "assessor"], "one thing at a time")
+    database = options.database or path_beside(options.pool)
+    if options.backup:
+        back_up(database, options.backup)
+        print(f"{options.backup}: a copy of {database}")
+        return
+    if not stored_task(database):
+        raise DataError(f"{database}: no judgements yet; start it with --assessors FILE first")
+    with closing(Store(database)) as store:
+        if options.revoke:
+            revoke(store, check_name(options.revoke))
+            log.info(f"{options.revoke}: the link lets nobody in any more; the judgements stay")
+        else:
+            name = check_name(options.new_link)
+            port = options.port or int(store.properties().get("port", 0))
+            _print_links(options, {name: new_link(store, name)}, port)
+
+
+def _print_links(options: argparse.Namespace, tokens: Mapping[str, str], port: int) -> None:
+    """Print each person's link, under the allowed hosts or else on this machine."""
+    from heed.web import Access
+
+    here, *allowed = Access("", "", options.allow_host).places(port)
+    for name, token in tokens.items():
+        for place in allowed or [here]:
+            print(f"{name}\t{place}/#token={token}", flush=True)
+
+
+def _roles(options: argparse.Namespace, task: Task, store: Store) -> dict[str, str]:
+    """Return the roles of those who have or get a link, by name; empty where names are typed."""
+    from heed.addons.judging.annotate.people import ASSESSOR, read_people
+
+    roles = dict.fromkeys(chain.from_iterable(task.assigned.values()), ASSESSOR) | store.people()
+    roles |= read_people(options.assessors) if options.assessors else {}
+    if roles and options.assessor:
+        raise UsageError(f"--assessor {options.assessor}: assessors are known by their links here; leave it out")
+    return roles
+
+
+def _invite(options: argparse.Namespace, store: Store, roles: Mapping[str, str], port: int) -> "PersonOf | None":
+    """Print links for those who have none yet; return whose a token is, None without any people."""
+    from heed.addons.judging.annotate.people import ADJUDICATOR, invite, person_of
+
+    if not roles:
+        return None
+    _print_links(options, invite(store, roles), port)
+    if ADJUDICATOR not in roles.values():
+        log.info("nobody decides where assessors differ: name one in a file for --assessors, NAME, a tab, adjudicator")
+    log.info(f"{number_of(len(roles), 'name')}, each with a link that is printed once; --new-link NAME makes another")
+    return partial(person_of, store)
+
+
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.grades import progress_lines
     from heed.addons.judging.annotate.server import AnnotationServer
@@ -200,7 +280,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
-    properties = store.properties()
+    roles, properties = _roles(options, task, store), store.properties()
     sock = listen(options.port, int(properties.get("port", 0)))
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
@@ -211,8 +291,9 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
         for line in progress_lines(task, store.judgements(), narratives):
             log.info(line)
     try:
+        people = _invite(options, store, roles, sock.getsockname()[1])
         server = AnnotationServer(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
-        serve_page(options, "annotate", properties["token"], server.application(), sock)
+        serve_page(options, "annotate", properties["token"], server.application(), sock, person_of=people)
     except (KeyboardInterrupt, Terminated) as stop:
         message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"
         if isinstance(stop, Terminated):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, dump_task, join_pools
-from heed.errors import DataError
+from heed.errors import DataError, UsageError
 from heed.formats.trec_files import Pool
 from heed.reuse import recipe_version
 
@@ -44,6 +44,8 @@ CREATE TABLE judgements (
     wording TEXT NOT NULL DEFAULT '', PRIMARY KEY (assessor, qid, condition, docid)) WITHOUT ROWID;
 CREATE TABLE narratives (qid TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID;
 """
+# made in older databases too; the digest of a link that is revoked is empty
+PEOPLE = "CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY, role TEXT NOT NULL, digest TEXT NOT NULL)"
 
 
 @contextmanager
@@ -153,6 +155,29 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         db.close()
         raise DataError(str(error) if isinstance(error, DataError) else f"{path}: {error}") from error
     return db
+
+
+def back_up(path: Path, copy: Path) -> None:
+    """Copy the annotation in ``path``, which may be in use, as one whole file that only its owner can read.
+
+    The copy has another token than the page. Raises :class:`UsageError` for a copy that is there already.
+    """
+    if copy.exists():
+        raise UsageError(f"{copy}: is there already; name another file")
+    part = copy.with_name(f".{copy.name}.part")
+    part.unlink(missing_ok=True)  # of a process that was killed
+    with closing(open_read_only(path)) as source:
+        source.execute("COMMIT")  # a backup needs no transaction, and refuses to be in one
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            with closing(sqlite3.connect(part, isolation_level=None)) as db:
+                source.backup(db)
+                db.execute("PRAGMA journal_mode = DELETE")
+                db.execute("PRAGMA secure_delete = ON")  # nothing of the token is left in free space
+                db.execute("UPDATE kept SET value = ? WHERE name = 'token'", (secrets.token_urlsafe(32),))
+            part.replace(copy)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def is_annotation(path: Path) -> bool:
@@ -342,6 +367,7 @@ class Store:
         """Open a database that :func:`heed.addons.judging.annotate.store.create` made."""
         self.path = path
         self._db = connect(path)
+        self._db.execute(PEOPLE)
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -358,6 +384,23 @@ class Store:
         """Set one of :meth:`properties`."""
         with self._lock, transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
+
+    def people(self) -> dict[str, str]:
+        """Return the roles of those who were given a link, by name."""
+        return dict(self._rows("SELECT name, role FROM people ORDER BY name"))
+
+    def person(self, digest: str) -> tuple[str, str] | None:
+        """Return name and role by the digest of a link's token; None for one that nobody has."""
+        return next(iter(self._rows("SELECT name, role FROM people WHERE digest = ?", (digest,))), None)
+
+    def set_person(self, name: str, role: str, digest: str | None) -> None:
+        """Set a person's role, and the digest of the link unless it is None, which keeps it."""
+        query = (
+            "INSERT INTO people VALUES (?1, ?2, COALESCE(?3, '')) "
+            "ON CONFLICT (name) DO UPDATE SET role = ?2, digest = COALESCE(?3, digest)"
+        )
+        with self._lock, transaction(self._db):
+            self._db.execute(query, (name, role, digest))
 
     def add_pool(self, pool: Pool, documents: Sequence[PooledDocument]) -> None:
         """Add the documents of a later pool after those that are there."""

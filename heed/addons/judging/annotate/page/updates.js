@@ -103,7 +103,7 @@ export function showSaving() {
   const waiting = count
     ? `${changes} not saved yet: kept in this tab, sent as soon as it answers. Leave the tab open.`
     : "All changes are saved.";
-  showAlarm(`The server does not answer. ${reason} ${waiting} Retrying …`);
+  showAlarm(`${reason || "The server does not answer."} ${waiting} Retrying …`);
 }
 
 /** Show a line across the page that cannot be overlooked; an empty one hides it. */
