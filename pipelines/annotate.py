@@ -37,7 +37,6 @@ EXAMPLES = (
     "pool.jsonl --topics topics.jsonl --docs news.jsonl --qrels original.qrels --only-relevant",
     "pool.jsonl --add bob.db --as Bob=Bob --assessor Ann",
     "pool.jsonl --assign topics.tsv --assessors people.tsv",
-    "pool.jsonl --backup pool-friday.db",
     "pool.jsonl --export judged --unjudged -1",
 )
 
@@ -51,6 +50,17 @@ def parser() -> argparse.ArgumentParser:
     data_options(data, "topics", "encoding", "docs", "lang", "topics_format", "topic_ids", "fields", more=more)
     data_options(data, "query_lang")
     layout_options(data, NEWS, {"translation": "--translation"})
+    data.add_argument(
+        "--update",
+        action="store_true",
+        help="take topics, narratives and documents that have changed; what was judged before is to be judged again",
+    )
+    data.add_argument(
+        "--withdraw",
+        type=Path,
+        metavar="FILE",
+        help="lines of a topic, or of a topic, a tab and a docid: neither judged nor exported, until a later file",
+    )
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
     judging = command.add_argument_group("judging")
@@ -109,6 +119,13 @@ def parser() -> argparse.ArgumentParser:
         help="what --export does with documents without a grade: leave them out (default), write -1 or 0, or stop",
     )
     judging.add_argument(
+        "--leave-out",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="--export without an assessor's judgements; repeatable",
+    )
+    judging.add_argument(
         "--resolve",
         choices=RULES,
         help="where assessors differ and nobody has decided, --export leaves the document out (default), stops, takes "
@@ -121,7 +138,7 @@ def parser() -> argparse.ArgumentParser:
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned."""
     from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
-    from heed.addons.judging.annotate.task import load_task, parse_names, read_assigned
+    from heed.addons.judging.annotate.task import in_force, load_task, parse_names, read_assigned, read_withdrawn
     from heed.formats.trec_files import read_pool
 
     if options.names and not options.add:
@@ -133,12 +150,24 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
         raise DataError(f"{database}: no judgements yet; judge first, or name their file with --database")
     collection = _collection(options, pool, stored)
     task, store = open_annotation(
-        pool, collection, database, grades=options.grades, only_relevant=options.only_relevant
+        pool,
+        collection,
+        database,
+        grades=options.grades,
+        only_relevant=options.only_relevant,
+        update=options.update,
     )
     try:
         if options.add:
             add_annotations(database, options.add, names, options.encoding)
+        if options.add or options.withdraw:
             task = load_task(store.properties(), options.only_relevant)
+            if options.withdraw:
+                store.withdraw(read_withdrawn(options.withdraw, task.pool))
+            task = in_force(task, store.withdrawn())
+        if withdrawn := store.withdrawn():
+            names = brief([" ".join(each).strip() for each in sorted(withdrawn)])
+            log.info(f"withdrawn, neither judged nor exported: {names}")
         if options.assign:
             task = replace(task, assigned=read_assigned(options.assign, task.pool))
             store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
@@ -165,11 +194,8 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     elif not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
         raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
     else:
-        if data.docs and is_complete:
-            log.info("the documents are in the database since the first start; --docs is not read again")
-        docs = () if is_complete else data.docs
         topics = data.topics if not stored or lang == stored.lang else ""  # in another language they differ anyway
-        collection = pool_texts(replace(data, lang=lang, docs=docs, topics=topics), options.translation)
+        collection = pool_texts(replace(data, lang=lang, topics=topics), options.translation)
     if data.qrels:
         judged = given_judgements(data, collection.language.code, collection.language.code)
         return replace(collection, judging=Judging(judged))
@@ -197,16 +223,18 @@ def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:
 def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
     if not options.export:
-        refuse(options, ["unjudged", "resolve"], "it says what --export writes")
+        refuse(options, ["unjudged", "resolve", "leave_out"], "it says what --export writes")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
     task, store = open_given(options)
     try:
         if options.export:
             from heed.addons.judging.annotate.grades import export
+            from heed.addons.judging.annotate.task import check_name
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
-            print(*export(task, store, options.export, options.assessor, unjudged, resolve), sep="\n")
+            without = [check_name(name) for name in options.leave_out]
+            print(*export(task, store, options.export, options.assessor, unjudged, resolve, without), sep="\n")
         else:
             _serve(options, task, store)
     finally:

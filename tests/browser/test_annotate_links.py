@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -211,3 +211,59 @@ def test_judging_behind_nginx_as_the_guide_configures_it(chromium: "Browser", tm
         topic = server.asked("Ann", "/api/topic?qid=301")
         assert topic["documents"][0]["original"]["grade"] == 1
         assert server.tokens()["Ann"] not in (tmp_path / "nginx" / "access.log").read_text()
+
+
+def test_a_campaign_changes_while_pages_are_open(chromium: "Browser", tmp_path: Path, heed: Heed) -> None:
+    """A topic is added, one withdrawn, a narrative corrected, one loaded from a file, a document's text corrected."""
+    topics = {
+        qid: {"qid": qid, "lang": "eng", "query": qid, "instructions": {"original": f"About {qid}."}}
+        for qid in ("ferries", "kelp", "whales")
+    }
+    documents = {docid: {"id": docid, "text": f"text {docid}"} for docid in "ab"}
+
+    def files(*qids: str) -> list[object]:
+        write_jsonl(tmp_path / "topics.jsonl", [topics[qid] for qid in qids])
+        write_jsonl(tmp_path / "docs.jsonl", [*documents.values()])
+        write_jsonl(tmp_path / "pool.jsonl", [{"qid": qid, "docids": ["a", "b"]} for qid in qids])
+        return [tmp_path / "pool.jsonl", "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl"]
+
+    (tmp_path / "people.tsv").write_text(PEOPLE)
+    closed_at_last = ExitStack()
+    with inviting(*files("ferries", "kelp"), "--assessors", tmp_path / "people.tsv", "--grades", "0,1") as server:
+        links = server.links
+        port = server.port
+        ann = closed_at_last.enter_context(let_in(chromium, links["Ann"]))
+        ann.press("1", "0", "n")
+        ann.page.wait_for_selector("#topics [data-qid='kelp'][aria-current]")
+        ann.press("1", "1")
+        ann.saved()
+        server.kill()
+    documents["b"]["text"] = "text b, as it was printed"
+    topics["ferries"]["instructions"] = {"original": "About ferries.", "changed": "About ferries, not liners."}
+    (tmp_path / "withdrawn.tsv").write_text("kelp\n")
+    options = ("--update", "--withdraw", tmp_path / "withdrawn.tsv", "--port", port)
+    with inviting(*files("ferries", "kelp", "whales"), *options) as server, closed_at_last:
+        server.waits_for("documents b are corrected; 2 judgements to be given again")
+        ann.look()
+        ann.page.wait_for_selector("#topics [data-qid='whales']")
+        assert ann.page.locator("#topics li").count() == 2, "kelp is withdrawn"
+        ann.page.click("#topics [data-qid='ferries']")
+        ann.page.wait_for_selector("#strip [title='2. b: not relevant, graded before a correction']")
+        assert ann.page.locator("#notice [data-action=keep]").inner_text() == "Keep 1 older"
+        ann.press("n")
+        assert ann.shown() == "b" and "as it was printed" in ann.text("#document")
+        ann.press("0", "N")
+        ann.until("document.querySelector('#tab-changed').ariaSelected === 'true'")
+        assert ann.page.input_value("#editor") == "About ferries, not liners." and ann.shown() == "a"
+        ann.press("0")
+        ann.page.click("#topics [data-qid='whales']")
+        ann.page.wait_for_selector("#topics [data-qid='whales'][aria-current]")
+        ann.press("o", "1", "1")
+        ann.saved()
+    exported = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
+    assert exported.returncode == 0, exported.stderr
+    truth = {
+        "original": {"ferries": {"a": 1, "b": 0}, "whales": {"a": 1, "b": 1}},
+        "changed": {"ferries": {"a": 0, "b": 0}},
+    }
+    assert {name: read_qrels(tmp_path / "out" / f"{name}.qrels") for name in truth} == truth

@@ -6,6 +6,7 @@ or was added before, is one: so adding can be interrupted, repeated, and done ag
 """
 
 import re
+import secrets
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection as Docids
@@ -22,7 +23,10 @@ import msgspec
 
 from heed.addons.judging.annotate.store import (
     ADDED,
+    CORRECTION,
+    EARLIER,
     NARRATIVE,
+    Change,
     Event,
     State,
     Store,
@@ -41,27 +45,30 @@ from heed.addons.judging.annotate.store import (
     write_entry,
 )
 from heed.addons.judging.annotate.task import (
+    ADJUDICATED,
     CONDITIONS,
     PooledDocument,
     Task,
     check_name,
     dump_task,
+    in_force,
     join_pools,
     load_task,
     names_here,
     new_in,
     parse_scale,
     task_differences,
+    topic_differences,
 )
 from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
 from heed.datasets.collection import Collection
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import read_objects, unpacked_name
+from heed.files import digest_json, read_objects, unpacked_name
 from heed.formats.documents import DocumentLine, Source
 from heed.formats.topic_ids import number_hint
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import Pool, parse_score
-from heed.progress import bar, brief, log, warn
+from heed.progress import bar, brief, log, number_of, warn
 from heed.tables.markup import as_table
 from heed.types import Qrels, Topic
 
@@ -85,14 +92,21 @@ def stored_task(database: Path) -> Task | None:
 
 
 def open_annotation(
-    pool: Pool, collection: Collection | None, database: Path, *, grades: str = "", only_relevant: bool = False
+    pool: Pool,
+    collection: Collection | None,
+    database: Path,
+    *,
+    grades: str = "",
+    only_relevant: bool = False,
+    update: bool = False,
 ) -> tuple[Task, Store]:
     """Return the task and the open database, which is made from ``collection`` unless it is there.
 
     The collection's original judgements, if it has any, are those to be judged again with ``only_relevant``. ``grades``
     is a text for :func:`.task.parse_scale`, by default 0,1,2,3. A database that is there needs no collection, but for
-    documents that are new in ``pool``, which come after those already there; topics and judgements that a collection
-    has must be those that it was made with.
+    topics and documents that are new in ``pool``, which come after those already there; topics, documents and
+    judgements that a collection has must be those that it was made with. With ``update`` topics and documents that have
+    changed are taken, and what was judged before is to be judged again. What is withdrawn is not in the task.
 
     Raises :class:`DataError` for topics and documents of the pool that the collection lacks, and :class:`UsageError` if
     the database belongs to other topics, judgements or grades, and for ``only_relevant`` without judgements.
@@ -113,10 +127,11 @@ def open_annotation(
         created = task if create(database, task, read_pooled(collection.source, task.docids())) else None
     store = Store(database)
     try:
-        task = created or _stored(store, pool, collection, grades, only_relevant)
+        task = created or _stored(store, pool, collection, grades, only_relevant, update)
     except BaseException:
         store.close()
         raise
+    task = in_force(task, store.withdrawn())
     if only_relevant:
         _log_gaps(task)
     return task, store
@@ -148,9 +163,11 @@ def _check_judged(task: Task) -> None:
         raise UsageError("only_relevant: needs the judgements that say what is relevant; give qrels=QRELS")
 
 
-def _stored(store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool) -> Task:
-    """Return the stored task, with the documents that are new in ``pool``."""
-    task = load_task(store.properties(), only_relevant)
+def _stored(
+    store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool, update: bool
+) -> Task:
+    """Return the stored task, with what is new in ``pool``, and what has changed if it is to ``update``."""
+    task = _with_new_topics(load_task(store.properties(), only_relevant), pool, collection)
     judged = _judgements(collection, task.pool) if collection else {}
     is_first = bool(judged and not task.qrels)  # judged so far without any, now to be judged again
     task = replace(task, qrels=task.qrels or judged)
@@ -163,14 +180,79 @@ def _stored(store: Store, pool: Pool, collection: Collection | None, grades: str
         if collection.topics and other.lang == task.lang:  # in another language they would differ too
             other = replace(other, topics=_topics(collection, [qid for qid in pool if qid in task.pool]))
     narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
-    advice = "give what it was made with, or name another database"
+    if update:
+        task = _corrected(store, task, other.topics)
+    advice = "give what it was made with, take corrected topics by update=True, or name another database"
     fail(
         (f"{store.path}: {difference}; {advice}" for difference in task_differences(task, other, narratives)),
         UsageError,
     )
     if is_first:
         store.set_property("given", dump_task(task)["given"])
-    return _extended(store, task, pool, collection)
+    store.set_topics(task)
+    task = _extended(store, task, pool, collection)
+    if collection:
+        _compare_documents(store, task, collection, update)
+    return task
+
+
+def _with_new_topics(task: Task, pool: Pool, collection: Collection | None) -> Task:
+    """Return the task with the topics that are new in ``pool``, as ``collection`` has them, without documents yet."""
+    new = [qid for qid in pool if qid not in task.pool]
+    if not new or not collection or not collection.topics:
+        return task
+    topics = task.topics | {qid: topic for qid, topic in _topics(collection, new).items() if qid not in task.topics}
+    log.info(f"{number_of(len(new), 'topic')} new in this pool: {brief(new)}")
+    return replace(task, topics=topics, pool=join_pools(task.pool, {qid: [] for qid in new}))
+
+
+def _corrected(store: Store, task: Task, topics: Mapping[str, Topic]) -> Task:
+    """Return the task with ``topics`` in place of its own; log what is another one, and how much is to judge again."""
+    corrected = {}
+    narratives = store.narratives()
+    for qid, given in topics.items():
+        before = task.topics[qid]
+        topic = given.instructed({**before.instructions, **given.instructions})
+        text, version = narratives.get(qid, ("", 0))
+        differing = topic_differences(before, topic, [text])
+        if not differing:
+            continue
+        corrected[qid] = topic
+        first, original = (each.instructions.get("original", "") for each in (before, topic))
+        count = store.outdate_original(qid) if first.split() != original.split() else 0
+        if before.instructions.get("changed", "").split() != topic.instructions.get("changed", "").split():
+            edit = topic.instructions["changed"]
+        else:
+            edit = original if text.split() == first.split() else text  # not edited yet: it stays the original
+        if qid in narratives and edit.split() != text.split():
+            request = f"{CORRECTION}{secrets.token_hex(8)}"
+            store.record(request, ADJUDICATED, request, [Change(NARRATIVE, qid, value=edit, base=version)])
+            differing.append("grades under the changed narrative are to be given again")
+        again = f"; {number_of(count, 'judgement')} to be given again" if count else ""
+        log.info(f"topic {qid} is corrected: {', '.join(differing)}{again}")
+    return replace(task, topics={**task.topics, **corrected})
+
+
+def _compare_documents(store: Store, task: Task, collection: Collection, update: bool) -> None:
+    """Compare the pool's documents with those of ``collection``, unless its files are those of an earlier start.
+
+    Raises :class:`DataError` for other texts than were judged, unless they are to ``update``.
+    """
+    recipe = digest_json(collection.source.recipe)
+    if store.properties().get("documents") == recipe:
+        return
+    found = read_pooled(collection.source, task.docids(), required=False)
+    changed = [new for new in found if (old := store.document(new.docid)) and new != old._replace(date=new.date)]
+    names = brief([document.docid for document in changed])
+    if changed and not update:
+        raise DataError(
+            f"{store.path}: documents {names} have another text than the one that is judged; take it by update=True, "
+            "or give the documents of the first start"
+        )
+    if changed:
+        count = sum(map(store.replace_document, changed))
+        log.info(f"documents {names} are corrected; {number_of(count, 'judgement')} to be given again")
+    store.set_property("documents", recipe)
 
 
 def _extended(store: Store, task: Task, pool: Pool, collection: Collection | None) -> Task:
@@ -202,11 +284,11 @@ def _log_gaps(task: Task) -> None:
             log.info(f"topic {qid}: {len(missing)} relevant documents are not in the pool: {brief(missing)}")
 
 
-def read_pooled(source: Source, docids: Docids[str]) -> Iterator[PooledDocument]:
+def read_pooled(source: Source, docids: Docids[str], required: bool = True) -> Iterator[PooledDocument]:
     """Yield the documents ``docids`` of ``source``, each once, in reading order.
 
-    Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, and the lines that
-    could not be read.
+    Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, if they are
+    ``required``, and the lines that could not be read.
     """
     missing = dict.fromkeys(docids)
     problems = []
@@ -222,7 +304,7 @@ def read_pooled(source: Source, docids: Docids[str]) -> Iterator[PooledDocument]
             tabular = line.document.is_table or as_table(text) is not None
             yield PooledDocument(docid, title, _date(line), text, tabular)
     lost = [f"document {docid} of the pool: not in {source}; give the documents it is from" for docid in missing]
-    fail([*lost, *problems] if lost else [])
+    fail([*lost, *problems] if lost and required else [])
 
 
 def _date(line: DocumentLine) -> str:
@@ -231,9 +313,6 @@ def _date(line: DocumentLine) -> str:
     date = next(filter(None, dates), "")
     day = DAY.match(date)
     return day[0] if day else date[:LONGEST_DATE]
-
-
-EARLIER = "earlier"  # no digest of a narrative: what it was when the grade was given is not in an export
 
 
 class ExportedJudgement(msgspec.Struct):

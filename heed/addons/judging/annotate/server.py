@@ -37,8 +37,9 @@ from heed.addons.judging.annotate.grades import (
 )
 from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
 from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
-from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
+from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name, dump_task
 from heed.errors import HeedError, JavaError, fail
+from heed.files import digest_json
 from heed.instructions.reader import reader_at
 from heed.languages import language_data
 from heed.progress import warn
@@ -295,6 +296,9 @@ class AnnotationServer:
         self._progress_at = lru_cache(MOST_ASSESSORS)(
             lambda assessor, adjudicates, entry: progress_data(task, store, assessor, adjudicates)
         )
+        # an open page is loaded again when the task has changed: a topic was added, corrected or withdrawn
+        stored = store.properties().get("documents", "")
+        self._state = digest_json([dump_task(task), task.assigned, task.only_relevant, stored])
         self._files = {path.name: path.read_bytes() for path in page_files()}
 
     def application(self) -> Starlette:
@@ -337,7 +341,8 @@ class AnnotationServer:
         return JSONResponse({}, headers={"set-cookie": cookie_of(request, token)})
 
     def _task_data(self, request: Request) -> object:
-        return task_data(self._task, self._store, self._assessor, _person(request))
+        data = task_data(self._task, self._store, self._assessor, _person(request))
+        return {**data, "state": self._state}
 
     def _agreement(self, request: Request) -> object:
         task, store, assessor = self._of(request)
@@ -347,7 +352,8 @@ class AnnotationServer:
 
     def _progress(self, request: Request) -> object:
         _, store, assessor = self._of(request)
-        return self._progress_at(assessor, _adjudicates(request), store.last())
+        progress = self._progress_at(assessor, _adjudicates(request), store.last())
+        return {**progress, "state": self._state}
 
     def _topic(self, request: Request) -> object:
         task, store, assessor = self._of(request)

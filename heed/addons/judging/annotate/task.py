@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,6 +105,28 @@ def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
     if without:
         log.info(f"{path}: {len(without)} of {len(pool)} topics have no assessor: {brief(without)}")
     return assigned
+
+
+Withdrawn = Set[tuple[str, str]]  # topics and docids; without a docid a whole topic
+
+
+def read_withdrawn(path: Path, pool: Pool) -> Withdrawn:
+    """Return what is withdrawn, from lines of a topic, or of a topic, a tab and a docid; an empty file: nothing.
+
+    Raises :class:`DataError` naming every line that is of nothing in ``pool``.
+    """
+    withdrawn: set[tuple[str, str]] = set()
+    problems = []
+    for line_no, line in read_lines(path):
+        qid, _, docid = map(str.strip, line.partition("\t"))
+        if qid and (qid not in pool or docid not in {"", *pool[qid]}):
+            what = f"document {docid} of topic {qid}" if docid else f"topic {qid}"
+            problems.append(
+                f"{path}, line {line_no}: {what} is not in the pool; expected a topic, or a tab and a docid"
+            )
+        withdrawn |= {(qid, docid)} if qid else set()
+    fail(problems)
+    return withdrawn
 
 
 SHOWN_TEXT = 40  # characters of a text in a message
@@ -240,9 +262,28 @@ def load_task(stored: dict[str, str], only_relevant: bool = False) -> Task:
     )
 
 
+def in_force(task: Task, withdrawn: Withdrawn) -> Task:
+    """Return the task without what is ``withdrawn``."""
+    if not withdrawn:
+        return task
+    pool = {
+        qid: [docid for docid in docids if (qid, docid) not in withdrawn]
+        for qid, docids in task.pool.items()
+        if (qid, "") not in withdrawn
+    }
+    qids = {*pool, *(task.topics[qid].base for qid in pool)}
+    topics = {qid: topic for qid, topic in task.topics.items() if qid in qids}
+    given = {
+        qid: {docid: grade for docid, grade in grades.items() if (qid, docid) not in withdrawn}
+        for qid, grades in task.qrels.items()
+        if qid in pool
+    }
+    return replace(task, pool=pool, topics=topics, qrels=given)
+
+
 def join_pools(first: Pool, later: Pool) -> Pool:
-    """Return the topics of ``first`` with its documents, then those that only ``later`` has, in its order."""
-    return {qid: [*dict.fromkeys([*docids, *later.get(qid, [])])] for qid, docids in first.items()}
+    """Return the topics of ``first``, then new ones of ``later``, each with the documents of both in this order."""
+    return {qid: [*dict.fromkeys([*first.get(qid, []), *later.get(qid, [])])] for qid in [*first, *later]}
 
 
 def new_in(later: Pool, first: Pool) -> Pool:
@@ -260,7 +301,7 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     unknown = [qid for qid in other.pool if qid not in task.pool]
     sentences = [f"topics {brief(unknown)} are not in the database, which has {brief([*task.pool])}"] if unknown else []
     for qid, topic in other.topics.items():
-        differing = _topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
+        differing = topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
         sentences += [f"topic {qid} has {', '.join(differing)}"] if differing else []
     if other.lang != task.lang:
         sentences.append(f"documents in {other.lang}, not {task.lang}")
@@ -271,7 +312,8 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     return [*sentences, f"other given judgements of topics {brief(judged)}"] if judged else sentences
 
 
-def _topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
+def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
+    """Return the parts in which a topic is not the ``stored`` one; its changed narrative may be one of ``edits``."""
     texts = [
         ("language", stored.lang, topic.lang),
         ("query", stored.query, topic.query),

@@ -46,8 +46,8 @@ function squareData(entry, index) {
 
 /** Return whether a document is to be read again for the edit, or is left out, and why; empty otherwise. */
 function again(entry) {
+  if (isStale(entry)) return page.tab === "original" ? "graded before a correction" : "graded before the last edit";
   if (page.tab === "original") return "";
-  if (isStale(entry)) return "graded before the last edit";
   if (!page.again) return "";
   if (isDue(entry)) return "to be read again";
   return isConcerned(entry) ? "" : "not relevant before, so not read again";

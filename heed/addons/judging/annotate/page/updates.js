@@ -64,6 +64,7 @@ export async function poll(entering = false) {
     const progress = await get("/api/progress", { assessor });
     const wasUnreachable = unreachable;
     unreachable = false;
+    if (progress.state !== page.task.state && !isEditing() && !page.queue.count) return location.reload();
     if (assessor !== page.assessor || (!entering && (pushed !== page.queue.pushed || page.queue.count))) return;
     const qid = page.topic?.qid;
     const elsewhere = qid && (progress.last !== lastEntry || progress.topics[qid].version !== versions.get(qid));

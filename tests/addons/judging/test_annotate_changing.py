@@ -1,0 +1,184 @@
+"""A campaign that changes: topics and documents added, corrected and withdrawn, with what is to be judged again."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from annotating import Judging
+from conftest import Heed, write_jsonl
+
+from heed.addons.judging.annotate.grades import export, progress_by_topic
+from heed.addons.judging.annotate.store import Store
+from heed.addons.judging.annotate.task import Task
+from heed.errors import HeedError
+from heed.formats.trec_files import read_qrels
+from pipelines.annotate import open_given, parser
+
+FERRIES = {"qid": "1", "lang": "eng", "query": "ferries", "instructions": {"original": "Sunk ferries."}}
+KELP = {"qid": "2", "lang": "eng", "query": "kelp", "instructions": {"original": "Farms of kelp."}}
+GRADES = {"a": 3, "b": 1, "c": 0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": docid, "text": f"text {docid}"} for docid in "abcd"])
+    write_jsonl(tmp_path / "topics.jsonl", [FERRIES])
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": "1", "docids": ["a", "b", "c"]}])
+    return tmp_path
+
+
+@contextmanager
+def opened(folder: Path, *arguments: object) -> Iterator[tuple[Task, Store]]:
+    """A start with the files as they are now."""
+    files = [folder / "pool.jsonl", "--topics", folder / "topics.jsonl", "--docs", folder / "docs.jsonl"]
+    task, store = open_given(parser().parse_args([*map(str, [*files, *arguments])]))
+    with closing(store):
+        yield task, store
+
+
+def begin(folder: Path) -> None:
+    """Ann judges all documents of the first topic."""
+    with opened(folder) as (_, store):
+        for docid, grade in GRADES.items():
+            Judging(store).grade("Ann", "1", docid, grade)
+
+
+def judged(task: Task, store: Store, name: str = "Ann") -> dict[str, int]:
+    narratives = {qid: text for qid, (text, _) in store.narratives().items()}
+    progress = progress_by_topic(task, store.judgements(), narratives, name)
+    return {qid: topic["original"] for qid, topic in progress.items()}
+
+
+def logged(store: Store) -> int:
+    return store.last()
+
+
+def test_a_topic_is_added_with_its_documents(folder: Path) -> None:
+    begin(folder)
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a", "b", "c"]}, {"qid": "2", "docids": ["a", "d"]}])
+    with pytest.raises(HeedError, match="topics: topic 2 of the pool is not there; give the topics that were pooled"):
+        opened(folder).__enter__()
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    with opened(folder) as (task, store):
+        assert task.pool == {"1": ["a", "b", "c"], "2": ["a", "d"]}
+        assert (store.narratives()["2"], judged(task, store)) == (("Farms of kelp.", 0), {"1": 3, "2": 0})
+        document = store.document("d")
+        assert document and document.text == "text d"
+        Judging(store).grade("Ann", "2", "d", 2)
+        export(task, store, folder / "out")
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES, "2": {"d": 2}}
+    with opened(folder) as (task, _):  # and stays
+        assert [*task.topics] == ["1", "2"]
+
+
+def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_again(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    begin(folder)
+    write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": {"original": "Ferries that sank at night."}}])
+    with pytest.raises(HeedError, match="original narrative 'Ferries that sank at night.', not 'Sunk ferries.'"):
+        opened(folder).__enter__()
+    with opened(folder, "--update") as (task, store):
+        assert "topic 1 is corrected: original narrative" in caplog.text
+        assert "3 judgements to be given again" in caplog.text
+        assert store.narratives()["1"][0] == "Ferries that sank at night.", "it was not edited, and is not now"
+        assert judged(task, store) == {"1": 0}
+        lines = export(task, store, folder / "out")
+        assert not (folder / "out" / "original.qrels").exists()
+        assert any("3 judgements made before the narrative's last edit or a correction" in line for line in lines)
+        before = logged(store)
+        assert Judging(store).undo("Ann") == [], "a correction is not hers to undo"
+        Judging(store).grade("Ann", "1", "b", 1)
+        assert (judged(task, store), logged(store)) == ({"1": 1}, before + 1)
+        Judging(store).undo("Ann")
+        assert judged(task, store) == {"1": 0}
+    with opened(folder) as (task, store):
+        assert task.original("1") == "Ferries that sank at night."
+
+
+def test_a_corrected_query_outdates_nothing(folder: Path) -> None:
+    begin(folder)
+    write_jsonl(folder / "topics.jsonl", [{**FERRIES, "query": "ferry accidents"}])
+    with opened(folder, "--update") as (task, store):
+        assert (task.topics["1"].query, judged(task, store)) == ("ferry accidents", {"1": 3})
+
+
+def test_changed_narratives_are_taken_from_a_file_once(folder: Path) -> None:
+    begin(folder)
+    edited = {"original": "Sunk ferries.", "changed": "Sunk ferries, with victims."}
+    write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": edited}])
+    with opened(folder, "--update") as (task, store):
+        assert (store.narratives()["1"][0], judged(task, store)) == ("Sunk ferries, with victims.", {"1": 3})
+        Judging(store).grade("Ann", "1", "a", 0, "changed")
+        Judging(store).grade("Ann", "1", "b", 1, "changed")
+        export(task, store, folder / "out")
+    assert read_qrels(folder / "out" / "changed.qrels") == {"1": {"a": 0, "b": 1, "c": 0}}
+    with opened(folder) as (task, store):
+        Judging(store).edit("Ann", "1", "Sunk ferries, with many victims.")
+    with opened(folder, "--update") as (task, store):
+        assert store.narratives()["1"][0] == "Sunk ferries, with many victims.", "the file has nothing new"
+    edited["changed"] = "Sunk ferries, without victims."
+    write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": edited}])
+    with opened(folder, "--update") as (task, store):
+        assert store.narratives()["1"][0] == "Sunk ferries, without victims."
+        lines = export(task, store, folder / "out")
+    assert any("2 judgements made before the narrative's last edit" in line for line in lines)
+    assert not (folder / "out" / "changed.qrels").exists()
+
+
+def test_other_texts_of_documents_are_noticed_at_a_start(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begin(folder)
+    write_jsonl(folder / "docs.jsonl", [{"id": docid, "text": f"text {docid}"} for docid in "dcba"])
+    with opened(folder):
+        pass  # another file, with the same texts
+    write_jsonl(folder / "docs.jsonl", [{"id": docid, "text": f"text {docid * 2}"} for docid in "bd"])
+    with pytest.raises(HeedError, match="documents b have another text than the one that is judged; take it by"):
+        opened(folder).__enter__()
+    with opened(folder, "--update") as (task, store):
+        assert "documents b are corrected; 1 judgement to be given again" in caplog.text
+        document = store.document("b")
+        assert document and document.text == "text bb"
+        assert judged(task, store) == {"1": 2}
+        export(task, store, folder / "out")
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": {"a": 3, "c": 0}}
+
+
+def test_what_is_withdrawn_is_neither_judged_nor_exported_until_it_comes_back(folder: Path) -> None:
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a", "b", "c"]}, {"qid": "2", "docids": ["a", "d"]}])
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    begin(folder)
+    (folder / "withdrawn.tsv").write_text("2\n1\tb\n\n")
+    with opened(folder, "--withdraw", folder / "withdrawn.tsv") as (task, store):
+        assert (task.pool, [*task.topics]) == ({"1": ["a", "c"]}, ["1"])
+        before = logged(store)
+        export(task, store, folder / "out")
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": {"a": 3, "c": 0}}
+    records = [json.loads(line) for line in (folder / "out" / "judgements.jsonl").read_text().splitlines()]
+    assert [record["docid"] for record in records] == ["a", "c"]
+    with opened(folder) as (task, _):
+        assert task.pool == {"1": ["a", "c"]}, "it is remembered"
+    (folder / "withdrawn.tsv").write_text("")
+    with opened(folder, "--withdraw", folder / "withdrawn.tsv") as (task, store):
+        assert (judged(task, store), logged(store)) == ({"1": 3, "2": 0}, before)
+    (folder / "withdrawn.tsv").write_text("9\n1\tz\n")
+    with pytest.raises(HeedError) as error:
+        opened(folder, "--withdraw", folder / "withdrawn.tsv").__enter__()
+    assert [line.partition("withdrawn.tsv, ")[2].partition(";")[0] for line in str(error.value).splitlines()] == [
+        "line 1: topic 9 is not in the pool",
+        "line 2: document z of topic 1 is not in the pool",
+    ]
+
+
+def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None:
+    begin(folder)
+    with opened(folder) as (_, store):
+        for docid in "abc":
+            Judging(store).grade("Spam", "1", docid, 2)
+    command = ("pipelines.annotate", "pool.jsonl", "--export", "out", "--leave-out")
+    assert heed(*command, "Spam").returncode == 0
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES}
+    assert not any("Spam" in path.read_text() for path in (folder / "out").iterdir())
+    refused = heed(*command, "Dan")
+    assert refused.returncode == 1 and "Dan has judged nothing; who has: Ann, Spam" in refused.stderr
