@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.exchange.exports import FORMATS
 from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
@@ -23,7 +24,7 @@ from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
 from pipelines.command import main_of, refuse
 from pipelines.options.data import data_of, data_options, layout_options
-from pipelines.options.output import log_options
+from pipelines.options.output import export_form, log_options
 from pipelines.options.parser import command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
 from pipelines.stopping import Terminated
@@ -111,8 +112,12 @@ def parser() -> argparse.ArgumentParser:
     ending.add_argument("--backup", type=Path, metavar="FILE", help="copy the database, also while it is in use")
     server_options(judging, "the port of the last start, or any free one")
     judging.add_argument(
-        "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
+        "--export",
+        metavar="DIR",
+        help="write qrels, changed qrels, topics and agreement, then exit; as FORM=PATH what is to be judged, or the "
+        f"share of --assessor, for another tool: {', '.join(FORMATS)}",
     )
+    judging.add_argument("--only-open", action="store_true", help="--export FORM=PATH without what is judged already")
     judging.add_argument(
         "--unjudged",
         choices=("leave", "-1", "0", "error"),
@@ -143,10 +148,10 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 
     if options.names and not options.add:
         raise UsageError("--as without --add: it names the assessors of a database that is added")
-    pool, names = read_pool(options.pool), parse_names(options.names)
+    pool, renamed = read_pool(options.pool), parse_names(options.names)
     database = options.database or path_beside(options.pool)
     stored = stored_task(database)
-    if options.export and not options.add and not stored:
+    if options.export and not (options.add or stored or _form_of(options)):
         raise DataError(f"{database}: no judgements yet; judge first, or name their file with --database")
     collection = _collection(options, pool, stored)
     task, store = open_annotation(
@@ -159,7 +164,7 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     )
     try:
         if options.add:
-            add_annotations(database, options.add, names, options.encoding)
+            add_annotations(database, options.add, renamed, options.encoding)
         if options.add or options.withdraw:
             task = load_task(store.properties(), options.only_relevant)
             if options.withdraw:
@@ -222,23 +227,46 @@ def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:
 
 def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
-    if not options.export:
+    form = _form_of(options)
+    if not options.export or form:
         refuse(options, ["unjudged", "resolve", "leave_out"], "it says what --export writes")
+    if not form:
+        refuse(options, ["only_open"], "it is of --export FORM=PATH")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
     task, store = open_given(options)
     try:
-        if options.export:
+        if form:
+            _hand_out(options, task, store)
+        elif options.export:
             from heed.addons.judging.annotate.grades import export
             from heed.addons.judging.annotate.task import check_name
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
             without = [check_name(name) for name in options.leave_out]
-            print(*export(task, store, options.export, options.assessor, unjudged, resolve, without), sep="\n")
+            print(*export(task, store, Path(options.export), options.assessor, unjudged, resolve, without), sep="\n")
         else:
             _serve(options, task, store)
     finally:
         store.close()
+
+
+def _form_of(options: argparse.Namespace) -> str:
+    """Return the form of ``--export FORM=PATH``; empty for a folder."""
+    form, equals, _ = (options.export or "").partition("=")
+    return form if equals and form in FORMATS else ""
+
+
+def _hand_out(options: argparse.Namespace, task: Task, store: Store) -> None:
+    from heed.addons.judging.annotate.shares import share
+    from heed.addons.judging.annotate.task import check_name
+    from heed.addons.judging.exchange.exports import export
+
+    form, path = export_form(options.export)
+    exported = share(task, store, check_name(options.assessor) if options.assessor else "", options.only_open)
+    export(form, path, exported)
+    count = number_of(sum(map(len, exported.pool.values())), "document")
+    print(f"{path}: {count} of {number_of(len(exported.pool), 'topic')}, {exported.condition}")
 
 
 def _administer(options: argparse.Namespace) -> None:

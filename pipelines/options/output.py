@@ -1,5 +1,6 @@
 """Options of results: where they go, and how much is logged."""
 
+import argparse
 from pathlib import Path
 
 from heed import __version__
@@ -20,6 +21,16 @@ def indexes_option(group: Group) -> None:
     group.add_argument(
         "--indexes", type=Path, default=Path("indexes"), metavar="DIR", help="folder of indexes (default indexes/)"
     )
+
+
+def export_form(text: str) -> tuple[str, Path]:
+    """Return form and path of ``FORM=PATH``, of a pool for other tools."""
+    from heed.addons.judging.exchange.exports import FORMATS
+
+    form, _, path = text.partition("=")
+    if form not in FORMATS or not path:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected FORM=PATH with one of {', '.join(FORMATS)}")
+    return form, Path(path)
 
 
 def json_option(group: Group) -> None:

@@ -182,3 +182,37 @@ def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None
     assert not any("Spam" in path.read_text() for path in (folder / "out").iterdir())
     refused = heed(*command, "Dan")
     assert refused.returncode == 1 and "Dan has judged nothing; who has: Ann, Spam" in refused.stderr
+
+
+def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folder: Path, heed: Heed) -> None:
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a", "b"]}, {"qid": "2", "docids": ["a", "d"]}])
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    (folder / "assigned.tsv").write_text("1\tAnn\n2\tBob\n")
+    files = ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--grades", "0=off,1=near,3=on")
+    made = heed("pipelines.annotate", *files, "--assign", "assigned.tsv", "--export", "doccano=all.jsonl")
+    assert made.returncode == 0 and made.stdout == "all.jsonl: 4 documents of 2 topics, original\n", made.stderr
+    labels = json.loads((folder / "all.labels.json").read_text())
+    assert [(label["text"], label["background_color"]) for label in labels] == [
+        ("0", "#d9d9d9"),
+        ("1", "#fc8d59"),  # the middle of three: the strong one of the two in the middle of four
+        ("3", "#d7301f"),
+    ]
+    with closing(Store(folder / "pool.db")) as store:
+        Judging(store).grade("Ann", "1", "b", 3)
+    share = ("pipelines.annotate", "pool.jsonl", "--assessor", "Ann", "--export", "label-studio=ann.json")
+    assert heed(*share).stdout == "ann.json: 2 documents of 1 topic, original\n"
+    assert heed(*share, "--only-open").stdout == "ann.json: 1 document of 1 topic, original\n"
+    [task] = json.loads((folder / "ann.json").read_text())
+    assert [task["data"][name] for name in ("qid", "docid", "instruction", "text")] == [
+        "1",
+        "a",
+        "Sunk ferries.",
+        "text a",
+    ]
+    assert 'value="3: on" alias="3" hotkey="3"' in (folder / "ann.xml").read_text()
+    with closing(Store(folder / "pool.db")) as store:
+        Judging(store).grade("Ann", "1", "a", 0)
+    done = heed(*share, "--only-open")
+    assert done.returncode == 1 and "no document is left to judge for Ann" in done.stderr
+    idle = heed("pipelines.annotate", "pool.jsonl", "--export", "out", "--only-open")
+    assert idle.returncode == 1 and "--only-open: not used here" in idle.stderr

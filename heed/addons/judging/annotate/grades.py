@@ -277,15 +277,15 @@ def progress_by_topic(
     by_topic = {}
     for qid in task.topics_of(assessor):
         docids, wording = task.to_judge(qid), wording_of(narratives[qid])
-        own = {
+        grades_under = {
             condition: {docid: graded_by[key] for docid in docids if (key := (qid, condition, docid)) in graded_by}
             for condition in CONDITIONS
         }
-        original = sum(not judgement.is_stale(wording) for judgement in own["original"].values())
+        original = sum(not judgement.is_stale(wording) for judgement in grades_under["original"].values())
         is_edited = task.only_relevant or is_changed(task, qid, narratives[qid])
         by_topic[qid] = TopicProgress(edited=is_edited, original=original, again=0, read=0)
         if is_edited:
-            graded = own["changed"]
+            graded = grades_under["changed"]
             relevant = {docid for docid in docids if was_relevant(task, grades, qid, docid, assessor)}
             by_topic[qid]["again"] = len({*graded, *relevant})
             by_topic[qid]["read"] = sum(not judgement.is_stale(wording) for judgement in graded.values())

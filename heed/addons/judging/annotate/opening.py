@@ -180,13 +180,14 @@ def _stored(
         if collection.topics and other.lang == task.lang:  # in another language they would differ too
             other = replace(other, topics=_topics(collection, [qid for qid in pool if qid in task.pool]))
     narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
-    if update:
-        task = _corrected(store, task, other.topics)
+    compared = replace(task, topics=task.topics | other.topics) if update else task
     advice = "give what it was made with, take corrected topics by update=True, or name another database"
     fail(
-        (f"{store.path}: {difference}; {advice}" for difference in task_differences(task, other, narratives)),
+        (f"{store.path}: {difference}; {advice}" for difference in task_differences(compared, other, narratives)),
         UsageError,
     )
+    if update:
+        task = _corrected(store, task, other.topics)
     if is_first:
         store.set_property("given", dump_task(task)["given"])
     store.set_topics(task)
@@ -210,9 +211,9 @@ def _corrected(store: Store, task: Task, topics: Mapping[str, Topic]) -> Task:
     """Return the task with ``topics`` in place of its own; log what is another one, and how much is to judge again."""
     corrected = {}
     narratives = store.narratives()
-    for qid, given in topics.items():
+    for qid, later in topics.items():
         before = task.topics[qid]
-        topic = given.instructed({**before.instructions, **given.instructions})
+        topic = later.instructed({**before.instructions, **later.instructions})
         text, version = narratives.get(qid, ("", 0))
         differing = topic_differences(before, topic, [text])
         if not differing:
@@ -241,8 +242,8 @@ def _compare_documents(store: Store, task: Task, collection: Collection, update:
     recipe = digest_json(collection.source.recipe)
     if store.properties().get("documents") == recipe:
         return
-    found = read_pooled(collection.source, task.docids(), required=False)
-    changed = [new for new in found if (old := store.document(new.docid)) and new != old._replace(date=new.date)]
+    documents = read_pooled(collection.source, task.docids(), required=False)
+    changed = [new for new in documents if (old := store.document(new.docid)) and new != old._replace(date=new.date)]
     names = brief([document.docid for document in changed])
     if changed and not update:
         raise DataError(

@@ -111,7 +111,7 @@ Withdrawn = Set[tuple[str, str]]  # topics and docids; without a docid a whole t
 
 
 def read_withdrawn(path: Path, pool: Pool) -> Withdrawn:
-    """Return what is withdrawn, from lines of a topic, or of a topic, a tab and a docid; an empty file: nothing.
+    """Return the topics and documents in lines of a topic, or of a topic, a tab and a docid; there may be none.
 
     Raises :class:`DataError` naming every line that is of nothing in ``pool``.
     """
@@ -120,9 +120,9 @@ def read_withdrawn(path: Path, pool: Pool) -> Withdrawn:
     for line_no, line in read_lines(path):
         qid, _, docid = map(str.strip, line.partition("\t"))
         if qid and (qid not in pool or docid not in {"", *pool[qid]}):
-            what = f"document {docid} of topic {qid}" if docid else f"topic {qid}"
+            absent = f"document {docid} of topic {qid}" if docid else f"topic {qid}"
             problems.append(
-                f"{path}, line {line_no}: {what} is not in the pool; expected a topic, or a tab and a docid"
+                f"{path}, line {line_no}: {absent} is not in the pool; expected a topic, or a tab and a docid"
             )
         withdrawn |= {(qid, docid)} if qid else set()
     fail(problems)
@@ -273,12 +273,12 @@ def in_force(task: Task, withdrawn: Withdrawn) -> Task:
     }
     qids = {*pool, *(task.topics[qid].base for qid in pool)}
     topics = {qid: topic for qid, topic in task.topics.items() if qid in qids}
-    given = {
+    qrels = {
         qid: {docid: grade for docid, grade in grades.items() if (qid, docid) not in withdrawn}
         for qid, grades in task.qrels.items()
         if qid in pool
     }
-    return replace(task, pool=pool, topics=topics, qrels=given)
+    return replace(task, pool=pool, topics=topics, qrels=qrels)
 
 
 def join_pools(first: Pool, later: Pool) -> Pool:
