@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -199,8 +199,9 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     elif not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
         raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
     else:
-        topics = data.topics if not stored or lang == stored.lang else ""  # in another language they differ anyway
-        collection = pool_texts(replace(data, lang=lang, topics=topics), options.translation)
+        # in another language than they are stored in topics differ anyway, or are not there
+        differs = stored and all(qid in stored.pool and stored.lang_of(qid) != lang for qid in pool)
+        collection = pool_texts(replace(data, lang=lang, topics="" if differs else data.topics), options.translation)
     if data.qrels:
         judged = given_judgements(data, collection.language.code, collection.language.code)
         return replace(collection, judging=Judging(judged))
@@ -348,7 +349,8 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
             log.info(line)
     try:
         people = _invite(options, store, roles, sock.getsockname()[1])
-        server = AnnotationServer(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
+        analysis = cache(lambda lang: Analysis(language(lang)))
+        server = AnnotationServer(task, store, assessor, lambda lang, texts: analysis(lang).tokens_of_each(texts))
         serve_page(options, "annotate", properties["token"], server.application(), sock, person_of=people)
     except (KeyboardInterrupt, Terminated) as stop:
         message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"

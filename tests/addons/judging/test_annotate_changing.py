@@ -6,11 +6,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from annotating import Judging
+from annotating import Judging, grade
 from conftest import Heed, write_jsonl
+from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
-from heed.addons.judging.annotate.store import Store
+from heed.addons.judging.annotate.store import Store, wording_of
 from heed.addons.judging.annotate.task import Task
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
@@ -216,3 +217,52 @@ def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folde
     assert done.returncode == 1 and "no document is left to judge for Ann" in done.stderr
     idle = heed("pipelines.annotate", "pool.jsonl", "--export", "out", "--only-open")
     assert idle.returncode == 1 and "--only-open: not used here" in idle.stderr
+
+
+def test_topics_over_documents_in_another_language_are_in_the_same_database(folder: Path, heed: Heed) -> None:
+    begin(folder)
+    persian = {"qid": "fas-1", "lang": "fas", "query": "کشتی", "instructions": {"original": "کشتی‌های غرق شده."}}
+    write_jsonl(folder / "fas.jsonl", [{"qid": "fas-1", "docids": ["p"]}])
+    write_jsonl(folder / "fas-topics.jsonl", [persian])
+    write_jsonl(folder / "fas-docs.jsonl", [{"id": "p", "text": "کشتی غرق شد"}])
+    database = ("--database", folder / "pool.db")
+    files = ("--topics", folder / "fas-topics.jsonl", "--docs", folder / "fas-docs.jsonl", *database)
+    with inviting(folder / "fas.jsonl", *files, "--lang", "fas", "--assessors", people(folder)) as server:
+        topics = {topic["qid"]: topic for topic in server.asked("Ann", "/api/task")["topics"]}
+        assert [topics[qid]["documentLanguage"] for qid in topics] == [
+            {"tag": "en", "dir": "ltr"},
+            {"tag": "fa", "dir": "rtl"},
+        ]
+        server.send("Ann", grade("fas-1", "p", 2))
+        terms = [
+            json.loads(server.as_person("Ann", "POST", "/api/terms", {"qid": qid, "texts": ["the ferries"]})[2])
+            for qid in topics
+        ]
+        # English leaves out "the" and stems by Porter, Persian does neither
+        assert [[term for _, _, term in one["terms"][0]] for one in terms] == [["ferri"], ["the", "ferries"]]
+    refused = heed("pipelines.annotate", "fas.jsonl", *files, "--lang", "rus", "--export", "out")
+    assert refused.returncode == 1 and "documents in rus, not fas" in refused.stderr
+    assert heed("pipelines.annotate", "fas.jsonl", *database, "--export", "out").returncode == 0
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES, "fas-1": {"p": 2}}
+    langs = [json.loads(line)["lang"] for line in (folder / "out" / "topics.jsonl").read_text().splitlines()]
+    assert langs == ["eng", "fas"]
+    with opened(folder, "--add", folder / "out", "--as", "Ann=Ann", *database) as (task, _):
+        assert task.lang_of("fas-1") == "fas", "an export of both is one that can be added"
+
+
+def people(folder: Path) -> Path:
+    path = folder / "people.tsv"
+    path.write_text("Ann\n")
+    return path
+
+
+def test_an_added_exports_edits_are_taken_where_the_narrative_is_not_edited_here(folder: Path) -> None:
+    begin(folder)
+    with opened(folder, "--database", folder / "there.db") as (task, store):
+        Judging(store).edit("Ben", "1", "Sunk ferries, with victims.")
+        Judging(store).grade("Ben", "1", "a", 1, "changed")
+        export(task, store, folder / "there")
+    with opened(folder, "--add", folder / "there") as (task, store):
+        assert store.narratives()["1"][0] == "Sunk ferries, with victims."
+        [added] = [judgement for judgement in store.judgements() if judgement.assessor == "Ben"]
+        assert not added.is_stale(wording_of("Sunk ferries, with victims."))

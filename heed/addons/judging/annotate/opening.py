@@ -174,11 +174,12 @@ def _stored(
     _check_judged(task)
     other = replace(task, pool=pool, scale=parse_scale(grades) if grades else task.scale)
     if collection:
-        other = replace(other, lang=collection.language.code)
+        other = replace(other, lang=collection.language.code, langs={})
         if judged:  # topics that it lacks differ too
             other = replace(other, qrels={qid: {} for qid in task.qrels} | judged)
-        if collection.topics and other.lang == task.lang:  # in another language they would differ too
-            other = replace(other, topics=_topics(collection, [qid for qid in pool if qid in task.pool]))
+        same = [qid for qid in pool if task.lang_of(qid) == other.lang]  # in another language they would differ too
+        if collection.topics:
+            other = replace(other, topics=_topics(collection, [qid for qid in same if qid in task.pool]))
     narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
     compared = replace(task, topics=task.topics | other.topics) if update else task
     advice = "give what it was made with, take corrected topics by update=True, or name another database"
@@ -204,7 +205,9 @@ def _with_new_topics(task: Task, pool: Pool, collection: Collection | None) -> T
         return task
     topics = task.topics | {qid: topic for qid, topic in _topics(collection, new).items() if qid not in task.topics}
     log.info(f"{number_of(len(new), 'topic')} new in this pool: {brief(new)}")
-    return replace(task, topics=topics, pool=join_pools(task.pool, {qid: [] for qid in new}))
+    lang = collection.language.code
+    langs = task.langs | ({} if lang == task.lang else dict.fromkeys(new, lang))
+    return replace(task, topics=topics, langs=langs, pool=join_pools(task.pool, {qid: [] for qid in new}))
 
 
 def _corrected(store: Store, task: Task, topics: Mapping[str, Topic]) -> Task:
@@ -372,8 +375,9 @@ def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
 
 def _read_export(folder: Path, task: Task) -> Addition:
     """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
-    lang = next(topic.lang for topic in task.topics.values())
-    topics = {topic.qid: topic for topic in read_topics(folder / "topics.jsonl", lang, "title", "heed")}
+    langs = dict.fromkeys(topic.lang for topic in task.topics.values())
+    read = (read_topics(folder / "topics.jsonl", lang, "title", "heed") for lang in langs)
+    topics = {topic.qid: topic for topic in chain.from_iterable(read)}
     narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
     entries: list[Event] = []
@@ -385,7 +389,8 @@ def _read_export(folder: Path, task: Task) -> Addition:
             continue
         if judgement.qid not in narratives:
             problems.append(
-                f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in {lang}"
+                f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in "
+                f"{' or '.join(langs)}"
             )
         elif judgement.condition not in CONDITIONS or judgement.grade not in (None, *task.grades()):
             problems.append(
@@ -550,13 +555,20 @@ def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool:
 
 
 def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
-    """Return a warning of the topics whose changed narrative is another one in an export."""
-    topics = [
-        qid
-        for qid, text in addition.narratives.items()
-        if qid in addition.task.pool
-        and wording_of(text) != wording_of(read_state(db, NARRATIVE, "", qid, "", "")["text"])
-    ]
+    """Take an export's changed narratives that are not edited here; return a warning of those that are another one."""
+    topics = []
+    for qid, text in addition.narratives.items():
+        if qid not in addition.task.pool:
+            continue
+        before = read_state(db, NARRATIVE, "", qid, "", "")
+        if wording_of(text) == wording_of(before["text"]):
+            continue
+        if before["version"]:
+            topics.append(qid)
+            continue
+        request, now = f"{CORRECTION}{secrets.token_hex(8)}", datetime.now(UTC).isoformat(timespec="milliseconds")
+        changed = (NARRATIVE, qid, "", "", before, {**before, "text": text})
+        write_entry(db, Event(request, 0, now, ADJUDICATED, request, *changed))
     warning = (
         f"{addition.path}: topics {brief(topics)} have another changed narrative there; the text here is kept, "
         "grades under the other one count as given before an edit"

@@ -112,6 +112,7 @@ class _Narrative(msgspec.Struct):
 
 class _Marked(msgspec.Struct):
     texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
+    qid: str = ""  # of the topic in whose documents' language the texts are analysed
 
 
 def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change]]:
@@ -170,13 +171,13 @@ def task_data(task: Task, store: Store, assessor: str, person: Person | None = N
         "known": person is not None,
         "adjudicates": person is None or person.role == ADJUDICATOR,
         "assessors": [] if person else sorted({*judges, *chain.from_iterable(task.assigned.values())}),
-        "documents": language_data(task.lang),
         "topics": [
             {
                 "qid": qid,
                 "query": task.topics[qid].query,
                 "description": task.topics[qid].description,
                 "language": language_data(task.topics[qid].lang),
+                "documentLanguage": language_data(task.lang_of(qid)),
                 "documents": len(task.to_judge(qid)),
             }
             for qid in task.pool
@@ -267,8 +268,8 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
     }
 
 
-# of each term of a text its first character and the one after its last, in UTF-16 units, and itself
-Analyse = Callable[[Sequence[str]], Sequence[Sequence[tuple[int, int, str]]]]
+# of each term of a text in a language its first character and the one after its last, in UTF-16 units, and itself
+Analyse = Callable[[str, Sequence[str]], Sequence[Sequence[tuple[int, int, str]]]]
 
 HEED = Path(__file__).parents[3]
 MOST_ASSESSORS = 100  # whose progress is remembered
@@ -392,12 +393,14 @@ class AnnotationServer:
 
     async def _terms_of_texts(self, request: Request) -> Response:
         sent = await read_body(request, _Marked)
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, sent.texts))
+        terms = asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, sent)
+        return JSONResponse(await terms)
 
-    def _terms(self, texts: Sequence[str]) -> dict[str, object]:
+    def _terms(self, sent: _Marked) -> dict[str, object]:
         """Return the terms of each of ``texts``; None, after one warning, without Java."""
         try:
-            return {"terms": self._analyse(texts) if self._analyse else None}
+            lang = self._task.lang_of(sent.qid)
+            return {"terms": self._analyse(lang, sent.texts) if self._analyse else None}
         except JavaError as error:
             self._analyse = None
             warn(f"words are marked by their endings, not as BM25 matches them: {error}")

@@ -413,7 +413,9 @@ class Store:
     def set_topics(self, task: Task) -> None:
         """Set the topics to those of ``task``, and begin the changed narratives of new ones."""
         with self._lock, transaction(self._db):
-            self._db.execute("UPDATE kept SET value = ? WHERE name = 'topics'", (dump_task(task)["topics"],))
+            kept = dump_task(task)
+            rows = [(name, kept[name]) for name in ("topics", "langs")]
+            self._db.executemany("REPLACE INTO kept VALUES (?, ?)", rows)
             narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
             self._db.executemany("INSERT OR IGNORE INTO narratives VALUES (?, ?, 0)", narratives)
 

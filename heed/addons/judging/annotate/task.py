@@ -186,12 +186,13 @@ class PooledDocument(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """The fixed content of a database, and which of its documents are to be judged.
+    """The content of a database, and which of its documents are to be judged.
 
     ``topics`` are those of the pool and their bare queries, in the order of the topics file; ``lang`` is the
-    documents' language (ISO 639-3); ``qrels`` are the given judgements of the pool's topics. With
-    ``only_relevant`` only documents with a positive grade in ``qrels`` are to be judged. ``assigned`` are the names of
-    each topic's assessors, who judge blind to one another; empty where everybody judges everything.
+    documents' language (ISO 639-3), but for the topics that have another in ``langs``; ``qrels`` are the given
+    judgements of the pool's topics. With ``only_relevant`` only documents with a positive grade in ``qrels`` are to be
+    judged. ``assigned`` are the names of each topic's assessors, who judge blind to one another; empty where everybody
+    judges everything.
     """
 
     pool: Pool
@@ -201,6 +202,11 @@ class Task:
     qrels: Qrels = field(default_factory=dict)
     only_relevant: bool = False
     assigned: dict[str, list[str]] = field(default_factory=dict)
+    langs: dict[str, str] = field(default_factory=dict)
+
+    def lang_of(self, qid: str) -> str:
+        """Return the language of a topic's documents."""
+        return self.langs.get(qid, self.lang)
 
     def grades(self) -> list[int]:
         """Return the grades of the scale."""
@@ -240,6 +246,7 @@ def dump_task(task: Task) -> dict[str, str]:
         "pool": _json(task.pool),
         "topics": _json([topic._asdict() for topic in task.topics.values()]),
         "lang": task.lang,
+        "langs": _json(task.langs),
         "scale": _json(task.scale),
         "given": _json(task.qrels),
     }
@@ -259,6 +266,7 @@ def load_task(stored: dict[str, str], only_relevant: bool = False) -> Task:
         qrels=json.loads(stored["given"]),
         only_relevant=only_relevant,
         assigned=json.loads(stored.get("assigned", "{}")),
+        langs=json.loads(stored.get("langs", "{}")),
     )
 
 
@@ -303,8 +311,9 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     for qid, topic in other.topics.items():
         differing = topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
         sentences += [f"topic {qid} has {', '.join(differing)}"] if differing else []
-    if other.lang != task.lang:
-        sentences.append(f"documents in {other.lang}, not {task.lang}")
+    langs = {(other.lang_of(qid), task.lang_of(qid)) for qid in other.pool if qid in task.pool}
+    for there, here in sorted(langs):
+        sentences += [f"documents in {there}, not {here}"] if there != here else []
     if other.scale != task.scale:
         scales = (", ".join(f"{grade}={label}" for grade, label in scale) for scale in (other.scale, task.scale))
         sentences.append(f"grades {', not '.join(scales)}")

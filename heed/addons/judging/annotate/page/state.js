@@ -26,6 +26,9 @@ export const current = () => page.topic?.documents[page.index];
 /** Return a topic of the task. */
 export const topicOf = (qid) => page.task.topics.find((topic) => topic.qid === qid);
 
+/** Return the language of a topic's documents. */
+export const documentLanguage = (qid = page.topic.qid) => topicOf(qid).documentLanguage;
+
 export const mayGrade = (tab = page.tab) => page.task.judged.includes(tab);
 
 export const labelOf = (grade) => page.task.scale.find((known) => known.grade === grade)?.label ?? `grade ${grade}`;
