@@ -94,6 +94,9 @@ class Guard:
         """Answer one request."""
         headers = [*self._headers]
         request = Request(scope)
+        scope["person"] = None
+        if self._access.person_of and _is_answer(request):
+            scope["person"] = await run_in_threadpool(self._access.person_of, _token_of(request))
         refusal = self._refusal(request)
         if refusal is None and self._opens_page(request):
             headers.append((b"set-cookie", cookie_of(request, self._access.token).encode()))
@@ -114,7 +117,7 @@ class Guard:
         if host not in self._origins:
             return _refused(403, _host_problem(host, self._access.command))
         request.scope["https"] = self._origins[host].startswith(HTTPS)
-        from_elsewhere = path.startswith(b"/api/") and site not in ("", "same-origin")
+        from_elsewhere = _is_answer(request) and site not in ("", "same-origin")
         if from_elsewhere or (origin and origin != self._origins[host]):
             return _refused(403, "requests from other pages are refused")
         if not self._lets_in(request):
@@ -125,13 +128,10 @@ class Guard:
         return _body_refusal(request) if request.method == "POST" else None
 
     def _lets_in(self, request: Request) -> bool:
-        """Whether a request has the token, or a person's, who is noted; a person's page may be loaded without it."""
-        token = request.cookies.get(_cookie_name(request), "")
-        if not self._access.person_of:
-            return self._opens_page(request) or self._is_token(token)
-        path: bytes = request.scope["raw_path"]
-        request.scope["person"] = person = self._access.person_of(token) if path.startswith(b"/api/") else None
-        return person is not None or path == ENTER or not path.startswith(b"/api/")
+        """Whether a request has the token, or a person's, without which a page may be loaded that has no answers."""
+        if self._access.person_of:
+            return not _is_answer(request) or request.scope["raw_path"] == ENTER or request.scope["person"] is not None
+        return self._opens_page(request) or self._is_token(_token_of(request))
 
     def _opens_page(self, request: Request) -> bool:
         is_page = request.scope["raw_path"] == b"/" and not self._access.person_of
@@ -139,6 +139,15 @@ class Guard:
 
     def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._access.token.encode())
+
+
+def _is_answer(request: Request) -> bool:
+    path: bytes = request.scope["raw_path"]
+    return path.startswith(b"/api/")
+
+
+def _token_of(request: Request) -> str:
+    return request.cookies.get(_cookie_name(request), "")
 
 
 def cookie_of(request: Request, token: str) -> str:

@@ -11,8 +11,17 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.addons.judging.annotate.store import Store
-from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.annotate.store import Store, back_up
+from heed.addons.judging.annotate.task import (
+    Task,
+    check_name,
+    in_force,
+    load_task,
+    parse_names,
+    read_assigned,
+    read_withdrawn,
+    refuse_reserved,
+)
 from heed.addons.judging.exchange.exports import FORMATS
 from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
@@ -143,7 +152,6 @@ def parser() -> argparse.ArgumentParser:
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned."""
     from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
-    from heed.addons.judging.annotate.task import in_force, load_task, parse_names, read_assigned, read_withdrawn
     from heed.formats.trec_files import read_pool
 
     if options.names and not options.add:
@@ -241,7 +249,6 @@ def _run(options: argparse.Namespace) -> None:
             _hand_out(options, task, store)
         elif options.export:
             from heed.addons.judging.annotate.grades import export
-            from heed.addons.judging.annotate.task import check_name
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
             without = [check_name(name) for name in options.leave_out]
@@ -260,7 +267,6 @@ def _form_of(options: argparse.Namespace) -> str:
 
 def _hand_out(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.shares import share
-    from heed.addons.judging.annotate.task import check_name
     from heed.addons.judging.exchange.exports import export
 
     form, path = export_form(options.export)
@@ -274,10 +280,8 @@ def _administer(options: argparse.Namespace) -> None:
     """Do what one does beside a server that runs: a copy, another link, or none any more."""
     from heed.addons.judging.annotate.opening import path_beside, stored_task
     from heed.addons.judging.annotate.people import new_link, revoke
-    from heed.addons.judging.annotate.store import Store, back_up
-    from heed.addons.judging.annotate.task import check_name
 
-    refuse(options, ["export", "add", "assign", "assessors", "assessor"], "one thing at a time")
+    refuse(options, ["export", "add", "assign", "assessors", "assessor", "update", "withdraw"], "one thing at a time")
     database = options.database or path_beside(options.pool)
     if options.backup:
         back_up(database, options.backup)
@@ -332,7 +336,6 @@ def _invite(options: argparse.Namespace, store: Store, roles: Mapping[str, str],
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.grades import progress_lines
     from heed.addons.judging.annotate.server import AnnotationServer
-    from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web import listen
 

@@ -74,7 +74,7 @@ def test_links_let_in_and_adjudicators_alone_see_agreement(chromium: "Browser", 
         ann.until("document.querySelector('#alarm').innerText.includes('Open your own link')")
         assert "1 change is not saved yet" in ann.text("#alarm")
         ann.page.evaluate(f"location.hash = 'token={server.tokens()['Bob']}'")  # his link, opened in her tab
-        ann.until("document.querySelector('#who').innerText === 'Bob'")
+        ann.page.wait_for_selector("#who:has-text('Bob')")
         ann.saved()
     assert heed("pipelines.annotate", "pool.jsonl", "--export", "out").returncode == 0
     assert read_qrels(tmp_path / "out" / "original.qrels")["301"] == ORIGINAL

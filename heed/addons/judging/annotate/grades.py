@@ -156,9 +156,8 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
         if grade is not None:
             grades[condition][qid][docid] = grade
     original = {qid: in_pool_order(task, qid, grades["original"][qid]) for qid in task.pool}
-    stale = {*judgements} - {*counting}
-    begun = {qid for qid, condition, _ in votes if condition == "changed"}
-    begun |= {judgement.qid for judgement in stale if judgement.condition == "changed"}
+    stale = {judgement for judgement in {*judgements} - {*counting} if judgement.condition == "changed"}
+    begun = {qid for qid, condition, _ in votes if condition == "changed"} | {judgement.qid for judgement in stale}
     unfinished, changed, incomplete = {qid for qid, _, _ in waiting}, {}, {}
     for qid, judged in grades["changed"].items():
         if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):

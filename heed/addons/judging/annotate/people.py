@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from heed.addons.judging.annotate.store import Store
-from heed.addons.judging.annotate.task import check_name, refuse_reserved
+from heed.addons.judging.annotate.task import check_name, refuse_reserved, tabbed_lines
 from heed.errors import UsageError, fail
-from heed.files import read_lines
 from heed.web import Person
 
 ASSESSOR, ADJUDICATOR = ROLES = ("assessor", "adjudicator")
@@ -24,19 +23,16 @@ def read_people(path: Path) -> dict[str, str]:
     """
     roles: dict[str, str] = {}
     problems = []
-    for line_no, line in read_lines(path):
-        if not line.strip():
-            continue
-        name, _, role = line.strip().partition("\t")
+    for place, text, role in tabbed_lines(path):
         try:
-            name, role = refuse_reserved(check_name(name)), role.strip() or ASSESSOR
+            name, role = refuse_reserved(check_name(text)), role or ASSESSOR
         except UsageError as error:
-            problems.append(f"{path}, line {line_no}: {error}")
+            problems.append(f"{place}: {error}")
             continue
         if role not in ROLES:
-            problems.append(f"{path}, line {line_no}: role {role!r}, expected {' or '.join(ROLES)} after a tab")
+            problems.append(f"{place}: role {role!r}, expected {' or '.join(ROLES)} after a tab")
         elif name.casefold() in {known.casefold() for known in roles}:
-            problems.append(f"{path}, line {line_no}: {name} is there before; one line for each")
+            problems.append(f"{place}: {name} is there before; one line for each")
         roles[name] = role
     fail(problems or ([] if roles else [f"{path}: empty; expected lines of a name, or of a name, a tab and a role"]))
     return roles

@@ -1,31 +1,10 @@
 """A campaign's pool for other tools, or one assessor's share of it, with the campaign's own scale of grades."""
 
-from collections.abc import Collection, Sequence
-
 from heed.addons.judging.annotate.grades import current
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import Task
 from heed.addons.judging.exchange.exports import ExportedPool
 from heed.errors import DataError
-from heed.types import Document
-
-
-class JudgedDocuments:
-    """The documents of a database, as exports read them."""
-
-    def __init__(self, store: Store) -> None:
-        """Read them from ``store``, a few at a time."""
-        self._store = store
-
-    def get(self, docids: Sequence[str]) -> list[Document]:
-        """Return the documents of ``docids``, in that order."""
-        stored = map(self._store.document, docids)
-        return [Document(document.docid, document.title, document.text) for document in stored if document]
-
-    def missing(self, docids: Sequence[str]) -> list[str]:
-        """Return those of ``docids`` that are not there."""
-        known: Collection[str] = self._store.titles(docids)
-        return [docid for docid in docids if docid not in known]
 
 
 def share(task: Task, store: Store, assessor: str = "", only_open: bool = False) -> ExportedPool:
@@ -53,4 +32,4 @@ def share(task: Task, store: Store, assessor: str = "", only_open: bool = False)
         topics = {qid: topic.instructed({"changed": narratives[qid]}) for qid, topic in topics.items()}
     elif not all(condition in topic.instructions for topic in topics.values()):
         condition = "query"
-    return ExportedPool(pool, topics, condition, JudgedDocuments(store), dict(task.scale))
+    return ExportedPool(pool, topics, condition, store, dict(task.scale))

@@ -23,6 +23,7 @@ from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task,
 from heed.errors import DataError, UsageError
 from heed.formats.trec_files import Pool
 from heed.reuse import recipe_version
+from heed.types import Document
 
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
 VERSION = recipe_version("annotations")
@@ -413,8 +414,8 @@ class Store:
     def set_topics(self, task: Task) -> None:
         """Set the topics to those of ``task``, and begin the changed narratives of new ones."""
         with self._lock, transaction(self._db):
-            kept = dump_task(task)
-            rows = [(name, kept[name]) for name in ("topics", "langs")]
+            properties = dump_task(task)
+            rows = [(name, properties[name]) for name in ("topics", "langs")]
             self._db.executemany("REPLACE INTO kept VALUES (?, ?)", rows)
             narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
             self._db.executemany("INSERT OR IGNORE INTO narratives VALUES (?, ?, 0)", narratives)
@@ -489,6 +490,16 @@ class Store:
         """Return a document of the pool; None for any other."""
         rows = self._rows("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
         return next(pooled_documents(rows), None)
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        """Return documents of the pool as exports read them."""
+        documents = map(self.document, docids)
+        return [Document(document.docid, document.title, document.text) for document in documents if document]
+
+    def missing(self, docids: Sequence[str]) -> list[str]:
+        """Return those of ``docids`` that are not there."""
+        titles = self.titles(docids)
+        return [docid for docid in docids if docid not in titles]
 
     def titles(self, docids: Sequence[str]) -> dict[str, str]:
         """Return titles by docid."""

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -77,6 +77,14 @@ def names_here(
     return new_names
 
 
+def tabbed_lines(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield of each line with text its place, and what is before and after its first tab."""
+    for line_no, line in read_lines(path):
+        first, _, rest = map(str.strip, line.strip().partition("\t"))
+        if first:
+            yield f"{path}, line {line_no}", first, rest
+
+
 def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
     """Return the assessors of each topic, from lines ``qid<TAB>assessor``: a topic may have several, judging blind.
 
@@ -85,18 +93,15 @@ def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
     """
     assigned: dict[str, list[str]] = {}
     problems = []
-    for line_no, line in read_lines(path):
-        qid, tab, name = line.strip().partition("\t")
-        if not line.strip():
-            continue
-        if not tab or qid not in pool:
-            problem = f"topic {qid} is not in the pool" if tab else f"found {line.strip()!r}"
-            problems.append(f"{path}, line {line_no}: {problem}, expected a topic of the pool, a tab, and an assessor")
+    for place, qid, name in tabbed_lines(path):
+        if not name or qid not in pool:
+            problem = f"topic {qid} is not in the pool" if name else f"found {qid!r}"
+            problems.append(f"{place}: {problem}, expected a topic of the pool, a tab, and an assessor")
             continue
         try:
             assessor = refuse_reserved(check_name(name))
         except UsageError as error:
-            problems.append(f"{path}, line {line_no}: {error}")
+            problems.append(f"{place}: {error}")
             continue
         if assessor not in assigned.setdefault(qid, []):
             assigned[qid].append(assessor)
@@ -117,14 +122,11 @@ def read_withdrawn(path: Path, pool: Pool) -> Withdrawn:
     """
     withdrawn: set[tuple[str, str]] = set()
     problems = []
-    for line_no, line in read_lines(path):
-        qid, _, docid = map(str.strip, line.partition("\t"))
-        if qid and (qid not in pool or docid not in {"", *pool[qid]}):
+    for place, qid, docid in tabbed_lines(path):
+        if qid not in pool or docid not in {"", *pool[qid]}:
             absent = f"document {docid} of topic {qid}" if docid else f"topic {qid}"
-            problems.append(
-                f"{path}, line {line_no}: {absent} is not in the pool; expected a topic, or a tab and a docid"
-            )
-        withdrawn |= {(qid, docid)} if qid else set()
+            problems.append(f"{place}: {absent} is not in the pool; expected a topic, or a topic, a tab and a docid")
+        withdrawn.add((qid, docid))
     fail(problems)
     return withdrawn
 

@@ -147,7 +147,6 @@ def _is_export(folder: Path) -> bool:
 
 
 COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano needs one for each label
-STRONGEST = len(COLOURS) - 1
 # line ends other than \n, at which some readers of JSON lines split (str.splitlines)
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\x85\u2028\u2029"}
 EMPTY = "(this document is empty)"  # doccano refuses an empty text
@@ -195,15 +194,10 @@ def write_doccano(path: Path, exported: ExportedPool) -> None:
             meta["text"] = document.contents or EMPTY
             stream.write(_line({**meta, "label": []}))
     labels = path.with_suffix(".labels.json")
-    steps = STRONGEST / (len(exported.scale) - 1)
-    write_json(
-        labels,
-        [
-            {"text": str(grade), "suffix_key": str(grade), "background_color": COLOURS[round(step * steps)]}
-            | {"text_color": "#000000"}
-            for step, grade in enumerate(exported.scale)
-        ],
-    )
+    step = (len(COLOURS) - 1) / (len(exported.scale) - 1)
+    style = {grade: {"background_color": COLOURS[round(place * step)]} for place, grade in enumerate(exported.scale)}
+    keys = {grade: {"text": str(grade), "suffix_key": str(grade)} for grade in style}
+    write_json(labels, [{**keys[grade], **style[grade], "text_color": "#000000"} for grade in style])
     grades = ", ".join(map(str, exported.scale))
     log.info(f"{labels}: the labels {grades} with their keys; import it under doccano's Labels")
 
