@@ -14,7 +14,7 @@ from heed.addons.judging.annotate.grades import export, progress_by_topic
 from heed.addons.judging.annotate.store import Store, wording_of
 from heed.addons.judging.annotate.task import Task
 from heed.errors import HeedError
-from heed.formats.trec_files import read_qrels
+from heed.formats.trec_files import read_qrels, write_qrels
 from pipelines.annotate import open_given, parser
 
 FERRIES = {"qid": "1", "lang": "eng", "query": "ferries", "instructions": {"original": "Sunk ferries."}}
@@ -72,6 +72,19 @@ def test_a_topic_is_added_with_its_documents(folder: Path) -> None:
     assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES, "2": {"d": 2}}
     with opened(folder) as (task, _):  # and stays
         assert [*task.topics] == ["1", "2"]
+
+
+def test_a_topic_is_added_with_its_given_judgements(folder: Path) -> None:
+    write_qrels(folder / "given.qrels", {"1": {"a": 1, "b": 1}})
+    given = ("--qrels", folder / "given.qrels", "--only-relevant")
+    with opened(folder, *given) as (task, _):
+        assert {qid: task.to_judge(qid) for qid in task.pool} == {"1": ["a", "b"]}
+    write_qrels(folder / "given.qrels", {"1": {"a": 1, "b": 1}, "2": {"a": 1, "d": 0}})
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a", "b", "c"]}, {"qid": "2", "docids": ["a", "d"]}])
+    for _ in range(2):
+        with opened(folder, *given) as (task, _):
+            assert {qid: task.to_judge(qid) for qid in task.pool} == {"1": ["a", "b"], "2": ["a"]}
 
 
 def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_again(
@@ -135,8 +148,12 @@ def test_other_texts_of_documents_are_noticed_at_a_start(folder: Path, caplog: p
     with opened(folder):
         pass  # another file, with the same texts
     write_jsonl(folder / "docs.jsonl", [{"id": docid, "text": f"text {docid * 2}"} for docid in "bd"])
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a", "b", "c", "d"]}])
     with pytest.raises(HeedError, match="documents b have another text than the one that is judged; take it by"):
         opened(folder).__enter__()
+    with closing(Store(folder / "pool.db")) as store:
+        assert store.document("d") is None, "nothing is taken"
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a", "b", "c"]}])
     with opened(folder, "--update") as (task, store):
         assert "documents b are corrected; 1 judgement to be given again" in caplog.text
         document = store.document("b")

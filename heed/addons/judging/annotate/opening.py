@@ -167,10 +167,12 @@ def _stored(
     store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool, update: bool
 ) -> Task:
     """Return the stored task, with what is new in ``pool``, and what has changed if it is to ``update``."""
-    task = _with_new_topics(load_task(store.properties(), only_relevant), pool, collection)
+    stored = load_task(store.properties(), only_relevant)
+    task = _with_new_topics(stored, pool, collection)
     judged = _judgements(collection, task.pool) if collection else {}
-    is_first = bool(judged and not task.qrels)  # judged so far without any, now to be judged again
-    task = replace(task, qrels=task.qrels or judged)
+    # of new topics, or of all that were judged so far without any and are now to be judged again
+    new_judged = {qid: grades for qid, grades in judged.items() if qid not in stored.pool or not stored.qrels}
+    task = replace(task, qrels=task.qrels | new_judged)
     _check_judged(task)
     other = replace(task, pool=pool, scale=parse_scale(grades) if grades else task.scale)
     if collection:
@@ -187,15 +189,15 @@ def _stored(
         (f"{store.path}: {difference}; {advice}" for difference in task_differences(compared, other, narratives)),
         UsageError,
     )
-    if update:
-        task = _corrected(store, task, other.topics)
-    if is_first:
-        store.set_property("given", dump_task(task)["given"])
-    store.set_topics(task)
-    task = _extended(store, task, pool, collection)
     if collection:
         _compare_documents(store, task, collection, update)
-    return task
+    if update:
+        task = _corrected(store, task, other.topics)
+    if new_judged:
+        store.set_property("given", dump_task(task)["given"])
+    if task != stored:
+        store.set_topics(task)
+    return _extended(store, task, pool, collection)
 
 
 def _with_new_topics(task: Task, pool: Pool, collection: Collection | None) -> Task:
@@ -375,9 +377,9 @@ def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
 
 def _read_export(folder: Path, task: Task) -> Addition:
     """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
-    langs = dict.fromkeys(topic.lang for topic in task.topics.values())
-    read = (read_topics(folder / "topics.jsonl", lang, "title", "heed") for lang in langs)
-    topics = {topic.qid: topic for topic in chain.from_iterable(read)}
+    langs = dict.fromkeys(str(record.get("lang")) for _, record in read_objects(folder / "topics.jsonl"))
+    by_lang = (read_topics(folder / "topics.jsonl", lang, "title", "heed") for lang in langs)
+    topics = {topic.qid: topic for topic in chain.from_iterable(by_lang)}
     narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
     entries: list[Event] = []
@@ -388,10 +390,7 @@ def _read_export(folder: Path, task: Task) -> Addition:
             problems.append(f"{path}, line {line_no}: not a judgement as an export of annotate has it ({error})")
             continue
         if judgement.qid not in narratives:
-            problems.append(
-                f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in "
-                f"{' or '.join(langs)}"
-            )
+            problems.append(f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'}")
         elif judgement.condition not in CONDITIONS or judgement.grade not in (None, *task.grades()):
             problems.append(
                 f"{path}, line {line_no}: condition {judgement.condition}, grade {judgement.grade}, expected "
