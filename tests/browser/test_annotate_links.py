@@ -227,7 +227,7 @@ def test_a_campaign_changes_while_pages_are_open(chromium: "Browser", tmp_path: 
         write_jsonl(tmp_path / "pool.jsonl", [{"qid": qid, "docids": ["a", "b"]} for qid in qids])
         return [tmp_path / "pool.jsonl", "--topics", tmp_path / "topics.jsonl", "--docs", tmp_path / "docs.jsonl"]
 
-    (tmp_path / "people.tsv").write_text(PEOPLE)
+    (tmp_path / "people.tsv").write_text(f"{PEOPLE}Cem\n")
     closed_at_last = ExitStack()
     with inviting(*files("ferries", "kelp"), "--assessors", tmp_path / "people.tsv", "--grades", "0,1") as server:
         links = server.links
@@ -260,10 +260,31 @@ def test_a_campaign_changes_while_pages_are_open(chromium: "Browser", tmp_path: 
         ann.page.wait_for_selector("#topics [data-qid='whales'][aria-current]")
         ann.press("o", "1", "1")
         ann.saved()
+        server.links = links
+        for name, grades in (("Bob", (1, 1)), ("Cem", (1, 0))):
+            for qid in ("ferries", "whales"):
+                sent = [grade(qid, docid, value) for docid, value in zip("ab", grades, strict=True)]
+                assert server.send(name, *sent)[0] == 200
+        with let_in(chromium, links["Chair"]) as chair:
+            chair.press("a")
+            for qid, value in (("ferries", "0"), ("whales", "1")):  # each of b
+                chair.page.wait_for_selector(f".disagreement[aria-current]:has-text('{qid}') .document .text")
+                chair.page.keyboard.press(value)
+            chair.saved()
+        server.kill()
+    persian = {"qid": "fas-1", "lang": "fas", "query": "کشتی", "instructions": {"original": "کشتی‌های غرق شده."}}
+    write_jsonl(tmp_path / "fas-topics.jsonl", [persian])
+    write_jsonl(tmp_path / "fas-docs.jsonl", [{"id": "p", "text": "کشتی غرق شد"}])
+    write_jsonl(tmp_path / "fas.jsonl", [{"qid": "fas-1", "docids": ["p"]}])
+    sources = ("--topics", tmp_path / "fas-topics.jsonl", "--docs", tmp_path / "fas-docs.jsonl", "--lang", "fas")
+    database = ("--database", tmp_path / "pool.db", "--port", port)
+    with inviting(tmp_path / "fas.jsonl", *sources, *database), let_in(chromium, links["Cem"]) as cem:
+        cem.page.click("#topics [data-qid='fas-1']")
+        cem.page.wait_for_selector("#document [dir=rtl]:has-text('کشتی غرق شد')")
+        cem.press("1")
+        cem.saved()
     exported = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
     assert exported.returncode == 0, exported.stderr
-    truth = {
-        "original": {"ferries": {"a": 1, "b": 0}, "whales": {"a": 1, "b": 1}},
-        "changed": {"ferries": {"a": 0, "b": 0}},
-    }
+    judged = {"ferries": {"a": 1, "b": 0}, "whales": {"a": 1, "b": 1}, "fas-1": {"p": 1}}
+    truth = {"original": judged, "changed": {"ferries": {"a": 0, "b": 0}}}
     assert {name: read_qrels(tmp_path / "out" / f"{name}.qrels") for name in truth} == truth
