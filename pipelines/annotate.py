@@ -196,7 +196,7 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     from heed.formats.data_sets import is_mfollowir
 
     data = data_of(options)
-    lang = language(data.lang).code if data.lang else stored.lang if stored else ""
+    lang = language(data.lang).code if data.lang else stored.lang_of(next(iter(pool))) if stored else ""
     is_complete = stored is not None and {*stored.docids()}.issuperset(chain.from_iterable(pool.values()))
     if not is_complete and not data.topics and not data.docs:
         collection = _sample(options, pool, lang)
@@ -241,6 +241,8 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["unjudged", "resolve", "leave_out"], "it says what --export writes")
     if not form:
         refuse(options, ["only_open"], "it is of --export FORM=PATH")
+    if options.export:
+        refuse(options, ["assessors"], "links are printed when the page is served")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
     task, store = open_given(options)

@@ -259,7 +259,7 @@ def test_topics_over_documents_in_another_language_are_in_the_same_database(fold
         assert [[term for _, _, term in one["terms"][0]] for one in terms] == [["ferri"], ["the", "ferries"]]
     refused = heed("pipelines.annotate", "fas.jsonl", *files, "--lang", "rus", "--export", "out")
     assert refused.returncode == 1 and "documents in rus, not fas" in refused.stderr
-    assert heed("pipelines.annotate", "fas.jsonl", *database, "--export", "out").returncode == 0
+    assert heed("pipelines.annotate", "fas.jsonl", *files, "--export", "out").returncode == 0, "the language is known"
     assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES, "fas-1": {"p": 2}}
     langs = [json.loads(line)["lang"] for line in (folder / "out" / "topics.jsonl").read_text().splitlines()]
     assert langs == ["eng", "fas"]

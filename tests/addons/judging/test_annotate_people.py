@@ -130,6 +130,8 @@ def test_names_are_not_given_twice(tmp_path: Path, heed: Heed) -> None:
     pool, *rest = campaign(tmp_path)
     result = heed("pipelines.annotate", pool, *rest, "--assessor", "Ann", "--no-browser")
     assert result.returncode == 1 and "assessors are known by their links here; leave it out" in result.stderr
+    result = heed("pipelines.annotate", pool, *rest, "--export", "out")
+    assert result.returncode == 1 and "--assessors: not used here; links are printed when" in result.stderr
     result = heed("pipelines.annotate", pool, "--backup", "copy.db", "--export", "out")
     assert result.returncode == 1 and "--export: not used here; one thing at a time" in result.stderr
 
