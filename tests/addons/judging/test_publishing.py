@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import itertools
 import json
 import os
 import re
@@ -24,11 +25,13 @@ import heed
 from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.store import Change
 from heed.addons.judging.annotate.task import ADJUDICATED
+from heed.addons.judging.publishing.annotation import Annotation
 from heed.addons.judging.publishing.facts import QUESTIONS as FILE
 from heed.addons.judging.publishing.records import Records, read_by_heed
 from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
 from heed.reuse import digests
+from heed.types import Document, Topic
 from pipelines.annotate import main as annotate
 from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
@@ -38,6 +41,7 @@ QUESTIONS: dict[str, str] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["ne
 FACTS = {
     **{name: f"The {name}." for name in QUESTIONS},
     "name": "ferries",
+    "title": 'Ferries: found, {lost} and "judged"',
     "version": "1.0",
     "date": "2027-03-01",
     "licence": "CC-BY-4.0",
@@ -153,17 +157,19 @@ def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement
     # rows are A1's grades 0 to 3, columns A2's: 2 and 0 on d1
     [pair] = json.loads((release / "agreement.json").read_text())["pairs"]
     assert (pair["first"], pair["second"]) == ("A1", "A2")
-    assert pair["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    assert pair["agreement"]["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     # equal on 5 of 6. Rows 4/6 of 0, 1/6 of 1, 1/6 of 2; columns 5/6 of 0, 1/6 of 1; expected equal (20 + 1) / 36.
     # κ = 1 − (1/6) / (15/36) = 0.6; linear: 1/6 · 2 observed, (4 · 1 + 1 · 5 + 1 · 10 + 1 · 1) / 36 expected: 1 − 12/20
     line = "- A1 and A2, original: 6 documents, equal 0.833, κ 0.600, linear κ 0.400"
     assert line in (release / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_table_is_mfollowirs_second(release: Path) -> None:
+def test_the_readme_has_mfollowirs_second_table_and_a_head_in_yaml(release: Path) -> None:
     # topic 1 alone is judged under both: relevant d0 d1, then d1; 15, 24 and 62 characters
     assert [len(text) for text in ("ferry accidents", "Any accident of a ferry.", NARRATIVE)] == [15, 24, 62]
-    assert "| English | 1 | 2.0 | 1.0 | 15 | 24 | 62 |" in (release / "README.md").read_text(encoding="utf-8")
+    readme = (release / "README.md").read_text(encoding="utf-8")
+    assert "| English | 1 | 2.0 | 1.0 | 15 | 24 | 62 |" in readme
+    assert yaml.safe_load(readme.split("---\n")[1])["pretty_name"] == FACTS["title"]
 
 
 def test_the_folder_of_an_export_gives_the_same_bytes_and_a_changed_release_stays(
@@ -185,7 +191,7 @@ def test_without_a_database_topics_and_both_qrels_are_enough(
     assert annotate(["pool.jsonl", "--export", "judged"]) == 0
     files = ["--topics", "judged/topics.jsonl", "--docs", "docs.jsonl", "--qrels", "judged/original.qrels"]
     assert publish(*files) == 1
-    assert "--changed-qrels: found none, and a release has judgements under" in capsys.readouterr().err
+    assert "--changed-qrels: found none, and a release has judgements under both" in capsys.readouterr().err
     assert publish(*files, "--changed-qrels", "judged/changed.qrels", "--ids-only") == 0
     assert read_qrels(Path("release/changed.qrels")) == {"1": CHANGED}
     assert not Path("release/judgements.jsonl").exists()
@@ -242,6 +248,30 @@ def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     assert not Path("release").exists()
     write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
     assert publish("pool.db", "--ids-only") == 0
+
+
+def test_a_name_is_found_after_a_line_s_end_and_in_parquet(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    text = Path("judged/topics.jsonl").read_text()
+    Path("judged/topics.jsonl").write_text(text.replace(NARRATIVE, r"Any accident.\nBela wrote it, \"Zoe\" read it."))
+    assert publish("judged", "--docs", "docs.jsonl", "--ids-only") == 1
+    error = capsys.readouterr().err
+    for name, place in itertools.product(
+        ("Bela", "Zoe"), (r"topics\.jsonl, line 1", r"instruction/\S+\.parquet, row 2")
+    ):
+        assert re.search(f"{place}: holds '{name}'", error)
+
+
+def test_a_judgement_by_nobody_is_an_error(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    lines = Path("judged/judgements.jsonl").read_text().splitlines()
+    lines[0] = lines[0].replace('"assessor"', '"by"')
+    lines[1] = json.dumps(json.loads(lines[1]) | {"grade": 7})
+    Path("judged/judgements.jsonl").write_text("\n".join(lines))
+    assert publish("judged", "--docs", "docs.jsonl") == 1
+    error = capsys.readouterr().err
+    assert "judgements.jsonl, line 1: expected qid, docid, condition, assessor" in error
+    assert "judgements.jsonl, line 2: " in error and "line 3" not in error
 
 
 def test_notes_are_published_only_if_asked_for(campaign: None, release: Path) -> None:
@@ -308,6 +338,16 @@ def test_of_several_languages_one_is_published_at_a_time(campaign: None, capsys:
     assert read_qrels(Path("release/original.qrels")) == {"1": GRADES}
     judgements = [json.loads(line) for line in Path("release/judgements.jsonl").read_text().splitlines()]
     assert {judgement["qid"] for judgement in judgements} == {"1"}
+
+
+def test_documents_of_another_language_are_left_out() -> None:
+    topics = [Topic(qid, lang, "q", {}) for qid, lang in (("1", "eng"), ("2", "fas"))]
+    pool = {"1": ["a", "b"], "2": ["b", "c"]}
+    documents = [Document(docid, "", "t") for docid in "abc"]
+    both = Annotation(topics, {"original": {"1": {"a": 1}, "2": {"c": 1}}}, [], {}, set(), (), pool, documents)
+    persian = both.of_language("fas")
+    assert (persian.topics, persian.pool, persian.documents) == (topics[1:], {"2": ["b", "c"]}, documents[1:])
+    assert persian.qrels == {"original": {"2": {"c": 1}}}
 
 
 def test_other_records_are_named() -> None:
