@@ -46,7 +46,7 @@ class Annotation(NamedTuple):
     lang: str = ""
 
     def of_language(self, lang: str) -> "Annotation":
-        """Return the annotation of one language's topics; :class:`UsageError` where there are several, without ``lang``."""
+        """Return the annotation of one language's topics; :class:`UsageError` for none of several languages."""
         langs = dict.fromkeys(topic.lang for topic in self.topics)
         if len(langs) < 2:
             return self
