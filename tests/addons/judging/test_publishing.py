@@ -75,7 +75,7 @@ class Campaign(Judging):
             self.grade("Bela", "1", docid, 0 if docid == "d1" else grade)
             self.grade("Zoe", "2", docid, SECOND[docid])
         self.grade(ADJUDICATED, "1", "d1", 2)
-        self.edit("Zoe", "1", NARRATIVE)
+        self.edit("Kim", "1", NARRATIVE)  # who judges nothing
         for docid in ("d0", "d1"):
             self.grade("Zoe", "1", docid, CHANGED[docid], "changed")
         self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
@@ -142,7 +142,7 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     corpus = [json.loads(line) for line in gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines()]
     assert corpus == [{"_id": one["id"], "title": one["title"], "text": one["text"]} for one in DOCUMENTS]
     for name, content in contents(release).items():
-        assert not re.search(rb"\b(Zoe|Bela|%b)\b" % re.escape(made.token.encode()), content), name
+        assert not re.search(rb"\b(Zoe|Bela|Kim|%b)\b" % re.escape(made.token.encode()), content), name
     subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release, check=True)
     listed = {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()}
     assert set(contents(release)) - listed == {"SHA256SUMS", "made.json"}
@@ -241,10 +241,15 @@ def test_facts_that_only_people_know_are_asked_for_all_at_once(
 def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     campaign: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_facts(topics="Bela wrote them, Zoeabel read them.")  # the second is nobody's name
+    write_facts(topics="Bela and Kim wrote them, Zoeabel read them.")  # the last is nobody's name
     assert publish("pool.db") == 1
     error = capsys.readouterr().err
-    assert "holds 'Bela', an assessor's name" in error and "README.md, line " in error and "'Zoe'" not in error
+    assert (
+        "holds 'Bela', an assessor's name" in error
+        and "holds 'Kim'" in error
+        and "README.md, line " in error
+        and "'Zoe'" not in error
+    )
     assert not Path("release").exists()
     write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
     assert publish("pool.db", "--ids-only") == 0

@@ -414,6 +414,11 @@ class Store:
         number: int = self._rows(f"SELECT COALESCE(MAX(id), 0) FROM log{by}", assessors)[0][0]  # noqa: S608
         return number
 
+    def assessors(self) -> set[str]:
+        """Return the names of all who have ever judged, decided or edited a narrative."""
+        query = "SELECT assessor FROM log UNION SELECT json_extract(after, '$.by') FROM log WHERE kind = 'grade'"
+        return {name for (name,) in self._rows(query) if name}
+
     def deciders(self) -> dict[tuple[str, str, str], str]:
         """Return who made each adjudicated decision, by topic, condition and docid, where that is known."""
         # by time, since an added database's entries come last and the later decision counts

@@ -392,17 +392,24 @@ class Reliability(NamedTuple):
 def reliabilities(runs: Mapping[str, Run], judgements: Judgements) -> list[Reliability]:
     """Return how reliably each measure ranks the runs of a condition, or the systems that have both."""
     runs = {name: RankedRun(run) for name, run in runs.items()}
-    random, halves = np.random.default_rng(0), []
+    whole, random = _by_condition(measured(runs, judgements)), np.random.default_rng(0)
+    by_pools: dict[tuple[str, str], list[float]] = {key: [] for key in whole}
     for _ in bar(range(HALVES), HALVES, "half pools", "halves"):
         parts = map(judgements.without, _halved(judgements, random))
-        halves.append([_by_condition(measured(runs, part)) for part in parts])
-    return [
-        _reliability(
-            measure, condition, values, [[half.get((measure, condition), {}) for half in pair] for pair in halves]
-        )
-        for (measure, condition), values in _by_condition(measured(runs, judgements)).items()
-        if len(values) > 1
-    ]
+        first, second = (_by_condition(measured(runs, part)) for part in parts)
+        for key in whole.keys() & first.keys() & second.keys():
+            names = [name for name in first[key] if name in second[key]]
+            if len(names) > 1:
+                sides = ([mean(half[key][name]) for name in names] for half in (first, second))
+                by_pools[key].append(kendall(*sides))
+    rows = []
+    for (measure, condition), values in whole.items():
+        qids = sorted(set[str].intersection(*map(set, values.values())))
+        table = np.array([[topics[qid] for qid in qids] for topics in values.values()])
+        if len(values) > 1:
+            halves = _spread(_taus_of_halves(table)), _spread(by_pools[measure, condition])
+            rows.append(Reliability(measure, condition, len(values), len(qids), *halves, *dependability(table)))
+    return rows
 
 
 def _by_condition(values: Values) -> dict[tuple[str, str], dict[str, PerTopic]]:
@@ -425,26 +432,11 @@ def _halved(judgements: Judgements, random: np.random.Generator) -> tuple[Docume
     return first, second
 
 
-def _reliability(
-    measure: str,
-    condition: str,
-    values: Mapping[str, PerTopic],
-    halves: Sequence[Sequence[Mapping[str, PerTopic]]],
-) -> Reliability:
-    qids = sorted(set[str].intersection(*(set(topics) for topics in values.values())))
-    table = np.array([[topics[qid] for qid in qids] for topics in values.values()])
-    random, half = np.random.default_rng(0), len(qids) // 2
-    orders = (random.permutation(len(qids)) for _ in range(10 * HALVES if half else 0))
-    by_topics = [kendall(table[:, order[:half]].mean(1), table[:, order[half:]].mean(1)) for order in orders]
-    by_pools = [tau for first, second in halves if (tau := _tau(first, second)) is not None]
-    spreads = _spread(by_topics), _spread(by_pools)
-    return Reliability(measure, condition, len(values), len(qids), *spreads, *dependability(table))
-
-
-def _tau(first: Mapping[str, PerTopic], second: Mapping[str, PerTopic]) -> float | None:
-    names = [name for name in first if name in second]
-    sides = [[mean(values[name]) for name in names] for values in (first, second)]
-    return kendall(*sides) if len(names) > 1 else None
+def _taus_of_halves(table: Array) -> list[float]:
+    """Return τ between the orders of the rows by two random halves of the columns, many times; nothing for one."""
+    random, half = np.random.default_rng(0), table.shape[1] // 2
+    orders = (random.permutation(table.shape[1]) for _ in range(10 * HALVES if half else 0))
+    return [kendall(table[:, order[:half]].mean(1), table[:, order[half:]].mean(1)) for order in orders]
 
 
 def _spread(values: Sequence[float]) -> Spread | None:

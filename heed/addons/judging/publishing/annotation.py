@@ -120,7 +120,7 @@ def open_judged(path: Path) -> Annotation:
         exported = read_export(Path(place))
         rows = filter(None, map(store.document, task.docids()))
         return exported._replace(
-            names=exported.names.union(*task.assigned.values()),
+            names=exported.names.union(store.assessors(), *task.assigned.values()) - {ADJUDICATED},
             secrets=[*filter(None, [store.properties().get("token")])],
             pool=task.pool,
             documents=[Document(row.docid, row.title, row.text) for row in rows],

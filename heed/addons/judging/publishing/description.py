@@ -16,6 +16,14 @@ from heed.types import Qrels, Topic
 HERE = Path(__file__).parent
 SECTIONS = {"agreement": "Agreement of assessors", "reusable": "Can it be used for another system?"}
 HEADS = ("", "topics", "relevant before", "relevant after", "query", "original narrative", "changed narrative")
+QUESTIONS = {  # that answer Croissant's
+    "name": "name",
+    "alternateName": "title",
+    "description": "description",
+    "version": "version",
+    "datePublished": "date",
+    "license": "licence",
+}
 FORMATS = {".gz": "application/gzip", ".json": "application/json", ".parquet": "application/x-parquet"}
 
 
@@ -49,15 +57,8 @@ def croissant(facts: Facts, digests: Mapping[str, str], columns: Mapping[str, Se
     ``columns`` are those of each Parquet file.
     """
     return {
-        "@context": parse_json(read_text(HERE / "croissant_context.json")),
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": facts.text("name"),
-        "alternateName": facts.text("title"),
-        "description": facts.text("description"),
-        "version": facts.text("version"),
-        "datePublished": facts.text("date"),
-        "license": facts.text("licence"),
+        **parse_json(read_text(HERE / "croissant.json")),
+        **{key: facts.text(question) for key, question in QUESTIONS.items()},
         "url": facts.text("address") or ".",
         "creator": [{"@type": "sc:Person", "name": name} for name in facts.listed("creators")],
         "citeAs": facts.text("citation") or f"{facts.text('creators')}: {facts.text('title')}",
