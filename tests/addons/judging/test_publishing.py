@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -234,12 +235,12 @@ def test_facts_that_only_people_know_are_asked_for_all_at_once(
     assert "2 facts are missing that people alone know" in error
     assert f"  licence: {QUESTIONS['licence']}" in error and f"  purpose: {QUESTIONS['purpose']}" in error
     assert main(["pool.db", "--out", "release"]) == 1
-    assert "--facts: none given" in capsys.readouterr().err
+    assert f"--facts: {len(QUESTIONS)} facts are missing" in capsys.readouterr().err
     assert not Path("release").exists()
 
 
 def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
-    campaign: None, capsys: pytest.CaptureFixture[str]
+    campaign: None, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_facts(topics="Bela and Kim wrote them, Zoeabel read them.")  # the last is nobody's name
     assert publish("pool.db") == 1
@@ -251,6 +252,9 @@ def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
         and "'Zoe'" not in error
     )
     assert not Path("release").exists()
+    write_facts(topics=f"At http://localhost/{made.token}/.")
+    assert publish("pool.db", "--ids-only") == 1
+    assert "holds the link's secret" in capsys.readouterr().err
     write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
     assert publish("pool.db", "--ids-only") == 0
 
@@ -330,6 +334,19 @@ def test_a_folder_that_was_changed_is_read_otherwise(release: Path, tmp_path: Pa
     read = read_by_heed(copy)
     assert list(written["Heed"].differences(read["Heed"])) == ["qrels of 1-changed"]
     assert not list(written["Heed"].differences(read["Heed (Parquet)"]))
+
+
+def test_ir_datasets_keeps_no_documents_of_an_earlier_version(
+    campaign: None, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "kept"))
+    documents = [{**document, "text": f"2: {document['text']}"} for document in DOCUMENTS]
+    write_jsonl(Path("docs.jsonl"), documents)
+    assert publish("pool.db", "--docs", "docs.jsonl") == 0
+    code = "import ir_datasets_definition as d; print(d.ir_datasets.load(d.NAME).docs_store().get('d0').text)"
+    command = [sys.executable, "-B", "-c", code]
+    texts = [subprocess.check_output(command, cwd=folder, text=True) for folder in (release, "release")]
+    assert texts == [f"{of[0]['text']}\n" for of in (DOCUMENTS, documents)]
 
 
 def test_of_several_languages_one_is_published_at_a_time(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,5 @@
 """What only people know of a collection: the answers to the questions of ``facts.yaml``, read from one file."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,27 +29,23 @@ def read_facts(path: Path | None) -> Facts:
     """Return the facts of a YAML or JSON file; :class:`DataError` naming all that is missing, with its question."""
     questions = _read(QUESTIONS)
     needed, optional = questions["needed"], questions["optional"]
-    if path is None:
-        lines = _lines(needed, needed)
-        raise DataError("\n".join(["facts: none given; expected a file in YAML or JSON that answers", *lines]))
-    facts = Facts(_read(path))
+    facts = Facts(_read(path) if path else {})
     problems = [
         f"found {name!r}, expected one of {', '.join(needed | optional)}{did_you_mean(name, [*needed], before='; ')}"
         for name in facts.answers
         if name not in needed | optional
     ]
     if missing := [name for name in needed if not facts.text(name)]:
-        problems += [f"{counted(len(missing), 'fact')} missing that people alone know; add", *_lines(missing, needed)]
+        problems += [
+            f"{counted(len(missing), 'fact')} missing that people alone know; give a file in YAML or JSON with"
+        ]
+        problems += [f"  {name}: {needed[name]}" for name in missing]
     name = facts.text("name")
     if name != name.lower() or not (name.replace("-", "").replace("_", "") or "none").isalnum():
         problems.append(f"name: found {name!r}, expected small letters, digits, - and _")
     if problems:
-        raise DataError("\n".join([f"{path}: {problems[0]}", *problems[1:]]))
+        raise DataError("\n".join([f"{path or 'facts'}: {problems[0]}", *problems[1:]]))
     return facts
-
-
-def _lines(names: Iterable[str], questions: dict[str, str]) -> Iterator[str]:
-    return (f"  {name}: {questions[name]}" for name in names)
 
 
 def _read(path: Path) -> dict[str, Any]:
