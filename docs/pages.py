@@ -38,7 +38,7 @@ API = {
     ),
     "Experiments": ("Experiment", "SystemRuns", "Results", "Judging", "Pair", "measure", "Cut"),
     "Systems": ("reranker", "encoder", "Retriever", "Reranker", "Encoder", "Registry"),
-    "Settings": ("Compute", "Search", "Bm25Settings", "Feedback"),
+    "Settings": ("Compute", "Search", "Bm25Settings"),
     "Errors": ("HeedError", "UsageError", "DataError", "ModelError"),
 }
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from heed.measures.registry import measure
     from heed.models.registry.entries import Registry
     from heed.reranking.maxp import Cut
-    from heed.retrieval.bm25.feedback import Feedback
     from heed.retrieval.bm25.index import Bm25Settings
     from heed.systems.alone import encoder, reranker
     from heed.systems.make import Search
@@ -50,7 +49,6 @@ _HOMES = {
     "reranking.maxp": ("Cut",),
     "experiment.results": ("Results",),
     "experiment.run_files": ("SystemRuns",),
-    "retrieval.bm25.feedback": ("Feedback",),
     "retrieval.bm25.index": ("Bm25Settings",),
     "experiment.runs": ("Qrels", "Run"),
     "systems.alone": ("encoder", "reranker"),
@@ -69,7 +67,6 @@ __all__ = [
     "Documents",
     "Encoder",
     "Experiment",
-    "Feedback",
     "HeedError",
     "Judging",
     "ModelError",

@@ -2,7 +2,8 @@
 
 Any page that a browser has open can send a server on this machine requests, and so can other users of the machine:
 every request must carry the token, name this host or one that was allowed (else a foreign name could be made to resolve
-to this machine) and, if the browser names the page that it comes from, come from our page.
+to this machine) and, if the browser names the page that it comes from, come from our page. The token is one for all
+who use the page, or each person's own.
 """
 
 import hmac
@@ -38,44 +39,67 @@ HEADERS = [
     (b"cache-control", b"no-store"),
 ]
 LOCAL = "127.0.0.1"
-HOST = re.compile(r"(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]):(\d{1,5})", re.IGNORECASE | re.ASCII)
+HOST = re.compile(r"(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?", re.IGNORECASE | re.ASCII)
+HTTPS = "https://"
+ENTER = b"/api/enter"  # takes a person's token and answers with the cookie
+
+
+class Person(NamedTuple):
+    """Whose token a request carries."""
+
+    name: str
+    role: str
+
+
+PersonOf = Callable[[str], Person | None]  # of a token; None for one that nobody has
 
 
 class Access(NamedTuple):
     """Who is let in, and what the page may load.
 
-    ``token`` comes once in the page's address, which ``command`` prints, and then in a cookie. Requests may name this
-    machine or one of the ``allowed`` hosts (:func:`check_host`). ``policy`` is the Content-Security-Policy.
+    ``token`` comes once in the page's address, which ``command`` prints, and then in a cookie. With ``person_of`` each
+    person has a token instead, in the fragment of a link, which no server or proxy sees; the page posts it to
+    :data:`ENTER`. Requests may name this machine or one of the ``allowed`` hosts (:func:`check_host`). ``policy`` is
+    the Content-Security-Policy.
     """
 
     token: str
     command: str
     allowed: Sequence[str] = ()
     policy: str = POLICY
+    person_of: PersonOf | None = None
 
-    def addresses(self, port: int) -> list[str]:
-        """Return the links that open the page: on this machine, and under each allowed host."""
-        return [f"http://{host}/?token={self.token}" for host in (f"{LOCAL}:{port}", *self.allowed)]
+    def places(self, port: int) -> list[str]:
+        """Return the page's addresses without a token: on this machine, and under each allowed host."""
+        allowed = (host if host.startswith(HTTPS) else f"http://{host}" for host in self.allowed)
+        return [f"http://{LOCAL}:{port}", *allowed]
 
 
 class Guard:
-    """ASGI middleware: passes allowed requests to ``app`` and adds security headers to every response."""
+    """ASGI middleware: passes allowed requests to ``app`` and adds security headers to every response.
+
+    Of a request with a person's token the person is in ``scope["person"]``.
+    """
 
     def __init__(self, app: ASGIApp, access: Access, port: int) -> None:
         """``port`` is that of this machine on which the requests come."""
-        self._app, self._token, self._command = app, access.token, access.command
-        names = [f"{LOCAL}:{port}", f"localhost:{port}", *(host.removesuffix(":80") for host in access.allowed)]
-        self._hosts = {*names}
+        self._app, self._access = app, access
+        origins = [*access.places(port), f"http://localhost:{port}"]
+        # browsers leave out a scheme's own port
+        origins = [re.sub(r"^(http://.*):80$|^(https://.*):443$", r"\1\2", origin) for origin in origins]
+        self._origins = {origin.partition("://")[2]: origin for origin in origins}
         self._headers = [(b"content-security-policy", access.policy.encode()), *HEADERS]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = [*self._headers]
         request = Request(scope)
+        scope["person"] = None
+        if self._access.person_of and _is_answer(request):
+            scope["person"] = await run_in_threadpool(self._access.person_of, _token_of(request))
         refusal = self._refusal(request)
         if refusal is None and self._opens_page(request):
-            cookie = f"{_cookie_name(request)}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-            headers.append((b"set-cookie", cookie.encode()))
+            headers.append((b"set-cookie", cookie_of(request, self._access.token).encode()))
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -90,37 +114,65 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         host, origin, site = (request.headers.get(name, "") for name in ("host", "origin", "sec-fetch-site"))
         path: bytes = request.scope["raw_path"]
-        if host not in self._hosts:
-            return _refused(403, _host_problem(host, self._command))
-        from_elsewhere = path.startswith(b"/api/") and site not in ("", "same-origin")
-        if from_elsewhere or (origin and origin != f"http://{host}"):
+        if host not in self._origins:
+            return _refused(403, _host_problem(host, self._access.command))
+        request.scope["https"] = self._origins[host].startswith(HTTPS)
+        from_elsewhere = _is_answer(request) and site not in ("", "same-origin")
+        if from_elsewhere or (origin and origin != self._origins[host]):
             return _refused(403, "requests from other pages are refused")
-        if not self._opens_page(request) and not self._has_cookie(request):
-            return _refused(403, f"open the link that {self._command} printed; this address lacks its token")
+        if not self._lets_in(request):
+            link = "your own link" if self._access.person_of else f"the link that {self._access.command} printed"
+            return _refused(403, f"open {link}; this address lacks its token")
         if not PATH.fullmatch(path):
             return _refused(404, "nothing is here")
         return _body_refusal(request) if request.method == "POST" else None
 
-    def _opens_page(self, request: Request) -> bool:
-        return request.scope["raw_path"] == b"/" and self._is_token(request.query_params.get("token", ""))
+    def _lets_in(self, request: Request) -> bool:
+        """Whether a request has the token, or a person's, without which a page may be loaded that has no answers."""
+        if self._access.person_of:
+            return not _is_answer(request) or request.scope["raw_path"] == ENTER or request.scope["person"] is not None
+        return self._opens_page(request) or self._is_token(_token_of(request))
 
-    def _has_cookie(self, request: Request) -> bool:
-        return self._is_token(request.cookies.get(_cookie_name(request), ""))
+    def _opens_page(self, request: Request) -> bool:
+        is_page = request.scope["raw_path"] == b"/" and not self._access.person_of
+        return is_page and self._is_token(request.query_params.get("token", ""))
 
     def _is_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode(), self._token.encode())
+        return hmac.compare_digest(text.encode(), self._access.token.encode())
+
+
+def _is_answer(request: Request) -> bool:
+    path: bytes = request.scope["raw_path"]
+    return path.startswith(b"/api/")
+
+
+def _token_of(request: Request) -> str:
+    return request.cookies.get(_cookie_name(request), "")
+
+
+def cookie_of(request: Request, token: str) -> str:
+    """Return the cookie that keeps ``token`` from the page's scripts and from other sites."""
+    secure = "; Secure" if request.scope["https"] else ""
+    return f"{_cookie_name(request)}={token}; Path=/; HttpOnly; SameSite=Strict{secure}"
 
 
 def check_host(text: str) -> str:
-    """Return ``text``, a host and a port, in lower case; :class:`UsageError` if it is anything else."""
-    match = HOST.fullmatch(text)
-    if not match or not 0 < int(match[1]) <= 65535:
-        raise UsageError(f"allow_host: found {text!r}, expected HOST:PORT as in the browser's address, localhost:9000")
-    return text.lower()
+    """Return ``text``, a host with a port or an address of https, in lower case; else :class:`UsageError`."""
+    address = text.lower()
+    address = address.removesuffix("/") if address.startswith(HTTPS) else address
+    match = HOST.fullmatch(address.removeprefix(HTTPS))
+    port = match and (match[1] or ("443" if address.startswith(HTTPS) else "0"))
+    if not port or not 0 < int(port) <= 65535:
+        raise UsageError(
+            f"allow_host: found {text!r}, expected HOST:PORT as in the browser's address, localhost:9000, or the "
+            "address of a proxy, https://judge.example.org"
+        )
+    return address
 
 
 def _host_problem(host: str, command: str) -> str:
-    name = host if HOST.fullmatch(host) else "HOST:PORT"
+    match = HOST.fullmatch(host)
+    name = host if match and match[1] else "HOST:PORT"
     return (
         f"this host is not served here; if you have come through a port forward, start {command} with {name} as an "
         "allowed host, and open the link that it prints"

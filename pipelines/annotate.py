@@ -2,12 +2,26 @@
 
 import argparse
 import json
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from heed.addons.judging.annotate.store import Store
-from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.annotate.store import Store, back_up
+from heed.addons.judging.annotate.task import (
+    Task,
+    check_name,
+    in_force,
+    load_task,
+    parse_names,
+    read_assigned,
+    read_withdrawn,
+    refuse_reserved,
+)
+from heed.addons.judging.exchange.exports import FORMATS
 from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
@@ -19,16 +33,20 @@ from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
 from pipelines.command import main_of, refuse
 from pipelines.options.data import data_of, data_options, layout_options
-from pipelines.options.parser import READING, command_parser
+from pipelines.options.output import export_form
+from pipelines.options.parser import MORE, READING, command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
 from pipelines.stopping import Terminated
+
+if TYPE_CHECKING:
+    from heed.web import PersonOf
 
 SAMPLES = {"neuclir-sample": ("eng", "zho", "fas", "rus"), "tables-sample": ("eng",)}
 EXAMPLES = (
     "pool.jsonl",
     "pool.jsonl --topics topics.jsonl --docs news.jsonl --qrels original.qrels --only-relevant",
     "pool.jsonl --add bob.db --as Bob=Bob --assessor Ann",
-    "pool.jsonl --assign assessors.tsv",
+    "pool.jsonl --assign topics.tsv --assessors people.tsv",
     "pool.jsonl --export judged --unjudged -1",
 )
 
@@ -38,8 +56,8 @@ def parser() -> argparse.ArgumentParser:
     command = command_parser("annotate", "POOL", __doc__, EXAMPLES)
     command.add_argument("pool", type=Path, metavar="POOL", help="pool file, judged in its order")
     data = command.add_argument_group("data", "read at the first start, then stored in the database")
-    more = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
-    data_options(data, "topics", "docs", "lang", more=more)
+    also = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
+    data_options(data, "topics", "docs", "lang", more=also)
     reading = command.add_argument_group(READING)
     data_options(reading, "encoding", "topics_format", "topic_ids", "fields", "query_lang")
     layout_options(reading, NEWS, {"translation": "--translation"})
@@ -58,7 +76,14 @@ def parser() -> argparse.ArgumentParser:
         "--assign",
         type=Path,
         metavar="FILE",
-        help="lines of a topic, a tab and an assessor, who sees only these topics; several may judge a topic, blind",
+        help="lines of a topic, a tab and an assessor, who sees only these topics; several may judge a topic, blind; "
+        "each gets a link of their own",
+    )
+    judging.add_argument(
+        "--assessors",
+        type=Path,
+        metavar="FILE",
+        help="lines of a name, or of a name, a tab and adjudicator: each gets a link of their own, printed once",
     )
     judging.add_argument(
         "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL, ending in .db)"
@@ -72,17 +97,12 @@ def parser() -> argparse.ArgumentParser:
         help="add judgements from PATH: another assessor's database or export folder, or a result file of "
         "Label Studio, doccano, CSV, Excel or JSON lines; PATH is only read; repeatable",
     )
-    judging.add_argument(
-        "--as",
-        dest="names",
-        action="append",
-        default=[],
-        metavar="THERE=HERE",
-        help="name here of an assessor in an added database: Ann=Ann if both are one person; repeatable",
-    )
     server_options(judging, "the port of the last start, or any free one")
     judging.add_argument(
-        "--export", type=Path, metavar="DIR", help="write qrels, changed qrels, topics and agreement, then exit"
+        "--export",
+        metavar="DIR",
+        help="write qrels, changed qrels, topics and agreement, then exit; as FORM=PATH what is to be judged, or the "
+        f"share of --assessor, for another tool: {', '.join(FORMATS)}",
     )
     judging.add_argument(
         "--unjudged",
@@ -95,13 +115,44 @@ def parser() -> argparse.ArgumentParser:
         help="where assessors differ and nobody has decided, --export leaves the document out (default), stops, takes "
         "the grade of most assessors (in a tie the highest), or the highest",
     )
+    more = command.add_argument_group(MORE)
+    more.add_argument(
+        "--update",
+        action="store_true",
+        help="take topics, narratives and documents that have changed; what was judged before is to be judged again",
+    )
+    more.add_argument(
+        "--withdraw",
+        type=Path,
+        metavar="FILE",
+        help="lines of a topic, or of a topic, a tab and a docid: neither judged nor exported, until a later file",
+    )
+    more.add_argument(
+        "--as",
+        dest="names",
+        action="append",
+        default=[],
+        metavar="THERE=HERE",
+        help="name here of an assessor in an added database: Ann=Ann if both are one person; repeatable",
+    )
+    ending = more.add_mutually_exclusive_group()
+    ending.add_argument("--new-link", metavar="NAME", help="print another link for NAME, in place of the earlier one")
+    ending.add_argument("--revoke", metavar="NAME", help="let nobody in any more by the link of NAME")
+    ending.add_argument("--backup", type=Path, metavar="FILE", help="copy the database, also while it is in use")
+    more.add_argument("--only-open", action="store_true", help="--export FORM=PATH without what is judged already")
+    more.add_argument(
+        "--leave-out",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="--export without an assessor's judgements; repeatable",
+    )
     return command
 
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned."""
     from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
-    from heed.addons.judging.annotate.task import load_task, parse_names, read_assigned
     from heed.formats.trec_files import read_pool
 
     if options.names and not options.add:
@@ -109,19 +160,31 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     if not options.pool.exists():
         advice = nearest(options.pool) or f"; heed pool RUN… --out {options.pool} makes a pool"
         raise DataError(f"{options.pool}: no such file{advice}")
-    pool, names = read_pool(options.pool), parse_names(options.names)
+    pool, renamed = read_pool(options.pool), parse_names(options.names)
     database = options.database or path_beside(options.pool)
     stored = stored_task(database)
-    if options.export and not options.add and not stored:
+    if options.export and not (options.add or stored or _form_of(options)):
         raise DataError(f"{database}: no judgements yet; judge first, or name their file with --database")
     collection = _collection(options, pool, stored)
     task, store = open_annotation(
-        pool, collection, database, grades=options.grades, only_relevant=options.only_relevant
+        pool,
+        collection,
+        database,
+        grades=options.grades,
+        only_relevant=options.only_relevant,
+        update=options.update,
     )
     try:
         if options.add:
-            add_annotations(database, options.add, names, options.encoding)
+            add_annotations(database, options.add, renamed, options.encoding)
+        if options.add or options.withdraw:
             task = load_task(store.properties(), options.only_relevant)
+            if options.withdraw:
+                store.withdraw(read_withdrawn(options.withdraw, task.pool))
+            task = in_force(task, store.withdrawn())
+        if withdrawn := store.withdrawn():
+            names = brief([" ".join(each).strip() for each in sorted(withdrawn)])
+            log.info(f"withdrawn, neither judged nor exported: {names}")
         if options.assign:
             task = replace(task, assigned=read_assigned(options.assign, task.pool))
             store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
@@ -137,7 +200,7 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     from heed.formats.data_sets import is_mfollowir
 
     data = data_of(options)
-    lang = language(data.lang).code if data.lang else stored.lang if stored else ""
+    lang = language(data.lang).code if data.lang else stored.lang_of(next(iter(pool))) if stored else ""
     is_complete = stored is not None and {*stored.docids()}.issuperset(chain.from_iterable(pool.values()))
     if not is_complete and not data.topics and not data.docs:
         collection = _sample(options, pool, lang)
@@ -148,11 +211,9 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     elif not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
         raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
     else:
-        if data.docs and is_complete:
-            log.info("the documents are in the database since the first start; --docs is not read again")
-        docs = () if is_complete else data.docs
-        topics = data.topics if not stored or lang == stored.lang else ""  # in another language they differ anyway
-        collection = pool_texts(replace(data, lang=lang, docs=docs, topics=topics), options.translation)
+        # in another language than they are stored in topics differ anyway, or are not there
+        differs = stored and all(qid in stored.pool and stored.lang_of(qid) != lang for qid in pool)
+        collection = pool_texts(replace(data, lang=lang, topics="" if differs else data.topics), options.translation)
     if data.qrels:
         judged = given_judgements(data, collection.language.code, collection.language.code)
         return replace(collection, judging=Judging(judged))
@@ -179,30 +240,113 @@ def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:
 
 def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
-    if not options.export:
-        refuse(options, ["unjudged", "resolve"], "it says what --export writes")
+    form = _form_of(options)
+    if not options.export or form:
+        refuse(options, ["unjudged", "resolve", "leave_out"], "it says what --export writes")
+    if not form:
+        refuse(options, ["only_open"], "it is of --export FORM=PATH")
+    if options.export:
+        refuse(options, ["assessors"], "links are printed when the page is served")
+    if options.backup or options.new_link or options.revoke:
+        return _administer(options)
     task, store = open_given(options)
     try:
-        if options.export:
+        if form:
+            _hand_out(options, task, store)
+        elif options.export:
             from heed.addons.judging.annotate.grades import export
 
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
-            print(*export(task, store, options.export, options.assessor, unjudged, resolve), sep="\n")
+            without = [check_name(name) for name in options.leave_out]
+            print(*export(task, store, Path(options.export), options.assessor, unjudged, resolve, without), sep="\n")
         else:
             _serve(options, task, store)
     finally:
         store.close()
 
 
+def _form_of(options: argparse.Namespace) -> str:
+    """Return the form of ``--export FORM=PATH``; empty for a folder."""
+    form, equals, _ = (options.export or "").partition("=")
+    return form if equals and form in FORMATS else ""
+
+
+def _hand_out(options: argparse.Namespace, task: Task, store: Store) -> None:
+    from heed.addons.judging.annotate.shares import share
+    from heed.addons.judging.exchange.exports import export
+
+    form, path = export_form(options.export)
+    exported = share(task, store, check_name(options.assessor) if options.assessor else "", options.only_open)
+    export(form, path, exported)
+    count = number_of(sum(map(len, exported.pool.values())), "document")
+    print(f"{path}: {count} of {number_of(len(exported.pool), 'topic')}, {exported.condition}")
+
+
+def _administer(options: argparse.Namespace) -> None:
+    """Do what one does beside a server that runs: a copy, another link, or none any more."""
+    from heed.addons.judging.annotate.opening import path_beside, stored_task
+    from heed.addons.judging.annotate.people import new_link, revoke
+
+    refuse(options, ["export", "add", "assign", "assessors", "assessor", "update", "withdraw"], "one thing at a time")
+    database = options.database or path_beside(options.pool)
+    if options.backup:
+        back_up(database, options.backup)
+        print(f"{options.backup}: a copy of {database}")
+        return
+    if not stored_task(database):
+        raise DataError(f"{database}: no judgements yet; start it with --assessors FILE first")
+    with closing(Store(database)) as store:
+        if options.revoke:
+            revoke(store, check_name(options.revoke))
+            log.info(f"{options.revoke}: the link lets nobody in any more; the judgements stay")
+        else:
+            name = check_name(options.new_link)
+            port = options.port or int(store.properties().get("port", 0))
+            _print_links(options, {name: new_link(store, name)}, port)
+
+
+def _print_links(options: argparse.Namespace, tokens: Mapping[str, str], port: int) -> None:
+    """Print each person's link, under the allowed hosts or else on this machine."""
+    from heed.web import Access
+
+    here, *allowed = Access("", "", options.allow_host).places(port)
+    for name, token in tokens.items():
+        for place in allowed or [here]:
+            print(f"{name}\t{place}/#token={token}", flush=True)
+
+
+def _roles(options: argparse.Namespace, task: Task, store: Store) -> dict[str, str]:
+    """Return the roles of those who have or get a link, by name; empty where names are typed."""
+    from heed.addons.judging.annotate.people import ASSESSOR, read_people
+
+    roles = dict.fromkeys(chain.from_iterable(task.assigned.values()), ASSESSOR) | store.people()
+    roles |= read_people(options.assessors) if options.assessors else {}
+    if roles and options.assessor:
+        raise UsageError(f"--assessor {options.assessor}: assessors are known by their links here; leave it out")
+    return roles
+
+
+def _invite(options: argparse.Namespace, store: Store, roles: Mapping[str, str], port: int) -> "PersonOf | None":
+    """Print links for those who have none yet; return whose a token is, None without any people."""
+    from heed.addons.judging.annotate.people import ADJUDICATOR, invite, person_of
+
+    if not roles:
+        return None
+    _print_links(options, invite(store, roles), port)
+    if ADJUDICATOR not in roles.values():
+        log.info("nobody decides where assessors differ: name one in a file for --assessors, NAME, a tab, adjudicator")
+    log.info(f"{number_of(len(roles), 'name')}, each with a link that is printed once; --new-link NAME makes another")
+    return partial(person_of, store)
+
+
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.grades import progress_lines
     from heed.addons.judging.annotate.server import AnnotationServer
-    from heed.addons.judging.annotate.task import check_name, refuse_reserved
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
-    properties = store.properties()
+    roles, properties = _roles(options, task, store), store.properties()
     sock = listen(options.port, int(properties.get("port", 0)))
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
@@ -213,8 +357,10 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
         for line in progress_lines(task, store.judgements(), narratives):
             log.info(line)
     try:
-        server = AnnotationServer(task, store, assessor, Analysis(language(task.lang)).tokens_of_each)
-        serve_page(options, "annotate", properties["token"], server.application(), sock)
+        people = _invite(options, store, roles, sock.getsockname()[1])
+        analysis = cache(lambda lang: Analysis(language(lang)))
+        server = AnnotationServer(task, store, assessor, lambda lang, texts: analysis(lang).tokens_of_each(texts))
+        serve_page(options, "annotate", properties["token"], server.application(), sock, person_of=people)
     except (KeyboardInterrupt, Terminated) as stop:
         message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"
         if isinstance(stop, Terminated):

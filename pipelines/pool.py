@@ -28,7 +28,7 @@ from heed.progress import gathering, log, number_of, timed
 from heed.ranking import FUSIONS, fused_runs
 from pipelines.command import main_of
 from pipelines.options.data import condition_option, data_options, run_reading_options
-from pipelines.options.output import indexes_option, json_option, verify_option
+from pipelines.options.output import export_form, indexes_option, json_option, verify_option
 from pipelines.options.parser import MORE, Group, command_parser, listed, positive
 
 RULES = """\
@@ -94,7 +94,7 @@ def _export_options(exports: Group) -> None:
         "--export",
         action="append",
         default=[],
-        type=_export,
+        type=export_form,
         metavar="FORM=PATH",
         help=f"also write the pool in a form; repeatable; text needs --topics and --docs:{listed(FORMATS)}",
     )
@@ -171,6 +171,7 @@ def _more_options(more: Group) -> None:
     more.add_argument(
         "--seconds-per-document", type=_seconds, metavar="S", help=f"time to judge a document (default {SECONDS:g})"
     )
+    more.add_argument("--grades", metavar="LIST", help="grades of exports: 0,1,3 or 0=off topic,1=on topic")
     condition_option(more)
     indexes_option(more)
     verify_option(more)
@@ -203,13 +204,6 @@ def _seconds(text: str) -> float:
     if value is None or value <= 0:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected seconds above 0")
     return value
-
-
-def _export(text: str) -> tuple[str, Path]:
-    form, _, path = text.partition("=")
-    if form not in FORMATS or not path:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected FORM=PATH with one of {', '.join(FORMATS)}")
-    return form, Path(path)
 
 
 def _contradictions(options: argparse.Namespace) -> Iterator[str]:
@@ -329,6 +323,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
+    from heed.addons.judging.annotate.task import parse_scale
     from heed.addons.judging.pools.reusability import Judgements, read_teams
     from heed.addons.judging.pools.statistics import as_data, as_text, pool_report
     from pipelines.texts import exported_pool
@@ -353,6 +348,8 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     exported = (
         exported_pool(options, built.documents) if shows_text else ExportedPool(built.documents, {}, "query", None)
     )
+    if options.grades:
+        exported = exported._replace(scale=dict(parse_scale(options.grades)))
     probabilities = probabilities_path(options.out)
     if probabilities.exists():  # before the pool is written: a command that is killed leaves no two that do not fit
         probabilities.unlink()

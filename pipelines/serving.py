@@ -12,6 +12,8 @@ from pipelines.options.parser import Group
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from heed.web import PersonOf
+
 
 def server_options(group: Group, port: str) -> None:
     """Add port, hosts and browser; ``port`` says what the default port is."""
@@ -21,8 +23,8 @@ def server_options(group: Group, port: str) -> None:
         action="append",
         default=[],
         metavar="HOST:PORT",
-        help="also answer to this name, for example the other end of a forwarded port, such as localhost:9000; "
-        "repeatable",
+        help="also answer to this name: the other end of a forwarded port, such as localhost:9000, or a proxy's "
+        "https://judge.example.org; repeatable",
     )
     group.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
 
@@ -36,18 +38,26 @@ def check_server_options(options: argparse.Namespace) -> None:
 
 
 def serve_page(
-    options: argparse.Namespace, command: str, token: str, app: "ASGIApp", sock: socket.socket, policy: str = ""
+    options: argparse.Namespace,
+    command: str,
+    token: str,
+    app: "ASGIApp",
+    sock: socket.socket,
+    policy: str = "",
+    person_of: "PersonOf | None" = None,
 ) -> None:
     """Print the links, open the first in a browser unless ``options`` forbid it, and serve until interrupted.
 
     Who has no ``token`` is told to open the link that ``command`` printed. ``policy`` is another one than the guard's.
+    With ``person_of`` people have links of their own, which are not printed here.
     """
     from heed.web import POLICY, Access, serve
 
-    access = Access(token, as_started(f"heed {command}"), options.allow_host, policy or POLICY)
-    addresses = access.addresses(sock.getsockname()[1])
+    access = Access(token, as_started(f"heed {command}"), options.allow_host, policy or POLICY, person_of)
+    query = "" if person_of else f"?token={token}"
+    addresses = [f"{place}/{query}" for place in access.places(sock.getsockname()[1])]
     print(*addresses, sep="\n", flush=True)
-    if not options.no_browser:
+    if not (options.no_browser or person_of):
         # in a thread, since a browser in a terminal would block
         threading.Thread(target=webbrowser.open, args=(addresses[0],), daemon=True).start()
     serve(app, sock, access)

@@ -62,7 +62,7 @@ class Systems:
         if has_pool:
             pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
             runs += self.rerank(experiment, rerankers, pool)
-        return runs + [experiment.add(name, of_system) for name, of_system in external.items()]
+        return runs + [experiment.add(name, external.pop(name)) for name in [*external]]  # in memory once
 
     def rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
         """Return the runs of rerankers over a pool."""

@@ -1,6 +1,5 @@
 """Runs in files: made by a system, or reused where they were made with the same inputs and settings; their pools."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -12,7 +11,7 @@ from heed.errors import DataError, fail
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
 from heed.formats.document_store import DocumentStore
-from heed.formats.trec_files import as_tag, one_score, read_run, write_run
+from heed.formats.trec_files import as_tag, one_score, read_run, with_shared_ids, write_run
 from heed.measures.summary import SystemEntry
 from heed.notebook import html_table
 from heed.progress import brief, log, replies, replying, timed, warn
@@ -51,10 +50,7 @@ class RunFile:
             if digest(self.path) != self.sha256:
                 raise DataError(f"{self.path}: was changed since this experiment used it; retrieve or rerank again")
             # a run without any document is an empty file
-            run = read_run(self.path) if self.path.stat().st_size else {}
-            # other runs have the same documents: their ids are in memory once
-            run = {qid: dict(zip(map(sys.intern, run[qid]), run[qid].values(), strict=True)) for qid in run}
-            self._run = self._named(run)
+            self._run = self._named(with_shared_ids(read_run(self.path)) if self.path.stat().st_size else {})
         return self._run
 
     def _named(self, scores: Scores) -> Run:

@@ -16,6 +16,7 @@ from heed.formats.trec_files import (
     read_run,
     warn_of_order,
     warn_of_tags,
+    with_shared_ids,
 )
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
@@ -212,4 +213,4 @@ def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> 
     missing = [qid for qid in qids if qid not in known]
     if missing:
         warn(f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
-    return known
+    return with_shared_ids(known)

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, pairwise
@@ -189,6 +190,11 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
     if check_order:
         warn_of_order(path, run, ranks)
     return with_ids(run, path)
+
+
+def with_shared_ids(run: Run) -> Run:
+    """Return ``run`` with ids of documents that are in memory once for all its topics, and for other such runs."""
+    return {qid: dict(zip(map(sys.intern, run[qid]), run[qid].values(), strict=True)) for qid in run}
 
 
 Problem = tuple[int, str]  # the number of a line, and what is wrong with it

@@ -1,5 +1,6 @@
 """Options of results: where they go, and in which form."""
 
+import argparse
 from pathlib import Path
 
 from pipelines.options.parser import Group
@@ -29,6 +30,16 @@ def verify_option(group: Group) -> None:
         help="read every file to see whether it has changed (default: not those of 64 MB and more whose size and time "
         "of change are as they were)",
     )
+
+
+def export_form(text: str) -> tuple[str, Path]:
+    """Return form and path of ``FORM=PATH``, of a pool for other tools."""
+    from heed.addons.judging.exchange.exports import FORMATS
+
+    form, _, path = text.partition("=")
+    if form not in FORMATS or not path:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected FORM=PATH with one of {', '.join(FORMATS)}")
+    return form, Path(path)
 
 
 def json_option(group: Group) -> None:

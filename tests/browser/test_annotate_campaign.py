@@ -1,8 +1,6 @@
 """In a real Chromium: whole campaigns of two assessors, with decisions, an edit and a second round, and their qrels."""
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -172,68 +170,6 @@ def test_without_an_edit_judging_stays_on_the_original(chromium: "Browser", tmp_
         assert ann.page.get_attribute("#topics button", "aria-label") == (
             "301: ferry accidents, 3 of 3 original, 0 of 0 read again"
         )
-
-
-def test_assigned_topics_are_judged_blind_and_decided_by_another(
-    chromium: "Browser", tmp_path: Path, heed: Heed
-) -> None:
-    pool, options = campaign(tmp_path)
-    second = {"qid": "302", "lang": "eng", "query": "kelp", "instructions": {"original": "Farms."}}
-    first = {"qid": "301", "lang": "eng", "query": "ferry accidents", "description": "Which ferries sank?"}
-    first["instructions"] = {"original": "Sinkings of ferries."}
-    write_jsonl(tmp_path / "topics.jsonl", [first, second])
-    write_jsonl(pool, [{"qid": "301", "docids": DOCIDS}, {"qid": "302", "docids": ["D6"]}])
-    options[1] = tmp_path / "topics.jsonl"
-    (tmp_path / "assessors.tsv").write_text("301\tAnn\n301\tBob\n302\tAnn\n")
-    with (
-        running(pool, *options, "--assign", tmp_path / "assessors.tsv") as server,
-        assessor(chromium, server, "Ann") as ann,
-        assessor(chromium, server, "Bob") as bob,
-    ):
-        server.waits_for("Bob, 1 topic: 0 of 6 judged")
-        assert [ann.page.locator("#topics li").count(), bob.page.locator("#topics li").count()] == [2, 1]
-        assert server.request("GET", "/api/topic?qid=302&assessor=Bob")[0] == 404
-        status, answer = server.change("Bob", grade("302", "D6", 1))
-        assert status == 400 and answer["error"] == "topic 302 is assigned to Ann, not to Bob"
-        ann.press(*ANN, "n")
-        ann.page.wait_for_selector("#topics [data-qid='302'][aria-current]")
-        ann.press("1")
-        bob.press(*BOB)
-        ann.saved()
-        bob.saved()
-        bob.until("document.querySelector('#notice').innerText.includes('for you. Others still judge or decide.')")
-        bob.press("a")
-        bob.page.wait_for_selector("#agreement .progress")
-        assert "Ann, 2 topics: 7 of 7 judged" in bob.text("#agreement .progress")
-        assert bob.page.locator(".disagreement, .pairs").count() == 0, "nothing of Ann's grades"
-        decision = grade("301", "D1", 1)
-        status, answer = server.change("adjudicated", decision, by="Bob")
-        assert status == 400 and answer["error"] == "topic 301 is judged by Bob; another one decides it"
-
-        chair = ann.context.new_page()
-        chair.goto(server.address)
-        chair.wait_for_selector("#ask[open]")
-        chair.fill("#name", "Chair")
-        chair.keyboard.press("Enter")
-        chair.wait_for_selector(".disagreement[aria-current] .document .text")
-        for value in DECIDED.values():
-            chair.wait_for_selector(".disagreement[aria-current] .document .text")
-            chair.keyboard.press(str(value))
-            chair.wait_for_timeout(100)
-        chair.wait_for_selector("#saved[data-state=saved]")
-        bob.press("a", "a")
-        bob.page.wait_for_selector(".disagreement")
-        assert "decided by Chair" in bob.text(".disagreement >> nth=0")
-        server.kill()
-    with running(pool) as server:  # the assignment is in the database
-        server.waits_for("Ann, 2 topics: 7 of 7 judged")
-        server.kill()
-    result = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
-    assert "Bob, 1 topic: 6 of 6 judged" in result.stdout
-    assert read_qrels(tmp_path / "out" / "original.qrels") == {"301": ORIGINAL, "302": {"D6": 1}}
-    with closing(sqlite3.connect(tmp_path / "pool.db")) as db:
-        rows = db.execute("SELECT json_extract(after, '$.by') FROM log WHERE assessor = 'adjudicated'").fetchall()
-    assert rows == [("Chair",)] * 3
 
 
 def test_the_agreement_page_is_accessible(chromium: "Browser", tmp_path: Path) -> None:

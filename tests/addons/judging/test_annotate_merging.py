@@ -319,7 +319,7 @@ def test_an_export_is_added_as_its_database_would_be(new: New) -> None:
             judgement[:6] for judgement in there.store.judgements()
         }
         assert here.store.times() == there.store.times()
-        assert here.log() == 4
+        assert here.log() == 5, "two grades, a grade under the edit, a note, and the edit, which is not edited here"
     stale = {
         judgement.docid: judgement.is_stale(wording_of("edited"))
         for judgement in here.store.judgements(qid="1")
@@ -498,7 +498,7 @@ def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
         with pytest.raises(HeedError, match=r"judgements\.jsonl|assessor is"):
             here.add(folder)
     (folder / "judgements.jsonl").write_text(judgements.replace('"qid": "1"', '"qid": "x9"'))
-    with pytest.raises(HeedError, match=r"judgements\.jsonl, line 1: topic x9 is not in .*topics\.jsonl in eng"):
+    with pytest.raises(HeedError, match=r"judgements\.jsonl, line 1: topic x9 is not in .*topics\.jsonl"):
         here.add(folder)
     (folder / "judgements.jsonl").unlink()
     with pytest.raises(HeedError, match=r"judgements\.jsonl: no such file"):

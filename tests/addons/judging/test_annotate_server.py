@@ -265,7 +265,7 @@ def test_a_document_is_told_with_its_date_and_as_a_table(tmp_path: Path) -> None
     ]
     topics = [{"qid": "q", "lang": "rus", "query": "вопрос"}]
     with running(*annotation_files(tmp_path, topics, documents), "--lang", "rus") as server:
-        assert server.get("/api/task")["documents"] == {"tag": "ru", "dir": "ltr"}
+        assert server.get("/api/task")["topics"][0]["documentLanguage"] == {"tag": "ru", "dir": "ltr"}
         news = server.get("/api/document?docid=news")
         assert (news["title"], news["date"], news["table"]) == ("T", "2020-05-06", None)
         odd = server.get(f"/api/document?docid={quote('odd/id?')}")

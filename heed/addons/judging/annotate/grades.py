@@ -5,7 +5,7 @@ An export's files are those that the collection commands read: qrels of both con
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
@@ -80,7 +80,7 @@ class Disagreement(TypedDict):
 
 
 def current(judgements: Sequence[Judgement], narratives: Narratives) -> list[Judgement]:
-    """Return the judgements that count: all but changed grades that are older than the narrative's last edit."""
+    """Return the judgements that count: all but those older than the narrative's last edit, or than a correction."""
     wordings = {qid: wording_of(text) for qid, text in narratives.items()}
     return [judgement for judgement in judgements if not judgement.is_stale(wordings[judgement.qid])]
 
@@ -156,7 +156,7 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
         if grade is not None:
             grades[condition][qid][docid] = grade
     original = {qid: in_pool_order(task, qid, grades["original"][qid]) for qid in task.pool}
-    stale = {*judgements} - {*counting}
+    stale = {judgement for judgement in {*judgements} - {*counting} if judgement.condition == "changed"}
     begun = {qid for qid, condition, _ in votes if condition == "changed"} | {judgement.qid for judgement in stale}
     unfinished, changed, incomplete = {qid for qid, _, _ in waiting}, {}, {}
     for qid, judged in grades["changed"].items():
@@ -268,19 +268,23 @@ def progress_by_topic(
     Read again are documents that were relevant before the narrative was edited, and those graded after an edit.
     """
     grades = grades_by_document(judgements)
-    changed = {
-        (judgement.qid, judgement.docid): judgement
+    graded_by = {
+        judgement[1:4]: judgement
         for judgement in judgements
-        if (judgement.assessor, judgement.condition) == (assessor, "changed") and judgement.grade is not None
+        if judgement.assessor == assessor and judgement.grade is not None
     }
     by_topic = {}
     for qid in task.topics_of(assessor):
         docids, wording = task.to_judge(qid), wording_of(narratives[qid])
-        original = sum(assessor in grades.get((qid, "original", docid), ()) for docid in docids)
+        grades_under = {
+            condition: {docid: graded_by[key] for docid in docids if (key := (qid, condition, docid)) in graded_by}
+            for condition in CONDITIONS
+        }
+        original = sum(not judgement.is_stale(wording) for judgement in grades_under["original"].values())
         is_edited = task.only_relevant or is_changed(task, qid, narratives[qid])
         by_topic[qid] = TopicProgress(edited=is_edited, original=original, again=0, read=0)
         if is_edited:
-            graded = {docid: changed[qid, docid] for docid in docids if (qid, docid) in changed}
+            graded = grades_under["changed"]
             relevant = {docid for docid in docids if was_relevant(task, grades, qid, docid, assessor)}
             by_topic[qid]["again"] = len({*graded, *relevant})
             by_topic[qid]["read"] = sum(not judgement.is_stale(wording) for judgement in graded.values())
@@ -323,27 +327,38 @@ def missing_for_export(task: Task, final: FinalGrades) -> str:
 
 
 def export(
-    task: Task, store: Store, folder: Path, assessor: str | None = None, unjudged: str = "leave", resolve: str = ""
+    task: Task,
+    store: Store,
+    folder: Path,
+    assessor: str | None = None,
+    unjudged: str = "leave",
+    resolve: str = "",
+    without: Collection[str] = (),
 ) -> list[str]:
     """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
 
     Of one assessor the grades are exported as they are. Of several together
     :func:`.grades.final_grades` says which grade a document has, with ``resolve`` as rule, and of which topics the
     changed grades are written. Pooled documents that nobody has graded are left out, an error, or written with the
-    grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0.
+    grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0. Nothing of the assessors
+    ``without`` is in any file.
     Returns lines that say what was written and what was not.
 
     Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
     """
     judgements = store.judgements()
-    chosen = _chosen(judgements, assessor)
+    for name in without:
+        _chosen(judgements, name)  # raises for a name without judgements
+    judgements = [judgement for judgement in judgements if judgement.assessor not in without]
+    names = {qid: [name for name in names if name not in without] for qid, names in task.assigned.items()}
+    task, chosen = replace(task, assigned=names), _chosen(judgements, assessor)
     narratives = {qid: text for qid, (text, _) in store.narratives().items()}
     final = final_grades(replace(task, assigned={}) if assessor else task, chosen, narratives, resolve)
     if not chosen and not final.original:
         raise DataError(f"{store.path}: no document is judged; there is nothing to export")
     gaps = [*_unjudged_lines(task, final, unjudged), *_gaps(task, final, chosen, narratives)]
     lines = _write(task, _filled(task, final, int(unjudged)) if unjudged in ("-1", "0") else final, narratives, folder)
-    _write_judgements(folder / "judgements.jsonl", store, narratives)
+    _write_judgements(folder / "judgements.jsonl", store, judgements, narratives)
     pairs = pair_agreements(judgements, task.grades())
     same = same_grades(((pair["first"], pair["second"]), Agreement(**pair["agreement"])) for pair in pairs)
     differing = disagreements(current(judgements, narratives), store.deciders())
@@ -428,13 +443,13 @@ def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
     return record_of(topic.instructed(instructions))
 
 
-def _write_judgements(path: Path, store: Store, narratives: Narratives) -> None:
+def _write_judgements(path: Path, store: Store, judgements: Sequence[Judgement], narratives: Narratives) -> None:
     """Write every judgement with its note and time (UTC); ``reworded`` if the narrative was edited after it.
 
     An adjudicated one has in ``decided_by`` who decided, where that is known.
     """
     times, deciders = store.times(), store.deciders()
-    judgements, lines = store.judgements(), []
+    lines = []
     counting = {*current(judgements, narratives)}
     for judgement in sorted(judgements, key=lambda judgement: judgement[:4]):
         record: dict[str, Any] = {"qid": judgement.qid, "docid": judgement.docid, "condition": judgement.condition}
@@ -475,7 +490,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
         names = ", ".join(" ".join(key) for key in older)
         count = number_of(len(older), "judgement")
         lines.append(
-            f"{count} made before the narrative's last edit, left out (topic, document; N leads there): {names}"
+            f"{count} made before the narrative's last edit or a correction, left out (topic, document): {names}"
         )
     for keys, reason in (
         (final.waiting, "not all to whom the topic is assigned have judged; it is not in changed.qrels"),

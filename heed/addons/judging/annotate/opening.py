@@ -6,6 +6,7 @@ or was added before, is one: so adding can be interrupted, repeated, and done ag
 """
 
 import re
+import secrets
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection as Docids
@@ -22,7 +23,10 @@ import msgspec
 
 from heed.addons.judging.annotate.store import (
     ADDED,
+    CORRECTION,
+    EARLIER,
     NARRATIVE,
+    Change,
     Event,
     State,
     Store,
@@ -41,27 +45,30 @@ from heed.addons.judging.annotate.store import (
     write_entry,
 )
 from heed.addons.judging.annotate.task import (
+    ADJUDICATED,
     CONDITIONS,
     PooledDocument,
     Task,
     check_name,
     dump_task,
+    in_force,
     join_pools,
     load_task,
     names_here,
     new_in,
     parse_scale,
     task_differences,
+    topic_differences,
 )
 from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
 from heed.datasets.collection import Collection
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import read_objects, unpacked_name
+from heed.files import digest_json, read_objects, unpacked_name
 from heed.formats.documents import DocumentLine, Source
 from heed.formats.topic_ids import number_hint
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import Pool, parse_score
-from heed.progress import bar, brief, log, warn
+from heed.progress import bar, brief, log, number_of, warn
 from heed.tables.markup import as_table
 from heed.types import Qrels, Topic
 
@@ -85,14 +92,21 @@ def stored_task(database: Path) -> Task | None:
 
 
 def open_annotation(
-    pool: Pool, collection: Collection | None, database: Path, *, grades: str = "", only_relevant: bool = False
+    pool: Pool,
+    collection: Collection | None,
+    database: Path,
+    *,
+    grades: str = "",
+    only_relevant: bool = False,
+    update: bool = False,
 ) -> tuple[Task, Store]:
     """Return the task and the open database, which is made from ``collection`` unless it is there.
 
     The collection's original judgements, if it has any, are those to be judged again with ``only_relevant``. ``grades``
     is a text for :func:`.task.parse_scale`, by default 0,1,2,3. A database that is there needs no collection, but for
-    documents that are new in ``pool``, which come after those already there; topics and judgements that a collection
-    has must be those that it was made with.
+    topics and documents that are new in ``pool``, which come after those already there; topics, documents and
+    judgements that a collection has must be those that it was made with. With ``update`` topics and documents that have
+    changed are taken, and what was judged before is to be judged again. What is withdrawn is not in the task.
 
     Raises :class:`DataError` for topics and documents of the pool that the collection lacks, and :class:`UsageError` if
     the database belongs to other topics, judgements or grades, and for ``only_relevant`` without judgements.
@@ -113,10 +127,11 @@ def open_annotation(
         created = task if create(database, task, read_pooled(collection.source, task.docids())) else None
     store = Store(database)
     try:
-        task = created or _stored(store, pool, collection, grades, only_relevant)
+        task = created or _stored(store, pool, collection, grades, only_relevant, update)
     except BaseException:
         store.close()
         raise
+    task = in_force(task, store.withdrawn())
     if only_relevant:
         _log_gaps(task)
     return task, store
@@ -148,29 +163,102 @@ def _check_judged(task: Task) -> None:
         raise UsageError("only_relevant: needs the judgements that say what is relevant; give qrels=QRELS")
 
 
-def _stored(store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool) -> Task:
-    """Return the stored task, with the documents that are new in ``pool``."""
-    task = load_task(store.properties(), only_relevant)
+def _stored(
+    store: Store, pool: Pool, collection: Collection | None, grades: str, only_relevant: bool, update: bool
+) -> Task:
+    """Return the stored task, with what is new in ``pool``, and what has changed if it is to ``update``."""
+    stored = load_task(store.properties(), only_relevant)
+    task = _with_new_topics(stored, pool, collection)
     judged = _judgements(collection, task.pool) if collection else {}
-    is_first = bool(judged and not task.qrels)  # judged so far without any, now to be judged again
-    task = replace(task, qrels=task.qrels or judged)
+    # of new topics, or of all that were judged so far without any and are now to be judged again
+    new_judged = {qid: grades for qid, grades in judged.items() if qid not in stored.pool or not stored.qrels}
+    task = replace(task, qrels=task.qrels | new_judged)
     _check_judged(task)
     other = replace(task, pool=pool, scale=parse_scale(grades) if grades else task.scale)
     if collection:
-        other = replace(other, lang=collection.language.code)
+        other = replace(other, lang=collection.language.code, langs={})
         if judged:  # topics that it lacks differ too
             other = replace(other, qrels={qid: {} for qid in task.qrels} | judged)
-        if collection.topics and other.lang == task.lang:  # in another language they would differ too
-            other = replace(other, topics=_topics(collection, [qid for qid in pool if qid in task.pool]))
+        same = [qid for qid in pool if task.lang_of(qid) == other.lang]  # in another language they would differ too
+        if collection.topics:
+            other = replace(other, topics=_topics(collection, [qid for qid in same if qid in task.pool]))
     narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
-    advice = "give what it was made with, or name another database"
+    compared = replace(task, topics=task.topics | other.topics) if update else task
+    advice = "give what it was made with, take corrected topics by update=True, or name another database"
     fail(
-        (f"{store.path}: {difference}; {advice}" for difference in task_differences(task, other, narratives)),
+        (f"{store.path}: {difference}; {advice}" for difference in task_differences(compared, other, narratives)),
         UsageError,
     )
-    if is_first:
+    if collection:
+        _compare_documents(store, task, collection, update)
+    if update:
+        task = _corrected(store, task, other.topics)
+    if new_judged:
         store.set_property("given", dump_task(task)["given"])
+    if task != stored:
+        store.set_topics(task)
     return _extended(store, task, pool, collection)
+
+
+def _with_new_topics(task: Task, pool: Pool, collection: Collection | None) -> Task:
+    """Return the task with the topics that are new in ``pool``, as ``collection`` has them, without documents yet."""
+    new = [qid for qid in pool if qid not in task.pool]
+    if not new or not collection or not collection.topics:
+        return task
+    topics = task.topics | {qid: topic for qid, topic in _topics(collection, new).items() if qid not in task.topics}
+    log.info(f"{number_of(len(new), 'topic')} new in this pool: {brief(new)}")
+    lang = collection.language.code
+    langs = task.langs | ({} if lang == task.lang else dict.fromkeys(new, lang))
+    return replace(task, topics=topics, langs=langs, pool=join_pools(task.pool, {qid: [] for qid in new}))
+
+
+def _corrected(store: Store, task: Task, topics: Mapping[str, Topic]) -> Task:
+    """Return the task with ``topics`` in place of its own; log what is another one, and how much is to judge again."""
+    corrected = {}
+    narratives = store.narratives()
+    for qid, later in topics.items():
+        before = task.topics[qid]
+        topic = later.instructed({**before.instructions, **later.instructions})
+        text, version = narratives.get(qid, ("", 0))
+        differing = topic_differences(before, topic, [text])
+        if not differing:
+            continue
+        corrected[qid] = topic
+        first, original = (each.instructions.get("original", "") for each in (before, topic))
+        count = store.outdate_original(qid) if first.split() != original.split() else 0
+        if before.instructions.get("changed", "").split() != topic.instructions.get("changed", "").split():
+            edit = topic.instructions["changed"]
+        else:
+            edit = original if text.split() == first.split() else text  # not edited yet: it stays the original
+        if qid in narratives and edit.split() != text.split():
+            request = f"{CORRECTION}{secrets.token_hex(8)}"
+            store.record(request, ADJUDICATED, request, [Change(NARRATIVE, qid, value=edit, base=version)])
+            differing.append("grades under the changed narrative are to be given again")
+        again = f"; {number_of(count, 'judgement')} to be given again" if count else ""
+        log.info(f"topic {qid} is corrected: {', '.join(differing)}{again}")
+    return replace(task, topics={**task.topics, **corrected})
+
+
+def _compare_documents(store: Store, task: Task, collection: Collection, update: bool) -> None:
+    """Compare the pool's documents with those of ``collection``, unless its files are those of an earlier start.
+
+    Raises :class:`DataError` for other texts than were judged, unless they are to ``update``.
+    """
+    recipe = digest_json(collection.source.recipe)
+    if store.properties().get("documents") == recipe:
+        return
+    documents = read_pooled(collection.source, task.docids(), required=False)
+    changed = [new for new in documents if (old := store.document(new.docid)) and new != old._replace(date=new.date)]
+    names = brief([document.docid for document in changed])
+    if changed and not update:
+        raise DataError(
+            f"{store.path}: documents {names} have another text than the one that is judged; take it by update=True, "
+            "or give the documents of the first start"
+        )
+    if changed:
+        count = sum(map(store.replace_document, changed))
+        log.info(f"documents {names} are corrected; {number_of(count, 'judgement')} to be given again")
+    store.set_property("documents", recipe)
 
 
 def _extended(store: Store, task: Task, pool: Pool, collection: Collection | None) -> Task:
@@ -202,11 +290,11 @@ def _log_gaps(task: Task) -> None:
             log.info(f"topic {qid}: {len(missing)} relevant documents are not in the pool: {brief(missing)}")
 
 
-def read_pooled(source: Source, docids: Docids[str]) -> Iterator[PooledDocument]:
+def read_pooled(source: Source, docids: Docids[str], required: bool = True) -> Iterator[PooledDocument]:
     """Yield the documents ``docids`` of ``source``, each once, in reading order.
 
-    Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, and the lines that
-    could not be read.
+    Reading stops when none is left to find. Raises :class:`DataError` naming all missing documents, if they are
+    ``required``, and the lines that could not be read.
     """
     missing = dict.fromkeys(docids)
     problems = []
@@ -222,7 +310,7 @@ def read_pooled(source: Source, docids: Docids[str]) -> Iterator[PooledDocument]
             tabular = line.document.is_table or as_table(text) is not None
             yield PooledDocument(docid, title, _date(line), text, tabular)
     lost = [f"document {docid} of the pool: not in {source}; give the documents it is from" for docid in missing]
-    fail([*lost, *problems] if lost else [])
+    fail([*lost, *problems] if lost and required else [])
 
 
 def _date(line: DocumentLine) -> str:
@@ -231,9 +319,6 @@ def _date(line: DocumentLine) -> str:
     date = next(filter(None, dates), "")
     day = DAY.match(date)
     return day[0] if day else date[:LONGEST_DATE]
-
-
-EARLIER = "earlier"  # no digest of a narrative: what it was when the grade was given is not in an export
 
 
 class ExportedJudgement(msgspec.Struct):
@@ -292,8 +377,9 @@ def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
 
 def _read_export(folder: Path, task: Task) -> Addition:
     """Read ``judgements.jsonl`` and ``topics.jsonl``; language and grades, which they lack, are those of ``task``."""
-    lang = next(topic.lang for topic in task.topics.values())
-    topics = {topic.qid: topic for topic in read_topics(folder / "topics.jsonl", lang, "title", "heed")}
+    langs = dict.fromkeys(str(record.get("lang")) for _, record in read_objects(folder / "topics.jsonl"))
+    by_lang = (read_topics(folder / "topics.jsonl", lang, "title", "heed") for lang in langs)
+    topics = {topic.qid: topic for topic in chain.from_iterable(by_lang)}
     narratives = {qid: _narrative(topic) for qid, topic in topics.items()}
     path, problems = folder / "judgements.jsonl", []
     entries: list[Event] = []
@@ -304,9 +390,7 @@ def _read_export(folder: Path, task: Task) -> Addition:
             problems.append(f"{path}, line {line_no}: not a judgement as an export of annotate has it ({error})")
             continue
         if judgement.qid not in narratives:
-            problems.append(
-                f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'} in {lang}"
-            )
+            problems.append(f"{path}, line {line_no}: topic {judgement.qid} is not in {folder / 'topics.jsonl'}")
         elif judgement.condition not in CONDITIONS or judgement.grade not in (None, *task.grades()):
             problems.append(
                 f"{path}, line {line_no}: condition {judgement.condition}, grade {judgement.grade}, expected "
@@ -470,13 +554,20 @@ def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool:
 
 
 def _other_narratives(db: sqlite3.Connection, addition: Addition) -> list[str]:
-    """Return a warning of the topics whose changed narrative is another one in an export."""
-    topics = [
-        qid
-        for qid, text in addition.narratives.items()
-        if qid in addition.task.pool
-        and wording_of(text) != wording_of(read_state(db, NARRATIVE, "", qid, "", "")["text"])
-    ]
+    """Take an export's changed narratives that are not edited here; return a warning of those that are another one."""
+    topics = []
+    for qid, text in addition.narratives.items():
+        if qid not in addition.task.pool:
+            continue
+        before = read_state(db, NARRATIVE, "", qid, "", "")
+        if wording_of(text) == wording_of(before["text"]):
+            continue
+        if before["version"]:
+            topics.append(qid)
+            continue
+        request, now = f"{CORRECTION}{secrets.token_hex(8)}", datetime.now(UTC).isoformat(timespec="milliseconds")
+        changed = (NARRATIVE, qid, "", "", before, {**before, "text": text})
+        write_entry(db, Event(request, 0, now, ADJUDICATED, request, *changed))
     warning = (
         f"{addition.path}: topics {brief(topics)} have another changed narrative there; the text here is kept, "
         "grades under the other one count as given before an edit"

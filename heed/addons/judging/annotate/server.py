@@ -35,14 +35,16 @@ from heed.addons.judging.annotate.grades import (
     progress_by_topic,
     progress_lines,
 )
+from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
 from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
-from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name
+from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name, dump_task
 from heed.errors import HeedError, JavaError, fail
+from heed.files import digest_json
 from heed.instructions.reader import reader_at
 from heed.languages import language_data
 from heed.progress import warn
 from heed.tables.markup import as_table
-from heed.web import TYPES, converted, json_route, read_body
+from heed.web import TYPES, Person, converted, cookie_of, json_route, read_body
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents
@@ -100,12 +102,17 @@ class _Body(msgspec.Struct):
     changes: Annotated[list[_Sent], msgspec.Meta(max_length=MOST_CHANGES)] = []
 
 
+class _Entering(msgspec.Struct):
+    token: str
+
+
 class _Narrative(msgspec.Struct):
     text: NarrativeText
 
 
 class _Marked(msgspec.Struct):
     texts: Annotated[list[str], msgspec.Meta(max_length=MOST_TEXTS)]
+    qid: str = ""  # of the topic in whose documents' language the texts are analysed
 
 
 def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change]]:
@@ -138,8 +145,21 @@ def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
         yield f"topic {qid} is judged by {by}; another one decides it"
 
 
-def task_data(task: Task, store: Store, assessor: str) -> Payload:
-    """Return scale, topics and assessors of a task for the page; ``assessor`` is the command's, or empty."""
+def check_person(person: Person | None, assessor: str, by: str = "") -> None:
+    """Refuse with 403 what a person of a link of his own sends as another, and decisions that are not his to make."""
+    if person is None or assessor == person.name:
+        return
+    if assessor != ADJUDICATED:
+        raise HTTPException(403, f"this browser has opened the link of {person.name}; open the one of {assessor}")
+    if person.role != ADJUDICATOR or by != person.name:
+        raise HTTPException(403, f"{person.name} does not decide here; an adjudicator does")
+
+
+def task_data(task: Task, store: Store, assessor: str, person: Person | None = None) -> Payload:
+    """Return scale, topics and assessors of a task for the page.
+
+    ``assessor`` is the command's, or empty; a ``person`` is known by a link, and learns of no other one.
+    """
     judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
     return {
         "name": store.properties()["name"],
@@ -147,15 +167,17 @@ def task_data(task: Task, store: Store, assessor: str) -> Payload:
         "scale": [grade._asdict() for grade in task.scale],
         "judged": list(task.conditions()),
         "onlyRelevant": task.only_relevant,
-        "assessor": assessor,
-        "assessors": sorted({*judges, *chain.from_iterable(task.assigned.values())}),
-        "documents": language_data(task.lang),
+        "assessor": person.name if person else assessor,
+        "known": person is not None,
+        "adjudicates": person is None or person.role == ADJUDICATOR,
+        "assessors": [] if person else sorted({*judges, *chain.from_iterable(task.assigned.values())}),
         "topics": [
             {
                 "qid": qid,
                 "query": task.topics[qid].query,
                 "description": task.topics[qid].description,
                 "language": language_data(task.topics[qid].lang),
+                "documentLanguage": language_data(task.lang_of(qid)),
                 "documents": len(task.to_judge(qid)),
             }
             for qid in task.pool
@@ -163,11 +185,11 @@ def task_data(task: Task, store: Store, assessor: str) -> Payload:
     }
 
 
-def progress_data(task: Task, store: Store, assessor: str) -> Payload:
+def progress_data(task: Task, store: Store, assessor: str, adjudicates: bool = True) -> Payload:
     """Return an assessor's progress in each of his topics, the last change's number, and what the export would lack.
 
-    What it would lack is None while something is left for the assessor. Who has topics assigned learns of the others'
-    work only that it is not finished.
+    What it would lack is None while something is left for the assessor. Who has topics assigned, or does not
+    adjudicate, learns of the others' work only that it is not finished.
     """
     judgements, versions = store.judgements(), store.narratives()
     narratives = {qid: text for qid, (text, _) in versions.items()}
@@ -175,9 +197,10 @@ def progress_data(task: Task, store: Store, assessor: str) -> Payload:
     missing = None
     if not any(is_open(task, qid, progress) for qid, progress in topics.items()):
         missing = missing_for_export(task, final_grades(task, judgements, narratives))
+    is_blind = not adjudicates or bool(task.assigned and topics)
     return {
         "last": store.last(assessor, ADJUDICATED),
-        "missing": "Others still judge or decide." if missing and task.assigned and topics else missing,
+        "missing": "Others still judge or decide." if missing and is_blind else missing,
         "topics": {qid: {**progress, "version": versions[qid][1]} for qid, progress in topics.items()},
     }
 
@@ -245,8 +268,8 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
     }
 
 
-# of each term of a text its first character and the one after its last, in UTF-16 units, and itself
-Analyse = Callable[[Sequence[str]], Sequence[Sequence[tuple[int, int, str]]]]
+# of each term of a text in a language its first character and the one after its last, in UTF-16 units, and itself
+Analyse = Callable[[str, Sequence[str]], Sequence[Sequence[tuple[int, int, str]]]]
 
 HEED = Path(__file__).parents[3]
 MOST_ASSESSORS = 100  # whose progress is remembered
@@ -271,7 +294,12 @@ class AnnotationServer:
         self._analyse: Analyse | None = analyse
         self._analysis = ThreadPoolExecutor(1, "analysis")  # threads that end would have to be detached from Java
         # open pages ask every few seconds, and all judgements are read for an answer: once for each change of the log
-        self._progress_at = lru_cache(MOST_ASSESSORS)(lambda assessor, entry: progress_data(task, store, assessor))
+        self._progress_at = lru_cache(MOST_ASSESSORS)(
+            lambda assessor, adjudicates, entry: progress_data(task, store, assessor, adjudicates)
+        )
+        # an open page is loaded again when the task has changed: a topic was added, corrected or withdrawn
+        stored = store.properties().get("documents", "")
+        self._state = digest_json([dump_task(task), task.assigned, task.only_relevant, stored])
         self._files = {path.name: path.read_bytes() for path in page_files()}
 
     def application(self) -> Starlette:
@@ -280,11 +308,12 @@ class AnnotationServer:
             routes=[
                 Route("/", self._file),
                 Route("/static/{name}", self._file),
-                Route("/api/task", json_route(lambda _: task_data(self._task, self._store, self._assessor))),
+                Route("/api/enter", self._enter, methods=["POST"]),
+                Route("/api/task", json_route(self._task_data)),
                 Route("/api/progress", json_route(self._progress)),
                 Route("/api/topic", json_route(self._topic)),
                 Route("/api/document", json_route(self._document)),
-                Route("/api/agreement", json_route(lambda request: agreement_data(*self._of(request)))),
+                Route("/api/agreement", json_route(self._agreement)),
                 Route("/api/changes", self._changes, methods=["POST"]),
                 Route("/api/undo", self._undo, methods=["POST"]),
                 Route("/api/reading", self._reading, methods=["POST"]),
@@ -301,11 +330,31 @@ class AnnotationServer:
 
     def _of(self, request: Request) -> tuple[Task, Store, str]:
         """Return task, database and the assessor who requests."""
-        return self._task, self._store, check_name(request.query_params.get("assessor"))
+        assessor = check_name(request.query_params.get("assessor"))
+        check_person(_person(request), assessor)
+        return self._task, self._store, assessor
+
+    async def _enter(self, request: Request) -> Response:
+        """Answer a person's token with the cookie that holds it from now on."""
+        token = (await read_body(request, _Entering)).token
+        if await run_in_threadpool(person_of, self._store, token) is None:
+            raise HTTPException(403, "this link is not valid any more; ask who sent it for a new one")
+        return JSONResponse({}, headers={"set-cookie": cookie_of(request, token)})
+
+    def _task_data(self, request: Request) -> object:
+        data = task_data(self._task, self._store, self._assessor, _person(request))
+        return {**data, "state": self._state}
+
+    def _agreement(self, request: Request) -> object:
+        task, store, assessor = self._of(request)
+        if not _adjudicates(request):
+            raise HTTPException(403, "agreement is shown to adjudicators")
+        return agreement_data(task, store, assessor)
 
     def _progress(self, request: Request) -> object:
         _, store, assessor = self._of(request)
-        return self._progress_at(assessor, store.last())
+        progress = self._progress_at(assessor, _adjudicates(request), store.last())
+        return {**progress, "state": self._state}
 
     def _topic(self, request: Request) -> object:
         task, store, assessor = self._of(request)
@@ -323,11 +372,17 @@ class AnnotationServer:
         return {**document._asdict(), "table": shown}  # None unless it is displayed as one
 
     async def _changes(self, request: Request) -> Response:
-        sent = read_request(await read_body(request, object), self._task)
+        sent = self._sent(request, await read_body(request, object))
         return JSONResponse({"done": await run_in_threadpool(self._store.record, *sent)})
 
+    def _sent(self, request: Request, body: object) -> tuple[str, str, str, list[Change]]:
+        request_id, assessor, batch, changes = read_request(body, self._task)
+        by = {change.by for change in changes if change.kind == "grade"}
+        check_person(_person(request), assessor, by.pop() if len(by) == 1 else "")
+        return request_id, assessor, batch, changes
+
     async def _undo(self, request: Request) -> Response:
-        request_id, assessor, *_ = read_request(await read_body(request, object), self._task)
+        request_id, assessor, *_ = self._sent(request, await read_body(request, object))
         return JSONResponse({"done": await run_in_threadpool(self._store.undo, request_id, assessor)})
 
     async def _reading(self, request: Request) -> Response:
@@ -338,16 +393,29 @@ class AnnotationServer:
 
     async def _terms_of_texts(self, request: Request) -> Response:
         sent = await read_body(request, _Marked)
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, sent.texts))
+        terms = asyncio.get_running_loop().run_in_executor(self._analysis, self._terms, sent)
+        return JSONResponse(await terms)
 
-    def _terms(self, texts: Sequence[str]) -> dict[str, object]:
+    def _terms(self, sent: _Marked) -> dict[str, object]:
         """Return the terms of each of ``texts``; None, after one warning, without Java."""
         try:
-            return {"terms": self._analyse(texts) if self._analyse else None}
+            lang = self._task.lang_of(sent.qid)
+            return {"terms": self._analyse(lang, sent.texts) if self._analyse else None}
         except JavaError as error:
             self._analyse = None
             warn(f"words are marked by their endings, not as BM25 matches them: {error}")
             return {"terms": None}
+
+
+def _person(request: Request) -> Person | None:
+    """Return whose link the browser has opened; None where one link is for all."""
+    person: Person | None = request.scope.get("person")
+    return person
+
+
+def _adjudicates(request: Request) -> bool:
+    person = _person(request)
+    return person is None or person.role == ADJUDICATOR
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

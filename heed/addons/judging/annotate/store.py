@@ -19,10 +19,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, dump_task, join_pools
-from heed.errors import DataError
+from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, Withdrawn, dump_task, join_pools
+from heed.errors import DataError, UsageError
 from heed.formats.trec_files import Pool
 from heed.reuse import recipe_version
+from heed.types import Document
 
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
 VERSION = recipe_version("annotations")
@@ -44,6 +45,12 @@ CREATE TABLE judgements (
     wording TEXT NOT NULL DEFAULT '', PRIMARY KEY (assessor, qid, condition, docid)) WITHOUT ROWID;
 CREATE TABLE narratives (qid TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID;
 """
+LATER = (  # made in older databases too
+    # the digest of a link that is revoked is empty
+    "CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY, role TEXT NOT NULL, digest TEXT NOT NULL)",
+    # of a whole topic without a docid
+    "CREATE TABLE IF NOT EXISTS withdrawn (qid TEXT, docid TEXT, PRIMARY KEY (qid, docid)) WITHOUT ROWID",
+)
 
 
 @contextmanager
@@ -155,6 +162,29 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     return db
 
 
+def back_up(path: Path, copy: Path) -> None:
+    """Copy the annotation in ``path``, which may be in use, as one whole file that only its owner can read.
+
+    The copy has another token than the page. Raises :class:`UsageError` for a copy that is there already.
+    """
+    if copy.exists():
+        raise UsageError(f"{copy}: is there already; name another file")
+    part = copy.with_name(f".{copy.name}.part")
+    part.unlink(missing_ok=True)  # of a process that was killed
+    with closing(open_read_only(path)) as source:
+        source.execute("COMMIT")  # a backup needs no transaction, and refuses to be in one
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            with closing(sqlite3.connect(part, isolation_level=None)) as db:
+                source.backup(db)
+                db.execute("PRAGMA journal_mode = DELETE")
+                db.execute("PRAGMA secure_delete = ON")  # nothing of the token is left in free space
+                db.execute("UPDATE kept SET value = ? WHERE name = 'token'", (secrets.token_urlsafe(32),))
+            part.replace(copy)
+        finally:
+            part.unlink(missing_ok=True)
+
+
 def is_annotation(path: Path) -> bool:
     """Whether ``path`` holds an annotation; False if there is no file or its creation was interrupted.
 
@@ -179,6 +209,8 @@ def check_form(db: sqlite3.Connection, path: Path) -> None:
 
 
 NARRATIVE = "narrative"
+CORRECTION = "correction-"  # begins the request of entries by which grades are outdated
+EARLIER = "earlier"  # no digest of a narrative, but of a grade that was given under other words or of another text
 ADDED = "added-"  # begins the request of an entry that came from another database: its identity there
 COLUMNS = "client, part, at, assessor, batch, kind, qid, condition, docid, before, after, undoes"
 
@@ -270,7 +302,7 @@ def write_entry(db: sqlite3.Connection, entry: Event) -> None:
 LAST = """
 SELECT id, batch, kind, qid, condition, docid, before, after FROM log AS entry
 WHERE assessor = ? AND undoes IS NULL
-  AND NOT EXISTS (SELECT 1 FROM log WHERE undoes = entry.id)
+  AND client NOT LIKE 'correction-%' AND NOT EXISTS (SELECT 1 FROM log WHERE undoes = entry.id)
   AND CASE kind
     WHEN 'narrative' THEN EXISTS (SELECT 1 FROM narratives WHERE qid = entry.qid AND version = entry.id)
     ELSE EXISTS (
@@ -313,8 +345,9 @@ class Judgement(NamedTuple):
     wording: str
 
     def is_stale(self, wording: str) -> bool:
-        """Whether the grade was given under another wording of the changed narrative than the current one."""
-        return self.condition == "changed" and self.grade is not None and self.wording != wording
+        """Whether the grade was given before a correction, or under another changed narrative than the current one."""
+        is_other = self.wording != wording if self.condition == "changed" else self.wording == EARLIER
+        return self.grade is not None and is_other
 
 
 class ConflictError(DataError):
@@ -342,6 +375,8 @@ class Store:
         """Open a database that :func:`heed.addons.judging.annotate.store.create` made."""
         self.path = path
         self._db = connect(path)
+        for statement in LATER:
+            self._db.execute(statement)
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -358,6 +393,63 @@ class Store:
         """Set one of :meth:`properties`."""
         with self._lock, transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
+
+    def people(self) -> dict[str, str]:
+        """Return the roles of those who were given a link, by name."""
+        return dict(self._rows("SELECT name, role FROM people ORDER BY name"))
+
+    def person(self, digest: str) -> tuple[str, str] | None:
+        """Return name and role by the digest of a link's token; None for one that nobody has."""
+        return next(iter(self._rows("SELECT name, role FROM people WHERE digest = ?", (digest,))), None)
+
+    def set_person(self, name: str, role: str, digest: str | None) -> None:
+        """Set a person's role, and the digest of the link unless it is None, which keeps it."""
+        query = (
+            "INSERT INTO people VALUES (?1, ?2, COALESCE(?3, '')) "
+            "ON CONFLICT (name) DO UPDATE SET role = ?2, digest = COALESCE(?3, digest)"
+        )
+        with self._lock, transaction(self._db):
+            self._db.execute(query, (name, role, digest))
+
+    def set_topics(self, task: Task) -> None:
+        """Set the topics to those of ``task``, and begin the changed narratives of new ones."""
+        with self._lock, transaction(self._db):
+            properties = dump_task(task)
+            rows = [(name, properties[name]) for name in ("topics", "langs")]
+            self._db.executemany("REPLACE INTO kept VALUES (?, ?)", rows)
+            narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
+            self._db.executemany("INSERT OR IGNORE INTO narratives VALUES (?, ?, 0)", narratives)
+
+    def replace_document(self, document: PooledDocument) -> int:
+        """Replace a document; return how many grades, of its earlier text, are outdated."""
+        with self._lock, transaction(self._db):
+            self._db.execute("REPLACE INTO documents VALUES (?, ?, ?, ?, ?)", document)
+            return self._outdate("docid = ?", document.docid)
+
+    def outdate_original(self, qid: str) -> int:
+        """Let a topic's grades under the original narrative count as given before it; return how many they are."""
+        with self._lock, transaction(self._db):
+            return self._outdate("condition = 'original' AND qid = ?", qid)
+
+    def _outdate(self, of: str, value: str) -> int:
+        query = f"SELECT assessor, qid, condition, docid FROM judgements WHERE grade IS NOT NULL AND {of}"  # noqa: S608
+        request, rows = f"{CORRECTION}{secrets.token_hex(8)}", self._db.execute(query, (value,)).fetchall()
+        for part, (assessor, qid, condition, docid) in enumerate(rows):
+            judged = ("grade", qid, condition, docid)
+            before = read_state(self._db, "grade", assessor, qid, condition, docid)
+            after = {**before, "wording": EARLIER}
+            write_entry(self._db, Event(request, part, _now(), assessor, request, *judged, before, after))
+        return len(rows)
+
+    def withdrawn(self) -> Withdrawn:
+        """Return topic and docid of what is withdrawn, the docid empty for a whole topic."""
+        return set(self._rows("SELECT qid, docid FROM withdrawn"))
+
+    def withdraw(self, withdrawn: Withdrawn) -> None:
+        """Withdraw these topics and documents and no others; their judgements and the log stay."""
+        with self._lock, transaction(self._db):
+            self._db.execute("DELETE FROM withdrawn")
+            self._db.executemany("INSERT INTO withdrawn VALUES (?, ?)", withdrawn)
 
     def add_pool(self, pool: Pool, documents: Sequence[PooledDocument]) -> None:
         """Add the documents of a later pool after those that are there."""
@@ -383,8 +475,11 @@ class Store:
             return self._answer(request_id)
 
     def judgements(self, qid: str = "") -> list[Judgement]:
-        """Return judgements with a grade or a note, of one topic if it is given."""
-        query = "SELECT * FROM judgements WHERE (grade IS NOT NULL OR note <> '') AND qid = COALESCE(?, qid)"
+        """Return judgements with a grade or a note of what is not withdrawn, of one topic if it is given."""
+        query = (
+            "SELECT * FROM judgements AS one WHERE (grade IS NOT NULL OR note <> '') AND qid = COALESCE(?, qid) AND "
+            "NOT EXISTS (SELECT 1 FROM withdrawn WHERE qid = one.qid AND docid IN ('', one.docid))"
+        )
         return [Judgement(*row) for row in self._rows(query, (qid or None,))]
 
     def narratives(self) -> dict[str, tuple[str, int]]:
@@ -395,6 +490,16 @@ class Store:
         """Return a document of the pool; None for any other."""
         rows = self._rows("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
         return next(pooled_documents(rows), None)
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        """Return documents of the pool as exports read them."""
+        documents = map(self.document, docids)
+        return [Document(document.docid, document.title, document.text) for document in documents if document]
+
+    def missing(self, docids: Sequence[str]) -> list[str]:
+        """Return those of ``docids`` that are not there."""
+        titles = self.titles(docids)
+        return [docid for docid in docids if docid not in titles]
 
     def titles(self, docids: Sequence[str]) -> dict[str, str]:
         """Return titles by docid."""

@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,6 +77,14 @@ def names_here(
     return new_names
 
 
+def tabbed_lines(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield of each line with text its place, and what is before and after its first tab."""
+    for line_no, line in read_lines(path):
+        first, _, rest = map(str.strip, line.strip().partition("\t"))
+        if first:
+            yield f"{path}, line {line_no}", first, rest
+
+
 def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
     """Return the assessors of each topic, from lines ``qid<TAB>assessor``: a topic may have several, judging blind.
 
@@ -85,18 +93,15 @@ def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
     """
     assigned: dict[str, list[str]] = {}
     problems = []
-    for line_no, line in read_lines(path):
-        qid, tab, name = line.strip().partition("\t")
-        if not line.strip():
-            continue
-        if not tab or qid not in pool:
-            problem = f"topic {qid} is not in the pool" if tab else f"found {line.strip()!r}"
-            problems.append(f"{path}, line {line_no}: {problem}, expected a topic of the pool, a tab, and an assessor")
+    for place, qid, name in tabbed_lines(path):
+        if not name or qid not in pool:
+            problem = f"topic {qid} is not in the pool" if name else f"found {qid!r}"
+            problems.append(f"{place}: {problem}, expected a topic of the pool, a tab, and an assessor")
             continue
         try:
             assessor = refuse_reserved(check_name(name))
         except UsageError as error:
-            problems.append(f"{path}, line {line_no}: {error}")
+            problems.append(f"{place}: {error}")
             continue
         if assessor not in assigned.setdefault(qid, []):
             assigned[qid].append(assessor)
@@ -105,6 +110,25 @@ def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
     if without:
         log.info(f"{path}: {len(without)} of {len(pool)} topics have no assessor: {brief(without)}")
     return assigned
+
+
+Withdrawn = Set[tuple[str, str]]  # topics and docids; without a docid a whole topic
+
+
+def read_withdrawn(path: Path, pool: Pool) -> Withdrawn:
+    """Return the topics and documents in lines of a topic, or of a topic, a tab and a docid; there may be none.
+
+    Raises :class:`DataError` naming every line that is of nothing in ``pool``.
+    """
+    withdrawn: set[tuple[str, str]] = set()
+    problems = []
+    for place, qid, docid in tabbed_lines(path):
+        if qid not in pool or docid not in {"", *pool[qid]}:
+            absent = f"document {docid} of topic {qid}" if docid else f"topic {qid}"
+            problems.append(f"{place}: {absent} is not in the pool; expected a topic, or a topic, a tab and a docid")
+        withdrawn.add((qid, docid))
+    fail(problems)
+    return withdrawn
 
 
 SHOWN_TEXT = 40  # characters of a text in a message
@@ -164,12 +188,13 @@ class PooledDocument(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """The fixed content of a database, and which of its documents are to be judged.
+    """The content of a database, and which of its documents are to be judged.
 
     ``topics`` are those of the pool and their bare queries, in the order of the topics file; ``lang`` is the
-    documents' language (ISO 639-3); ``qrels`` are the given judgements of the pool's topics. With
-    ``only_relevant`` only documents with a positive grade in ``qrels`` are to be judged. ``assigned`` are the names of
-    each topic's assessors, who judge blind to one another; empty where everybody judges everything.
+    documents' language (ISO 639-3), but for the topics that have another in ``langs``; ``qrels`` are the given
+    judgements of the pool's topics. With ``only_relevant`` only documents with a positive grade in ``qrels`` are to be
+    judged. ``assigned`` are the names of each topic's assessors, who judge blind to one another; empty where everybody
+    judges everything.
     """
 
     pool: Pool
@@ -179,6 +204,11 @@ class Task:
     qrels: Qrels = field(default_factory=dict)
     only_relevant: bool = False
     assigned: dict[str, list[str]] = field(default_factory=dict)
+    langs: dict[str, str] = field(default_factory=dict)
+
+    def lang_of(self, qid: str) -> str:
+        """Return the language of a topic's documents."""
+        return self.langs.get(qid, self.lang)
 
     def grades(self) -> list[int]:
         """Return the grades of the scale."""
@@ -218,6 +248,7 @@ def dump_task(task: Task) -> dict[str, str]:
         "pool": _json(task.pool),
         "topics": _json([topic._asdict() for topic in task.topics.values()]),
         "lang": task.lang,
+        "langs": _json(task.langs),
         "scale": _json(task.scale),
         "given": _json(task.qrels),
     }
@@ -237,12 +268,32 @@ def load_task(stored: dict[str, str], only_relevant: bool = False) -> Task:
         qrels=json.loads(stored["given"]),
         only_relevant=only_relevant,
         assigned=json.loads(stored.get("assigned", "{}")),
+        langs=json.loads(stored.get("langs", "{}")),
     )
 
 
+def in_force(task: Task, withdrawn: Withdrawn) -> Task:
+    """Return the task without what is ``withdrawn``."""
+    if not withdrawn:
+        return task
+    pool = {
+        qid: [docid for docid in docids if (qid, docid) not in withdrawn]
+        for qid, docids in task.pool.items()
+        if (qid, "") not in withdrawn
+    }
+    qids = {*pool, *(task.topics[qid].base for qid in pool)}
+    topics = {qid: topic for qid, topic in task.topics.items() if qid in qids}
+    qrels = {
+        qid: {docid: grade for docid, grade in grades.items() if (qid, docid) not in withdrawn}
+        for qid, grades in task.qrels.items()
+        if qid in pool
+    }
+    return replace(task, pool=pool, topics=topics, qrels=qrels)
+
+
 def join_pools(first: Pool, later: Pool) -> Pool:
-    """Return the topics of ``first`` with its documents, then those that only ``later`` has, in its order."""
-    return {qid: [*dict.fromkeys([*docids, *later.get(qid, [])])] for qid, docids in first.items()}
+    """Return the topics of ``first``, then new ones of ``later``, each with the documents of both in this order."""
+    return {qid: [*dict.fromkeys([*first.get(qid, []), *later.get(qid, [])])] for qid in [*first, *later]}
 
 
 def new_in(later: Pool, first: Pool) -> Pool:
@@ -260,10 +311,11 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     unknown = [qid for qid in other.pool if qid not in task.pool]
     sentences = [f"topics {brief(unknown)} are not in the database, which has {brief([*task.pool])}"] if unknown else []
     for qid, topic in other.topics.items():
-        differing = _topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
+        differing = topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
         sentences += [f"topic {qid} has {', '.join(differing)}"] if differing else []
-    if other.lang != task.lang:
-        sentences.append(f"documents in {other.lang}, not {task.lang}")
+    langs = {(other.lang_of(qid), task.lang_of(qid)) for qid in other.pool if qid in task.pool}
+    for there, here in sorted(langs):
+        sentences += [f"documents in {there}, not {here}"] if there != here else []
     if other.scale != task.scale:
         scales = (", ".join(f"{grade}={label}" for grade, label in scale) for scale in (other.scale, task.scale))
         sentences.append(f"grades {', not '.join(scales)}")
@@ -271,7 +323,8 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     return [*sentences, f"other given judgements of topics {brief(judged)}"] if judged else sentences
 
 
-def _topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
+def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
+    """Return the parts in which a topic is not the ``stored`` one; its changed narrative may be one of ``edits``."""
     texts = [
         ("language", stored.lang, topic.lang),
         ("query", stored.query, topic.query),

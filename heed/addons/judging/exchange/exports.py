@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from xml.sax.saxutils import quoteattr
 
 from heed.errors import DataError, UsageError, fail
@@ -24,7 +24,6 @@ from heed.files import (
     write_json,
     write_packed,
 )
-from heed.formats.document_store import DocumentStore
 from heed.formats.trec_files import Pool, write_qrels
 from heed.progress import brief, counted, log, number_of, warn
 from heed.reuse import NOTE, Note, digests, read_note, write_note
@@ -34,20 +33,32 @@ if TYPE_CHECKING:
     from openpyxl import Workbook
 
 AT_ONCE = 200  # documents in memory
-GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}  # tools are set up for these
+GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}
+
+
+class Texts(Protocol):
+    """Documents by docid, such as :class:`heed.formats.document_store.DocumentStore`."""
+
+    def get(self, docids: Sequence[str]) -> list[Document]:
+        """Return the documents of ``docids``, in that order."""
+
+    def missing(self, docids: Sequence[str]) -> list[str]:
+        """Return those of ``docids`` that are not there."""
 
 
 class ExportedPool(NamedTuple):
     """A pool with its topics and documents.
 
     ``topics`` (by qid) may be empty and ``documents`` None for the forms that show no text,
-    ``trec-pool`` and ``qrels-template``. The instruction of ``condition`` is shown, none under ``query``.
+    ``trec-pool`` and ``qrels-template``. The instruction of ``condition`` is shown, none under ``query``. Tools are set
+    up for the grades of ``scale``, ascending, with their labels.
     """
 
     pool: Pool
     topics: dict[str, Topic]
     condition: str
-    documents: DocumentStore | None
+    documents: Texts | None
+    scale: Mapping[int, str] = GRADES
 
 
 class ShownDocument(NamedTuple):
@@ -109,7 +120,7 @@ def _topic_problem(qid: str, exported: ExportedPool) -> str:
     return f"topic {qid}: has no {condition} instruction (it has: {carried}); choose another condition"
 
 
-def _store(exported: ExportedPool) -> DocumentStore:
+def _store(exported: ExportedPool) -> Texts:
     if exported.documents is None:
         raise UsageError("this form shows the documents' texts; give the documents")
     return exported.documents
@@ -183,9 +194,12 @@ def write_doccano(path: Path, exported: ExportedPool) -> None:
             meta["text"] = document.contents or EMPTY
             stream.write(_line({**meta, "label": []}))
     labels = path.with_suffix(".labels.json")
-    style = {grade: {"background_color": COLOURS[grade], "text_color": "#000000"} for grade in GRADES}
-    write_json(labels, [{"text": str(grade), "suffix_key": str(grade), **style[grade]} for grade in GRADES])
-    log.info(f"{labels}: the labels {', '.join(map(str, GRADES))} with their keys; import it under doccano's Labels")
+    step = (len(COLOURS) - 1) / (len(exported.scale) - 1)
+    style = {grade: {"background_color": COLOURS[round(place * step)]} for place, grade in enumerate(exported.scale)}
+    keys = {grade: {"text": str(grade), "suffix_key": str(grade)} for grade in style}
+    write_json(labels, [{**keys[grade], **style[grade], "text_color": "#000000"} for grade in style])
+    grades = ", ".join(map(str, exported.scale))
+    log.info(f"{labels}: the labels {grades} with their keys; import it under doccano's Labels")
 
 
 def write_label_studio(path: Path, exported: ExportedPool) -> None:
@@ -197,16 +211,16 @@ def write_label_studio(path: Path, exported: ExportedPool) -> None:
     with finished(path) as stream:
         stream.writelines(_json_list({"data": document._asdict()} for document in shown_documents(exported)))
     configuration = path.with_suffix(".xml")
-    write_bytes(configuration, _label_studio_configuration(exported.condition).encode())
+    write_bytes(configuration, _label_studio_configuration(exported).encode())
     log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
 
 
-def _label_studio_configuration(condition: str) -> str:
+def _label_studio_configuration(exported: ExportedPool) -> str:
     choices = "\n".join(
         f'    <Choice value={quoteattr(f"{grade}: {meaning}")} alias="{grade}" hotkey="{grade}"/>'
-        for grade, meaning in GRADES.items()
+        for grade, meaning in exported.scale.items()
     )
-    instruction = "" if condition == "query" else INSTRUCTION
+    instruction = "" if exported.condition == "query" else INSTRUCTION
     return CONFIGURATION.format(style=STYLE, instruction=instruction, choice=CHOICE, choices=choices)
 
 

@@ -3,7 +3,7 @@
 import { byId, make, setLanguage, toast } from "./dom.js";
 import { fetchDocument, plainText } from "./reading.js";
 import { get, newId } from "./server.js";
-import { labelOf, page, shade, topicOf } from "./state.js";
+import { documentLanguage, labelOf, page, shade, topicOf } from "./state.js";
 
 const ADJUDICATED = "adjudicated";
 let openDocument = () => {};
@@ -142,7 +142,7 @@ function newItem(item, { blind, narratives }, onDecision) {
     "section",
     { class: "disagreement", tabindex: -1, onclick: select },
     make("p", { class: "what" }, ...topic, make("span", { class: "condition" }, item.condition)),
-    make("p", {}, setLanguage(title, page.task.documents), ...docid),
+    make("p", {}, setLanguage(title, documentLanguage(item.qid)), ...docid),
     make("p", { class: "row" }, ...givenGrades(item), make("span", { class: "spring" }), buttons),
     evidence,
   );
@@ -190,7 +190,7 @@ async function showItem(index) {
   try {
     const data = await fetchDocument(drawn.item.docid);
     const text = make("div", { class: "document", tabindex: 0, role: "region", "aria-label": "Document" });
-    text.append(...plainText(data));
+    text.append(...plainText(data, documentLanguage(drawn.item.qid)));
     drawn.evidence.replaceChildren(make("div", {}, ...drawn.topicText), text);
     drawn.isDrawn = true;
     drawn.section.scrollIntoView({ block: "nearest" });

@@ -9,7 +9,7 @@ import { editNarrative, prepareNarrative, showGauge } from "./narrative.js";
 import { followHistory, go, saveEdits, setView, show, step, stepTopic } from "./navigation.js";
 import { showNotice } from "./notice.js";
 import { showDocument, showStrip } from "./reading.js";
-import { get, Queue } from "./server.js";
+import { get, post, Queue } from "./server.js";
 import { watchDocument } from "./shown.js";
 import { current, page } from "./state.js";
 import { isOpen, prepareTopics } from "./topics.js";
@@ -17,12 +17,18 @@ import { poll, refused, saved, showAlarm, showSaving } from "./updates.js";
 
 const POLL_INTERVAL = 5000; // ms, while the page is visible
 
+/** Return the token of a person's own link, from the part of the address that is sent to no server. */
+const linkToken = () => new URLSearchParams(location.hash.slice(1)).get("token");
+
 async function start() {
   if (!Intl.Segmenter) {
     showAlarm("This browser is too old to divide text into words; use one of 2024 or later.");
     return;
   }
   try {
+    const token = linkToken();
+    history.replaceState(null, "", token ? "/" : `/${location.hash}`); // hide tokens: a cookie keeps them
+    if (token) await post("/api/enter", { token });
     page.task = await get("/api/task");
   } catch (error) {
     showAlarm(error.message || "The server does not answer. Start heed annotate again, then reload.");
@@ -32,7 +38,10 @@ async function start() {
   byId("pool").title = page.task.pool;
   document.title = `${page.task.pool}: annotate`;
   page.tab = page.task.judged.includes("original") ? "original" : "changed";
-  page.queue = new Queue(`heed-${page.task.name}`, { update: showSaving, saved, refused });
+  const { name: task, known, assessor, adjudicates } = page.task;
+  byId("who").disabled = known;
+  byId("agreement-button").hidden = !adjudicates;
+  page.queue = new Queue(`heed-${task}${known ? `-${assessor}` : ""}`, { update: showSaving, saved, refused });
   page.queue.run();
   const updateMarks = debounced(200, () => showDocument());
   const edited = () => {
@@ -55,7 +64,7 @@ async function start() {
   wireKeys();
   wirePage();
   wireNote();
-  const name = sessionStorage.getItem("heed-assessor") || page.task.assessor;
+  const name = (!known && sessionStorage.getItem("heed-assessor")) || assessor;
   if (name) await enter(name);
   else askName();
 }
@@ -98,14 +107,16 @@ async function enter(typed) {
   setView(false);
   await poll(true);
   page.topics = page.task.topics.filter(({ qid }) => !page.progress || page.progress.topics[qid]);
-  if (!page.topics.length) return setView(true); // all are assigned to others
+  if (!page.topics.length && page.task.adjudicates) return setView(true); // all are assigned to others
+  if (!page.topics.length)
+    return byId("document").replaceChildren(make("p", { class: "empty" }, "No topic is assigned to you."));
   const known = page.topics.some((topic) => topic.qid === place.get("topic"));
   const first = known ? { qid: place.get("topic"), tab: place.get("tab") ?? page.tab } : firstOpen();
   await go({ ...first, docid: place.get("doc") });
   const [qid, docid] = [place.get("topic"), place.get("doc")];
   if (qid && !known) toast(`Topic ${qid} is not among your topics in this pool.`);
   else if (qid && docid && current()?.docid !== docid) toast(`Document ${docid} is not in this pool for topic ${qid}.`);
-  if (place.get("view") === "agreement") setView(true);
+  if (place.get("view") === "agreement" && page.task.adjudicates) setView(true);
 }
 
 /** Return the first topic and tab with documents to judge, else the first topic. */
@@ -145,7 +156,7 @@ function wireKeys() {
   };
   const onAgreement = { x: () => decideShown(null), n: nextUndecided, j: () => stepItem(1), k: () => stepItem(-1) };
   const isAgreement = () => !byId("agreement").hidden;
-  const showOther = () => (page.topic || !isAgreement()) && setView(!isAgreement());
+  const showOther = () => page.task.adjudicates && (page.topic || !isAgreement()) && setView(!isAgreement());
   const actions = { a: showOther, "?": () => byId("help").showModal() };
   for (const [key, act] of Object.entries(onWorkbench)) {
     actions[key] = () => {
@@ -218,5 +229,5 @@ function wirePage() {
   });
 }
 
-history.replaceState(null, "", `/${location.hash}`); // hide the token: a cookie has it now
+addEventListener("hashchange", () => linkToken() && location.reload()); // another link, opened in this tab
 start();

@@ -35,7 +35,7 @@ export function grade(value) {
   }
   saveEdits();
   const wasDue = isDue(entry);
-  if (judgementOf(entry).grade === value && !(page.tab === "changed" && isStale(entry))) return;
+  if (judgementOf(entry).grade === value && !isStale(entry)) return;
   change([{ ...keyOf(entry), kind: "grade", grade: value }]);
   const next = nextIndex(isDue);
   const end = next < 0 ? "; it was the topic's last" : "";
@@ -91,14 +91,14 @@ export function toggleScope() {
   toast(page.again ? "Only what was relevant is read again." : "All documents are judged under the changed narrative.");
 }
 
-/** Keep the topic's stale judgements for the new wording, as when an edit has only fixed a mistake. */
+/** Keep the topic's stale judgements for the new wording, as when an edit or a correction has only fixed a mistake. */
 export function keepStale() {
   saveEdits();
   const { qid, documents } = page.topic;
   const keep = (entry) => {
-    const { grade: kept } = judgementOf(entry, "changed");
-    return { kind: "grade", qid, docid: entry.docid, condition: "changed", grade: kept };
+    const { grade: kept } = judgementOf(entry);
+    return { kind: "grade", qid, docid: entry.docid, condition: page.tab, grade: kept };
   };
-  change(documents.filter(isStale).map(keep));
+  change(documents.filter((entry) => isStale(entry)).map(keep));
   showReading();
 }

@@ -2,11 +2,12 @@
 // texts, they are those that BM25 matches; else they are found by stems.
 
 import { post } from "./server.js";
-import { page, topicOf } from "./state.js";
+import { documentLanguage, page, topicOf } from "./state.js";
 import { isCommon, marked, newTerms, pieces, termsOf } from "./words.js";
 
 const CACHE_SIZE = 100; // texts
 const known = new Map(); // text -> its terms: first character, the one after the last, term
+let analysed = ""; // the language that the texts were analysed in
 let answer = ""; // of the server: "terms", "none", or empty before the first one
 
 const placesOf = (text) => (text ? known.get(text) : []);
@@ -35,11 +36,14 @@ export const patience = () => (answer === "terms" ? 200 : 0);
 
 /** Request the terms that a document is marked by; return whether they are there. */
 export async function analyse(data) {
+  const { tag } = documentLanguage();
+  if (tag !== analysed) known.clear(); // a query has other terms in another language
+  analysed = tag;
   const texts = textsOf(data);
   const missing = texts.filter((text) => !placesOf(text));
   if (missing.length && answer !== "none") {
     try {
-      const { terms } = await post("/api/terms", { texts: missing });
+      const { terms } = await post("/api/terms", { qid: page.topic.qid, texts: missing });
       answer = terms ? "terms" : "none";
       terms?.forEach((places, i) => known.set(missing[i], places));
     } catch {
@@ -71,7 +75,7 @@ export function marking(data) {
   };
   const size = (found) => (exact ? found.size : found.stems.size + found.runs.size);
   const kinds = ["query", "narrative", "edit"].filter((kind) => size(byKind[kind]));
-  if (!exact) return { kinds, mark: (text) => marked(text, page.task.documents.tag, byKind) };
+  if (!exact) return { kinds, mark: (text) => marked(text, documentLanguage().tag, byKind) };
   return { kinds, mark: exactly(partsOf(data), byKind) };
 }
 

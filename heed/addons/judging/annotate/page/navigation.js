@@ -95,7 +95,7 @@ export function followHistory() {
   addEventListener("popstate", () => {
     if (!page.topic) return;
     const place = new URLSearchParams(location.hash.slice(1));
-    const agreement = place.get("view") === "agreement";
+    const agreement = page.task.adjudicates && place.get("view") === "agreement";
     if (agreement === byId("agreement").hidden) showView(agreement);
     const known = page.topics.some((topic) => topic.qid === place.get("topic"));
     if (known && !agreement) go({ qid: place.get("topic"), docid: place.get("doc"), tab: place.get("tab") });

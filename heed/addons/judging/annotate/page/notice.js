@@ -22,7 +22,7 @@ function underOriginal() {
   const { documents } = page.topic;
   const judged = mayGrade("original");
   const open = isOriginalOpen();
-  const parts = judged && !open && documents.length ? [text(`All ${documents.length} judged.`)] : [];
+  const parts = judged && !open && documents.length ? [text(`All ${documents.length} judged.`)] : keeping();
   const left = again - read;
   if (left) parts.push(button("again", `Read ${left} again`, "N", "Under the changed narrative"));
   if (open || !judged) return parts;
@@ -40,10 +40,14 @@ function underChanged() {
     if (!isOriginalOpen()) return [text(`${done}.`), ...following()];
     return [text(`${done} so far.`), button("original", "Judge the original", "o", "Its grades say what to read again")];
   }
-  const stale = page.topic.documents.filter(isStale).length;
-  const parts = [text(`${total - count} of ${total} to be ${verb}`)];
-  if (stale) parts.push(button("keep", `Keep ${stale} older`, "", "Grades of before the last edit: they still hold"));
-  return parts;
+  return [text(`${total - count} of ${total} to be ${verb}`), ...keeping()];
+}
+
+/** Return the button that keeps grades of before an edit or a correction, if there are any. */
+function keeping() {
+  const stale = page.topic.documents.filter((entry) => isStale(entry)).length;
+  const title = "Grades of before the last edit or correction: they still hold";
+  return stale ? [button("keep", `Keep ${stale} older`, "", title)] : [];
 }
 
 function following() {

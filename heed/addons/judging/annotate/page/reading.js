@@ -4,7 +4,19 @@ import { byId, make, redraw, setLanguage } from "./dom.js";
 import { analyse, isAnalysed, linesOf, marking, patience } from "./marking.js";
 import { get } from "./server.js";
 import { setDrawn } from "./shown.js";
-import { current, isConcerned, isDue, isStale, judgementOf, labelOf, mayGrade, needsEdit, page, shade } from "./state.js";
+import {
+  current,
+  documentLanguage,
+  isConcerned,
+  isDue,
+  isStale,
+  judgementOf,
+  labelOf,
+  mayGrade,
+  needsEdit,
+  page,
+  shade,
+} from "./state.js";
 import { tableRegion } from "./table.js";
 
 const CACHE_SIZE = 60; // documents
@@ -46,8 +58,8 @@ function squareData(entry, index) {
 
 /** Return whether a document is to be read again for the edit, or is left out, and why; empty otherwise. */
 function again(entry) {
+  if (isStale(entry)) return page.tab === "original" ? "graded before a correction" : "graded before the last edit";
   if (page.tab === "original") return "";
-  if (isStale(entry)) return "graded before the last edit";
   if (!page.again) return "";
   if (isDue(entry)) return "to be read again";
   return isConcerned(entry) ? "" : "not relevant before, so not read again";
@@ -157,15 +169,14 @@ function prefetch() {
   }
 }
 
-/** Return a document's text, or its table, without marks. */
-export function plainText(data) {
+/** Return a document's text in a language, or its table, without marks. */
+export function plainText(data, language) {
   const plain = (text) => [text];
-  const language = page.task.documents;
   return data.table ? [tableRegion(data.table, plain, language)] : paragraphs(data, plain, language);
 }
 
 function content(data) {
-  const language = page.task.documents;
+  const language = documentLanguage();
   const { kinds, mark: divide } = page.marks ? marking(data) : { kinds: [], mark: (text) => [{ text, kind: "" }] };
   const mark = (text) => divide(text).map(element);
   const head = [make("span", { class: "id" }, make("bdi", {}, data.docid))];

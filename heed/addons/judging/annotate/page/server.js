@@ -24,15 +24,18 @@ function dataOf({ response, data, reason }) {
 async function request(path, options) {
   try {
     const response = await fetch(path, { ...options, signal: AbortSignal.timeout(TIMEOUT) });
-    if (response.status === 403) return { reason: "It asks for its token: open the address that the command printed." };
+    if (response.status === 403) return { reason: sentence(await response.text()) };
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
     const data = isJson ? await response.json() : {};
-    if (response.status >= 500) return { reason: data.error ?? `It answered ${response.status}.` };
+    if (response.status >= 500) return { reason: sentence(data.error ?? `the server answered ${response.status}`) };
     return { response, data };
   } catch {
     return { reason: "" };
   }
 }
+
+/** Return a refusal, whose first word is in lower case, as a sentence. */
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1).trim()}.`;
 
 /** Return an id that no other request has; over http randomUUID is missing under a name that is not this machine's. */
 export const newId = () =>

@@ -26,6 +26,9 @@ export const current = () => page.topic?.documents[page.index];
 /** Return a topic of the task. */
 export const topicOf = (qid) => page.task.topics.find((topic) => topic.qid === qid);
 
+/** Return the language of a topic's documents. */
+export const documentLanguage = (qid = page.topic.qid) => topicOf(qid).documentLanguage;
+
 export const mayGrade = (tab = page.tab) => page.task.judged.includes(tab);
 
 export const labelOf = (grade) => page.task.scale.find((known) => known.grade === grade)?.label ?? `grade ${grade}`;
@@ -66,8 +69,11 @@ export function isRead(entry) {
   return grade !== null && wording === words(page.topic.changed);
 }
 
-/** Return whether a document's grade is for an earlier wording. */
-export const isStale = (entry) => judgementOf(entry, "changed").grade !== null && !isRead(entry);
+/** Return whether a document's grade is for an earlier wording, or from before a correction. */
+export function isStale(entry, tab = page.tab) {
+  if (tab === "original") return judgementOf(entry, tab).stale === true;
+  return judgementOf(entry, tab).grade !== null && !isRead(entry);
+}
 
 /** Return whether an edit can change a document's grade: it was relevant, or has been graded after an edit before. */
 export const isConcerned = (entry) =>
@@ -78,7 +84,7 @@ const isReadAgain = () => page.task.onlyRelevant || isEdited();
 
 /** Return whether a document is still to be judged, under the tab in view. */
 export function isDue(entry) {
-  if (page.tab === "original") return judgementOf(entry).grade === null;
+  if (page.tab === "original") return judgementOf(entry).grade === null || isStale(entry);
   return isReadAgain() && !isRead(entry) && (!page.again || isConcerned(entry));
 }
 
@@ -95,13 +101,14 @@ export function apply(change) {
   entry[change.condition] =
     change.kind === "note"
       ? { ...before, note: change.note }
-      : { ...before, grade: change.grade, wording: words(page.topic.changed) };
+      : { ...before, grade: change.grade, wording: words(page.topic.changed), stale: false };
 }
 
 /** Return of the topic in view how many documents are graded, to be read again after an edit, and read again. */
 export function counts() {
   const { documents } = page.topic;
-  const original = documents.filter((entry) => judgementOf(entry, "original").grade !== null).length;
+  const isCurrent = (entry) => judgementOf(entry, "original").grade !== null && !isStale(entry, "original");
+  const original = documents.filter(isCurrent).length;
   const edited = isReadAgain();
   const count = (condition) => (edited ? documents.filter(condition).length : 0);
   return { edited, original, again: count(isConcerned), read: count(isRead) };

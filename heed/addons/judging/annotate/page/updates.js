@@ -64,6 +64,7 @@ export async function poll(entering = false) {
     const progress = await get("/api/progress", { assessor });
     const wasUnreachable = unreachable;
     unreachable = false;
+    if (progress.state !== page.task.state && !isEditing() && !page.queue.count) return location.reload();
     if (assessor !== page.assessor || (!entering && (pushed !== page.queue.pushed || page.queue.count))) return;
     const qid = page.topic?.qid;
     const elsewhere = qid && (progress.last !== lastEntry || progress.topics[qid].version !== versions.get(qid));
@@ -103,7 +104,7 @@ export function showSaving() {
   const waiting = count
     ? `${changes} not saved yet: kept in this tab, sent as soon as it answers. Leave the tab open.`
     : "All changes are saved.";
-  showAlarm(`The server does not answer. ${reason} ${waiting} Retrying …`);
+  showAlarm(`${reason || "The server does not answer."} ${waiting} Retrying …`);
 }
 
 /** Show a line across the page that cannot be overlooked; an empty one hides it. */

@@ -1,0 +1,78 @@
+"""Who takes part in an annotation: names with roles, each let in by a link of their own.
+
+A link's token is shown once, when it is made. The database has its digest, so no copy of it lets anybody in.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from heed.addons.judging.annotate.store import Store
+from heed.addons.judging.annotate.task import check_name, refuse_reserved, tabbed_lines
+from heed.errors import UsageError, fail
+from heed.web import Person
+
+ASSESSOR, ADJUDICATOR = ROLES = ("assessor", "adjudicator")
+
+
+def read_people(path: Path) -> dict[str, str]:
+    """Return roles by name, from lines ``NAME`` or ``NAME<TAB>ROLE``; without a role one is an assessor.
+
+    Raises :class:`DataError` naming every line of another form, or with a name that is there before in any case.
+    """
+    roles: dict[str, str] = {}
+    problems = []
+    for place, text, role in tabbed_lines(path):
+        try:
+            name, role = refuse_reserved(check_name(text)), role or ASSESSOR
+        except UsageError as error:
+            problems.append(f"{place}: {error}")
+            continue
+        if role not in ROLES:
+            problems.append(f"{place}: role {role!r}, expected {' or '.join(ROLES)} after a tab")
+        elif name.casefold() in {known.casefold() for known in roles}:
+            problems.append(f"{place}: {name} is there before; one line for each")
+        roles[name] = role
+    fail(problems or ([] if roles else [f"{path}: empty; expected lines of a name, or of a name, a tab and a role"]))
+    return roles
+
+
+def invite(store: Store, roles: Mapping[str, str]) -> dict[str, str]:
+    """Give people their ``roles``; return new tokens by name, of those who have never had one."""
+    tokens = {}
+    for name, role in roles.items():
+        if name not in store.people():
+            tokens[name] = secrets.token_urlsafe(32)
+        store.set_person(name, role, _digest(tokens[name]) if name in tokens else None)
+    return tokens
+
+
+def new_link(store: Store, name: str) -> str:
+    """Return a new token for ``name``, whose earlier one lets nobody in any more."""
+    token = secrets.token_urlsafe(32)
+    store.set_person(name, _role(store, name), _digest(token))
+    return token
+
+
+def revoke(store: Store, name: str) -> None:
+    """Let nobody in any more by the link of ``name``; what was judged stays."""
+    store.set_person(name, _role(store, name), "")
+
+
+def person_of(store: Store, token: str) -> Person | None:
+    """Return whose ``token`` it is; None for any other text."""
+    person = store.person(_digest(token)) if token else None
+    return person and Person(*person)
+
+
+def _role(store: Store, name: str) -> str:
+    people = store.people()
+    if name not in people:
+        known = ", ".join(people) or "nobody"
+        raise UsageError(f"assessor: {name} has no link; who has: {known}")
+    return people[name]
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
