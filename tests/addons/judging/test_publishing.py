@@ -24,6 +24,7 @@ from pool_inputs import write_lists
 
 import heed
 from heed.addons.bridges.mteb import as_mteb
+from heed.addons.judging.annotate.people import ASSESSOR, invite
 from heed.addons.judging.annotate.store import Change
 from heed.addons.judging.annotate.task import ADJUDICATED
 from heed.addons.judging.publishing.annotation import Annotation
@@ -80,16 +81,16 @@ class Campaign(Judging):
         for docid in ("d0", "d1"):
             self.grade("Zoe", "1", docid, CHANGED[docid], "changed")
         self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
-        self.token = store.properties()["token"]
+        self.tokens = [store.properties()["token"], *invite(store, {"Lee": ASSESSOR}).values()]
         store.close()
 
 
 class Made(NamedTuple):
-    """A campaign's folder with its release, what the command said, and the secret of the page's link."""
+    """A campaign's folder with its release, what the command said, and the secrets of the links."""
 
     folder: Path
     said: str
-    token: str
+    tokens: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +99,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as a user's
     with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         write_facts()
-        token = Campaign(folder).token
+        tokens = Campaign(folder).tokens
         assert publish("pool.db") == 0
-    return Made(folder, said.getvalue(), token)
+    return Made(folder, said.getvalue(), tokens)
 
 
 @pytest.fixture
@@ -143,7 +144,8 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     corpus = [json.loads(line) for line in gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines()]
     assert corpus == [{"_id": one["id"], "title": one["title"], "text": one["text"]} for one in DOCUMENTS]
     for name, content in contents(release).items():
-        assert not re.search(rb"\b(Zoe|Bela|Kim|%b)\b" % re.escape(made.token.encode()), content), name
+        assert not re.search(rb"\b(Zoe|Bela|Kim|Lee)\b", content), name
+        assert not any(token.encode() in content for token in made.tokens), name
     subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release, check=True)
     listed = {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()}
     assert set(contents(release)) - listed == {"SHA256SUMS", "made.json"}
@@ -252,9 +254,13 @@ def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
         and "'Zoe'" not in error
     )
     assert not Path("release").exists()
-    write_facts(topics=f"At http://localhost/{made.token}/.")
+    for token in made.tokens:
+        write_facts(topics=f"At http://localhost/?token={token}.")
+        assert publish("pool.db", "--ids-only") == 1
+        assert "holds the secret of a link" in capsys.readouterr().err
+    write_facts(topics="Lee has a link, and judged nothing.")
     assert publish("pool.db", "--ids-only") == 1
-    assert "holds the link's secret" in capsys.readouterr().err
+    assert "holds 'Lee'" in capsys.readouterr().err
     write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
     assert publish("pool.db", "--ids-only") == 0
 

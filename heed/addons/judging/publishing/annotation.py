@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from heed.addons.judging.annotate.grades import export, pair_agreements
+from heed.addons.judging.annotate.people import token_digest
 from heed.addons.judging.annotate.store import Judgement, Store, is_annotation
 from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, load_task
 from heed.addons.judging.publishing.records import TOPICS
@@ -26,13 +27,14 @@ ORDER = ("assessor", "qid", "condition", "docid")
 JUDGEMENTS, AGREEMENT = "judgements.jsonl", "agreement.json"
 # all that assessors and publishers write; documents may name anybody
 SCANNED = ("*.md", "*.json", "*.jsonl", "queries/*.parquet", "instruction/*.parquet")
+TOKEN = re.compile(r"(?=([A-Za-z0-9_-]{43}))")  # of a link, within longer words too
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')  # of JSON
 
 
 class Annotation(NamedTuple):
-    """Topics, judgements by condition, and who judged; ``names`` and ``secrets`` must not be published.
+    """Topics, judgements by condition, and who judged; ``names`` must not be published, nor links.
 
-    A database has the pool, its documents and their language as well.
+    ``secrets`` are the digests of the links' tokens. A database has the pool, its documents and their language as well.
     """
 
     topics: list[Topic]
@@ -40,7 +42,7 @@ class Annotation(NamedTuple):
     judgements: list[dict[str, Any]]
     agreement: dict[str, Any]
     names: set[str]
-    secrets: Sequence[str] = ()
+    secrets: Collection[str] = ()
     pool: Pool | None = None
     documents: Sequence[Document] = ()
     lang: str = ""
@@ -121,20 +123,21 @@ def open_judged(path: Path) -> Annotation:
         rows = filter(None, map(store.document, task.docids()))
         return exported._replace(
             names=exported.names.union(store.assessors(), *task.assigned.values()) - {ADJUDICATED},
-            secrets=[*filter(None, [store.properties().get("token")])],
+            secrets={*store.link_digests(), token_digest(store.properties()["token"])},
             pool=task.pool,
             documents=[Document(row.docid, row.title, row.text) for row in rows],
             lang=task.lang,
         )
 
 
-def leaks(folder: Path, names: set[str], secrets: Iterable[str], harmless: Collection[str]) -> Iterator[str]:
+def leaks(folder: Path, names: set[str], secrets: Collection[str], harmless: Collection[str]) -> Iterator[str]:
     """Yield where a text in ``folder`` holds an assessor's name, but one of ``harmless``, or a secret."""
     patterns = {name: _as_word(name) for name in names.difference(harmless)}
     for path in sorted(path for pattern in SCANNED for path in folder.glob(pattern)):
         for number, line in enumerate(_texts(path), 1):
             where = f"{path.relative_to(folder)}, {'row' if path.suffix == '.parquet' else 'line'} {number}"
-            yield from (f"{where}: holds the link's secret" for each in secrets if each in line)
+            if any(token_digest(token) in secrets for token in TOKEN.findall(line)):
+                yield f"{where}: holds the secret of a link; take it out"
             for name in (name for name, pattern in patterns.items() if pattern.search(line)):
                 yield (
                     f"{where}: holds {name!r}, an assessor's name; take it out or, if it is a word there or is to be "
