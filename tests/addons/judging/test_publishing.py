@@ -25,7 +25,7 @@ from pool_inputs import write_lists
 import heed
 from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.people import ASSESSOR, invite
-from heed.addons.judging.annotate.store import Change
+from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import ADJUDICATED
 from heed.addons.judging.publishing.annotation import Annotation
 from heed.addons.judging.publishing.facts import QUESTIONS as FILE
@@ -211,6 +211,14 @@ def test_ids_alone_are_published_where_texts_may_not_be_given(
     assert "MTEB" not in Path("release/README.md").read_text(encoding="utf-8")
     assert publish("pool.db", "--ids-only", "--notes") == 1
     assert "--notes: they are of an annotation, and may quote its documents" in capsys.readouterr().err
+
+
+def test_what_is_withdrawn_is_not_published(campaign: None) -> None:
+    with contextlib.closing(Store(Path("pool.db"))) as store:
+        store.withdraw({(topic["qid"], "d5") for topic in TOPICS})
+    assert publish("pool.db", "--ids-only") == 0
+    assert Path("release/docids.txt").read_text().split() == ["d0", "d1", "d2", "d3", "d4"]
+    assert read_qrels(Path("release/original.qrels"))["1"].keys() == GRADES.keys() - {"d5"}
 
 
 def test_the_readme_says_whether_another_system_can_be_judged(campaign: None) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from heed.addons.judging.annotate.grades import export, pair_agreements
 from heed.addons.judging.annotate.people import token_digest
 from heed.addons.judging.annotate.store import Judgement, Store, is_annotation
-from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, load_task
+from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, in_force, load_task
 from heed.addons.judging.publishing.records import TOPICS
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_lines, read_objects, read_text
@@ -116,7 +116,7 @@ def open_judged(path: Path) -> Annotation:
     if not is_annotation(path):
         raise DataError(f"{path}: no database of judgements; name that of the pool, or the folder of an export")
     with TemporaryDirectory() as place, closing(Store(path)) as store:
-        task = load_task(store.properties())
+        task = in_force(load_task(store.properties()), store.withdrawn())
         for line in export(task, store, Path(place)):
             log.info(line.removeprefix(f"{place}/"))
         exported = read_export(Path(place))
