@@ -148,10 +148,6 @@ def _judged_options(judged: Group) -> None:
         metavar="QRELS",
         help="the same under changed narratives: p-MRR and selectivity too",
     )
-    judged.add_argument("--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS")
-    judged.add_argument(
-        "--teams", type=Path, metavar="FILE", help="lines of a system, a tab and its team: each team is left out too"
-    )
 
 
 def _more_options(more: Group) -> None:
@@ -172,6 +168,12 @@ def _more_options(more: Group) -> None:
         "--seconds-per-document", type=_seconds, metavar="S", help=f"time to judge a document (default {SECONDS:g})"
     )
     more.add_argument("--grades", metavar="LIST", help="grades of exports: 0,1,3 or 0=off topic,1=on topic")
+    more.add_argument(
+        "--corpus-size", type=int, default=0, metavar="N", help="size of the collection, for IRS of --changed-qrels"
+    )
+    more.add_argument(
+        "--teams", type=Path, metavar="FILE", help="lines of a system, a tab and its team: each team is left out too"
+    )
     condition_option(more)
     indexes_option(more)
     verify_option(more)

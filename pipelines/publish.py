@@ -1,7 +1,6 @@
 """Publish a judged collection as a folder that a stranger can use: texts, judgements, datasheet, for MTEB too."""
 
 import argparse
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from pipelines.options.parser import command_parser
 
 if TYPE_CHECKING:
     from heed.addons.judging.publishing.annotation import Annotation
-    from heed.addons.judging.publishing.facts import Facts
+    from heed.data import Data
     from heed.datasets.collection import Collection
 
 EXAMPLES = (
@@ -61,8 +60,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.addons.judging.pools.build import read_runs
+    from heed.addons.judging.pools.reusability import read_teams
     from heed.addons.judging.publishing.annotation import open_judged
     from heed.addons.judging.publishing.facts import read_facts
+    from heed.addons.judging.publishing.release import Release, publish
 
     facts = read_facts(options.facts)
     if options.notes and (options.ids_only or not options.judged):
@@ -71,21 +73,15 @@ def _run(options: argparse.Namespace) -> None:
         )
     if options.judged and (options.topics or options.qrels or options.changed_qrels):
         raise UsageError("topics, qrels, changed_qrels: JUDGED has its own; leave them out")
-    with open_judged(options.judged) if options.judged else nullcontext() as annotation:
-        _publish(options, facts, annotation)
-
-
-def _publish(options: argparse.Namespace, facts: "Facts", annotation: "Annotation | None") -> None:
-    from heed.addons.judging.pools.build import read_runs
-    from heed.addons.judging.pools.reusability import read_teams
-    from heed.addons.judging.publishing.release import Release, publish
-
-    runs = read_runs(options.runs)
+    annotation, data = None, data_of(options)
+    if options.judged:
+        annotation = open_judged(options.judged).of_language(data.lang and language(data.lang).code)
+    runs, pool = read_runs(options.runs), annotation.pool if annotation else None
     release = Release(
-        _collection(options, annotation),
+        _from_annotation(annotation, data) if annotation else _from_files(data),
         facts,
         annotation,
-        pool=read_pool(options.pool) if options.pool else annotation.pool if annotation else None,
+        pool=read_pool(options.pool) if options.pool else pool,
         runs=runs,
         teams=read_teams(options.teams, runs) if options.teams else {},
         texts=not options.ids_only,
@@ -94,23 +90,27 @@ def _publish(options: argparse.Namespace, facts: "Facts", annotation: "Annotatio
     print(*publish(release, options.out), sep="\n")
 
 
-def _collection(options: argparse.Namespace, annotation: "Annotation | None") -> "Collection":
-    """Return the documents that the options name with topics and judgements, those of an annotation if there is one."""
+def _from_annotation(annotation: "Annotation", data: "Data") -> "Collection":
+    """Return the topics and judgements of an annotation, and the documents that ``data`` names, or else its own."""
+    from heed.datasets.own_files import pool_texts
+    from heed.formats.documents import Documents
+    from heed.measures.evaluate import Judging
+
+    if not data.docs and not annotation.documents:
+        raise UsageError("docs: needed, an export holds no documents")
+    texts = pool_texts(replace(data, lang=data.lang or annotation.lang or annotation.topics[0].lang))
+    source = texts.source if data.docs else Documents(annotation.documents)
+    return replace(texts, source=source, topics=annotation.topics, judging=Judging(annotation.qrels))
+
+
+def _from_files(data: "Data") -> "Collection":
     from heed.datasets.own_files import given_judgements, pool_texts
     from heed.measures.evaluate import Judging
 
-    data = data_of(options)
-    if not annotation:
-        if not (data.topics and data.docs):
-            raise UsageError("topics, docs: needed where no JUDGED is named")
-        texts = pool_texts(data)
-        return replace(texts, judging=Judging(given_judgements(data, texts.subset, texts.subset)))
-    topics, qrels = annotation.judged(data.lang and language(data.lang).code)
-    texts = pool_texts(replace(data, lang=data.lang or annotation.lang or topics[0].lang))
-    if not data.docs and not annotation.documents:
-        raise UsageError("docs: needed, an export holds no documents")
-    source = texts.source if data.docs else annotation.documents or texts.source
-    return replace(texts, source=source, topics=topics, judging=Judging(qrels))
+    if not (data.topics and data.docs):
+        raise UsageError("topics, docs: needed where no JUDGED is named")
+    texts = pool_texts(data)
+    return replace(texts, judging=Judging(given_judgements(data, texts.subset, texts.subset)))
 
 
 main = main_of(parser, _run)

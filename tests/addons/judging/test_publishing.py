@@ -3,11 +3,13 @@
 import contextlib
 import gzip
 import io
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,13 +24,16 @@ from pool_inputs import write_lists
 
 import heed
 from heed.addons.bridges.mteb import as_mteb
-from heed.addons.judging.annotate.store import Change
+from heed.addons.judging.annotate.people import ASSESSOR, invite
+from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import ADJUDICATED
+from heed.addons.judging.publishing.annotation import Annotation
 from heed.addons.judging.publishing.facts import QUESTIONS as FILE
 from heed.addons.judging.publishing.records import Records, read_by_heed
 from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
 from heed.reuse import digests
+from heed.types import Document, Topic
 from pipelines.annotate import main as annotate
 from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
@@ -38,6 +43,7 @@ QUESTIONS: dict[str, str] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["ne
 FACTS = {
     **{name: f"The {name}." for name in QUESTIONS},
     "name": "ferries",
+    "title": 'Ferries: found, {lost} and "judged"',
     "version": "1.0",
     "date": "2027-03-01",
     "licence": "CC-BY-4.0",
@@ -71,20 +77,20 @@ class Campaign(Judging):
             self.grade("Bela", "1", docid, 0 if docid == "d1" else grade)
             self.grade("Zoe", "2", docid, SECOND[docid])
         self.grade(ADJUDICATED, "1", "d1", 2)
-        self.edit("Zoe", "1", NARRATIVE)
+        self.edit("Kim", "1", NARRATIVE)  # who judges nothing
         for docid in ("d0", "d1"):
             self.grade("Zoe", "1", docid, CHANGED[docid], "changed")
         self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
-        self.token = store.properties()["token"]
+        self.tokens = [store.properties()["token"], *invite(store, {"Lee": ASSESSOR}).values()]
         store.close()
 
 
 class Made(NamedTuple):
-    """A campaign's folder with its release, what the command said, and the secret of the page's link."""
+    """A campaign's folder with its release, what the command said, and the secrets of the links."""
 
     folder: Path
     said: str
-    token: str
+    tokens: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +99,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as a user's
     with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         write_facts()
-        token = Campaign(folder).token
+        tokens = Campaign(folder).tokens
         assert publish("pool.db") == 0
-    return Made(folder, said.getvalue(), token)
+    return Made(folder, said.getvalue(), tokens)
 
 
 @pytest.fixture
@@ -138,7 +144,8 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     corpus = [json.loads(line) for line in gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines()]
     assert corpus == [{"_id": one["id"], "title": one["title"], "text": one["text"]} for one in DOCUMENTS]
     for name, content in contents(release).items():
-        assert not re.search(rb"\b(Zoe|Bela|%b)\b" % re.escape(made.token.encode()), content), name
+        assert not re.search(rb"\b(Zoe|Bela|Kim|Lee)\b", content), name
+        assert not any(token.encode() in content for token in made.tokens), name
     subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=release, check=True)
     listed = {line.split()[1] for line in (release / "SHA256SUMS").read_text().splitlines()}
     assert set(contents(release)) - listed == {"SHA256SUMS", "made.json"}
@@ -153,17 +160,19 @@ def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement
     # rows are A1's grades 0 to 3, columns A2's: 2 and 0 on d1
     [pair] = json.loads((release / "agreement.json").read_text())["pairs"]
     assert (pair["first"], pair["second"]) == ("A1", "A2")
-    assert pair["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    assert pair["agreement"]["matrix"] == [[4, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     # equal on 5 of 6. Rows 4/6 of 0, 1/6 of 1, 1/6 of 2; columns 5/6 of 0, 1/6 of 1; expected equal (20 + 1) / 36.
     # κ = 1 − (1/6) / (15/36) = 0.6; linear: 1/6 · 2 observed, (4 · 1 + 1 · 5 + 1 · 10 + 1 · 1) / 36 expected: 1 − 12/20
     line = "- A1 and A2, original: 6 documents, equal 0.833, κ 0.600, linear κ 0.400"
     assert line in (release / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_table_is_mfollowirs_second(release: Path) -> None:
+def test_the_readme_has_mfollowirs_second_table_and_a_head_in_yaml(release: Path) -> None:
     # topic 1 alone is judged under both: relevant d0 d1, then d1; 15, 24 and 62 characters
     assert [len(text) for text in ("ferry accidents", "Any accident of a ferry.", NARRATIVE)] == [15, 24, 62]
-    assert "| English | 1 | 2.0 | 1.0 | 15 | 24 | 62 |" in (release / "README.md").read_text(encoding="utf-8")
+    readme = (release / "README.md").read_text(encoding="utf-8")
+    assert "| English | 1 | 2.0 | 1.0 | 15 | 24 | 62 |" in readme
+    assert yaml.safe_load(readme.split("---\n")[1])["pretty_name"] == FACTS["title"]
 
 
 def test_the_folder_of_an_export_gives_the_same_bytes_and_a_changed_release_stays(
@@ -185,7 +194,7 @@ def test_without_a_database_topics_and_both_qrels_are_enough(
     assert annotate(["pool.jsonl", "--export", "judged"]) == 0
     files = ["--topics", "judged/topics.jsonl", "--docs", "docs.jsonl", "--qrels", "judged/original.qrels"]
     assert publish(*files) == 1
-    assert "--changed-qrels: found none, and a release has judgements under" in capsys.readouterr().err
+    assert "--changed-qrels: found none, and a release has judgements under both" in capsys.readouterr().err
     assert publish(*files, "--changed-qrels", "judged/changed.qrels", "--ids-only") == 0
     assert read_qrels(Path("release/changed.qrels")) == {"1": CHANGED}
     assert not Path("release/judgements.jsonl").exists()
@@ -202,6 +211,14 @@ def test_ids_alone_are_published_where_texts_may_not_be_given(
     assert "MTEB" not in Path("release/README.md").read_text(encoding="utf-8")
     assert publish("pool.db", "--ids-only", "--notes") == 1
     assert "--notes: they are of an annotation, and may quote its documents" in capsys.readouterr().err
+
+
+def test_what_is_withdrawn_is_not_published(campaign: None) -> None:
+    with contextlib.closing(Store(Path("pool.db"))) as store:
+        store.withdraw({(topic["qid"], "d5") for topic in TOPICS})
+    assert publish("pool.db", "--ids-only") == 0
+    assert Path("release/docids.txt").read_text().split() == ["d0", "d1", "d2", "d3", "d4"]
+    assert read_qrels(Path("release/original.qrels"))["1"].keys() == GRADES.keys() - {"d5"}
 
 
 def test_the_readme_says_whether_another_system_can_be_judged(campaign: None) -> None:
@@ -228,20 +245,56 @@ def test_facts_that_only_people_know_are_asked_for_all_at_once(
     assert "2 facts are missing that people alone know" in error
     assert f"  licence: {QUESTIONS['licence']}" in error and f"  purpose: {QUESTIONS['purpose']}" in error
     assert main(["pool.db", "--out", "release"]) == 1
-    assert "--facts: none given" in capsys.readouterr().err
+    assert f"--facts: {len(QUESTIONS)} facts are missing" in capsys.readouterr().err
     assert not Path("release").exists()
 
 
 def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
-    campaign: None, capsys: pytest.CaptureFixture[str]
+    campaign: None, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_facts(topics="Bela wrote them, Zoeabel read them.")  # the second is nobody's name
+    write_facts(topics="Bela and Kim wrote them, Zoeabel read them.")  # the last is nobody's name
     assert publish("pool.db") == 1
     error = capsys.readouterr().err
-    assert "holds 'Bela', an assessor's name" in error and "README.md, line " in error and "'Zoe'" not in error
+    assert (
+        "holds 'Bela', an assessor's name" in error
+        and "holds 'Kim'" in error
+        and "README.md, line " in error
+        and "'Zoe'" not in error
+    )
     assert not Path("release").exists()
+    for token in made.tokens:
+        write_facts(topics=f"At http://localhost/?token={token}.")
+        assert publish("pool.db", "--ids-only") == 1
+        assert "holds the secret of a link" in capsys.readouterr().err
+    write_facts(topics="Lee has a link, and judged nothing.")
+    assert publish("pool.db", "--ids-only") == 1
+    assert "holds 'Lee'" in capsys.readouterr().err
     write_facts(topics="Bela wrote them.", **{"not names": ["Bela"]})
     assert publish("pool.db", "--ids-only") == 0
+
+
+def test_a_name_is_found_after_a_line_s_end_and_in_parquet(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    text = Path("judged/topics.jsonl").read_text()
+    Path("judged/topics.jsonl").write_text(text.replace(NARRATIVE, r"Any accident.\nBela wrote it, \"Zoe\" read it."))
+    assert publish("judged", "--docs", "docs.jsonl", "--ids-only") == 1
+    error = capsys.readouterr().err
+    for name, place in itertools.product(
+        ("Bela", "Zoe"), (r"topics\.jsonl, line 1", r"instruction/\S+\.parquet, row 2")
+    ):
+        assert re.search(f"{place}: holds '{name}'", error)
+
+
+def test_a_judgement_by_nobody_is_an_error(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    lines = Path("judged/judgements.jsonl").read_text().splitlines()
+    lines[0] = lines[0].replace('"assessor"', '"by"')
+    lines[1] = json.dumps(json.loads(lines[1]) | {"grade": 7})
+    Path("judged/judgements.jsonl").write_text("\n".join(lines))
+    assert publish("judged", "--docs", "docs.jsonl") == 1
+    error = capsys.readouterr().err
+    assert "judgements.jsonl, line 1: expected qid, docid, condition, assessor" in error
+    assert "judgements.jsonl, line 2: " in error and "line 3" not in error
 
 
 def test_notes_are_published_only_if_asked_for(campaign: None, release: Path) -> None:
@@ -297,6 +350,19 @@ def test_a_folder_that_was_changed_is_read_otherwise(release: Path, tmp_path: Pa
     assert not list(written["Heed"].differences(read["Heed (Parquet)"]))
 
 
+def test_ir_datasets_keeps_no_documents_of_an_earlier_version(
+    campaign: None, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "kept"))
+    documents = [{**document, "text": f"2: {document['text']}"} for document in DOCUMENTS]
+    write_jsonl(Path("docs.jsonl"), documents)
+    assert publish("pool.db", "--docs", "docs.jsonl") == 0
+    code = "import ir_datasets_definition as d; print(d.ir_datasets.load(d.NAME).docs_store().get('d0').text)"
+    command = [sys.executable, "-B", "-c", code]
+    texts = [subprocess.check_output(command, cwd=folder, text=True) for folder in (release, "release")]
+    assert texts == [f"{of[0]['text']}\n" for of in (DOCUMENTS, documents)]
+
+
 def test_of_several_languages_one_is_published_at_a_time(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(["pool.jsonl", "--export", "judged"]) == 0
     topics = Path("judged/topics.jsonl")
@@ -308,6 +374,16 @@ def test_of_several_languages_one_is_published_at_a_time(campaign: None, capsys:
     assert read_qrels(Path("release/original.qrels")) == {"1": GRADES}
     judgements = [json.loads(line) for line in Path("release/judgements.jsonl").read_text().splitlines()]
     assert {judgement["qid"] for judgement in judgements} == {"1"}
+
+
+def test_documents_of_another_language_are_left_out() -> None:
+    topics = [Topic(qid, lang, "q", {}) for qid, lang in (("1", "eng"), ("2", "fas"))]
+    pool = {"1": ["a", "b"], "2": ["b", "c"]}
+    documents = [Document(docid, "", "t") for docid in "abc"]
+    both = Annotation(topics, {"original": {"1": {"a": 1}, "2": {"c": 1}}}, [], {}, set(), (), pool, documents)
+    persian = both.of_language("fas")
+    assert (persian.topics, persian.pool, persian.documents) == (topics[1:], {"2": ["b", "c"]}, documents[1:])
+    assert persian.qrels == {"original": {"2": {"c": 1}}}
 
 
 def test_other_records_are_named() -> None:

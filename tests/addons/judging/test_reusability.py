@@ -115,7 +115,7 @@ def test_systems_that_differ_alike_in_every_topic_are_ranked_by_any_half() -> No
     assert set(rows) == {"nDCG@20", "AP"}
     assert [tuple(row.half_topics or ()) for row in rows.values()] == [(1, 1, 1)] * 2
     assert all(row[2:4] == (3, 6) and row.dependability == 1 and row.needed == 1 for row in rows.values())
-    assert all(row.half_pools and row.half_pools.mean == 1 for row in rows.values())
+    assert all(row.half_pools and row.half_pools[0] == 1 for row in rows.values())
 
 
 def test_systems_that_topics_order_at_random_are_not_ranked() -> None:
@@ -126,7 +126,7 @@ def test_systems_that_topics_order_at_random_are_not_ranked() -> None:
         for place, name in enumerate(order):
             runs[name][str(number)] = {docid: -float(at) for at, docid in enumerate([*"xyz"[:place], "a"])}
     [row, *_] = reliabilities(runs, Judgements({str(number): {"a": 1} for number in range(6)}))
-    assert row.half_topics and row.half_topics.mean < 0
+    assert row.half_topics and row.half_topics[0] < 0
     assert (row.dependability, row.needed) == (None, None)
 
 
@@ -152,14 +152,19 @@ def test_the_command_leaves_out_teams_and_says_how_reliable_measures_are(
     assert "--teams: only used with --qrels" in capsys.readouterr().err
 
 
-def test_a_finished_pool_says_the_same_of_its_runs() -> None:
-    text = reusable_text(
-        RUNS, {"1": ["a", "b", "c", "x", "y"]}, Judgements(ORIGINAL, CHANGED, teams={"s": "X", "t": "X"})
-    )
-    lines = text.splitlines()
+def test_a_finished_pool_says_the_same_of_its_runs_in_100_columns() -> None:
+    names = {"s": "bm25+a-reranker-of-a-name", "t": "t"}
+    runs = {names[name[0]] + name[1:]: run for name, run in RUNS.items()}
+    judged = Judgements(ORIGINAL, CHANGED, 10, teams=dict.fromkeys(names.values(), "X"))
+    lines = reusable_text(runs, {"1": ["a", "b", "c", "x", "y"]}, judged).splitlines()
     # x is of s alone, y of t alone; neither is relevant
-    assert [line.split()[:3] for line in lines if line.startswith(("s ", "t ", "X "))][:2] == [
-        ["s", "1", "0"],
+    assert [line.split()[:3] for line in lines if line.startswith(tuple(names.values()))][:2] == [
+        [names["s"], "1", "0"],
         ["t", "1", "0"],
     ]
-    assert any(line.split()[:3] == ["X", "5", "3"] for line in lines)
+    [whole] = [line.split() for line in lines if line.startswith("X ") and line.split()[1:3] == ["5", "3"]]
+    # without judgements, nDCG@20 and AP of all four runs are 0: tied, no ranks dropped, all lost
+    assert whole[3:] == ["0.000", "0", "100.0%"] * 2
+    [heads, _] = [" ".join(line.split()) for line in lines if "selectivity τ" in line]
+    assert heads == "left out p-MRR τ drop loss selectivity τ drop loss IRS τ drop loss"
+    assert max(map(len, lines)) <= 100

@@ -368,7 +368,7 @@ def export(
     ruled = {"rule": resolve or None, "decided_by_rule": len(final.by_rule), "same_grades": same}
     write_json(folder / "agreement.json", {"scale": task.grades(), **ruled, "pairs": pairs, "disagreements": differing})
     progress = progress_lines(task, judgements, narratives) if task.assigned else []
-    return [*lines, *gaps, *progress, *map(_agreement_line, pairs)]
+    return [*lines, *gaps, *progress, *map(agreement_line, pairs)]
 
 
 def _unjudged_lines(task: Task, final: FinalGrades, unjudged: str) -> list[str]:
@@ -426,7 +426,7 @@ def _write(task: Task, final: FinalGrades, narratives: Narratives, folder: Path)
         else:
             path.unlink(missing_ok=True)  # an earlier export's is outdated
             lines.append(f"{path}: not written, no topic is judged as {condition}")
-    records = "".join(_line(_topic(task, qid, narratives)) for qid in task.topics)
+    records = "".join(json_line(_topic(task, qid, narratives)) for qid in task.topics)
     write_bytes(folder / "topics.jsonl", records.encode())
     changed = sum(is_changed(task, qid, narratives[qid]) for qid in task.pool)
     topics = number_of(len(task.topics), "topic")
@@ -457,11 +457,12 @@ def _write_judgements(path: Path, store: Store, judgements: Sequence[Judgement],
         record |= {"at": times[judgement[0:4]], "reworded": judgement not in counting}
         if judgement.assessor == ADJUDICATED and judgement[1:4] in deciders:
             record["decided_by"] = deciders[judgement[1:4]]
-        lines.append(_line(record))
+        lines.append(json_line(record))
     write_bytes(path, "".join(lines).encode())
 
 
-def _line(record: object) -> str:
+def json_line(record: object) -> str:
+    """Return a line of JSON."""
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
@@ -500,6 +501,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     return lines
 
 
-def _agreement_line(pair: PairAgreement) -> str:
+def agreement_line(pair: PairAgreement) -> str:
+    """Return the agreement of two assessors for people."""
     result = Agreement(**pair["agreement"])
     return f"{pair['first']} and {pair['second']}, {pair['condition']}: {result.n} documents, {result.line()}"

@@ -44,14 +44,14 @@ def invite(store: Store, roles: Mapping[str, str]) -> dict[str, str]:
     for name, role in roles.items():
         if name not in store.people():
             tokens[name] = secrets.token_urlsafe(32)
-        store.set_person(name, role, _digest(tokens[name]) if name in tokens else None)
+        store.set_person(name, role, token_digest(tokens[name]) if name in tokens else None)
     return tokens
 
 
 def new_link(store: Store, name: str) -> str:
     """Return a new token for ``name``, whose earlier one lets nobody in any more."""
     token = secrets.token_urlsafe(32)
-    store.set_person(name, _role(store, name), _digest(token))
+    store.set_person(name, _role(store, name), token_digest(token))
     return token
 
 
@@ -62,7 +62,7 @@ def revoke(store: Store, name: str) -> None:
 
 def person_of(store: Store, token: str) -> Person | None:
     """Return whose ``token`` it is; None for any other text."""
-    person = store.person(_digest(token)) if token else None
+    person = store.person(token_digest(token)) if token else None
     return person and Person(*person)
 
 
@@ -74,5 +74,6 @@ def _role(store: Store, name: str) -> str:
     return people[name]
 
 
-def _digest(token: str) -> str:
+def token_digest(token: str) -> str:
+    """Return the digest of a link's token, which the database has in its place."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -402,6 +402,10 @@ class Store:
         """Return name and role by the digest of a link's token; None for one that nobody has."""
         return next(iter(self._rows("SELECT name, role FROM people WHERE digest = ?", (digest,))), None)
 
+    def link_digests(self) -> set[str]:
+        """Return the digests of the tokens by which people are let in."""
+        return {digest for (digest,) in self._rows("SELECT digest FROM people") if digest}
+
     def set_person(self, name: str, role: str, digest: str | None) -> None:
         """Set a person's role, and the digest of the link unless it is None, which keeps it."""
         query = (
@@ -518,6 +522,14 @@ class Store:
         by = f" WHERE assessor IN ({', '.join('?' * len(assessors))})" if assessors else ""
         number: int = self._rows(f"SELECT COALESCE(MAX(id), 0) FROM log{by}", assessors)[0][0]  # noqa: S608
         return number
+
+    def assessors(self) -> set[str]:
+        """Return the names of all who have a link, or have ever judged, decided or edited a narrative."""
+        query = (
+            "SELECT name FROM people UNION SELECT assessor FROM log "
+            "UNION SELECT json_extract(after, '$.by') FROM log WHERE kind = 'grade'"
+        )
+        return {name for (name,) in self._rows(query) if name}
 
     def deciders(self) -> dict[tuple[str, str, str], str]:
         """Return who made each adjudicated decision, by topic, condition and docid, where that is known."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from heed.measures.comparison import compare_pair
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import Array, Inputs, PerTopic, RankedRun, mean, not_judged
 from heed.measures.registry import standard
-from heed.measures.summary import aligned
+from heed.measures.summary import WIDTH, aligned
 from heed.progress import bar, brief, log, logging_only
 from heed.ranking import fuse
 from heed.types import UNJUDGED, Qrels, Run
@@ -338,26 +339,28 @@ AT_DEPTH = (
 
 
 def left_out_text(groups: Sequence[LeftOut], heading: str, kind: str) -> str:
-    """Return the effects as a table below its ``heading``, which has a place for the ``kind`` of group."""
-    measures = [effect.measure for effect in groups[0].effects]
-    parts = [[m for m in measures if m not in SIGNED], [m for m in measures if m in SIGNED]]
-    tables = "\n\n".join(_left_out_table(groups, part) for part in parts if part)
-    by_measure = zip(measures, zip(*(group.effects for group in groups), strict=True), strict=True)
-    largest = [
-        f"{name} {max(effect.drop for effect in each)} ranks, {_loss(name, max(effect.loss for effect in each))}"
-        for name, each in by_measure
-    ]
-    return f"{heading.format(kind)}\n{tables}\nlargest drop and loss of a {kind} left out: {'; '.join(largest)}"
+    """Return the effects as tables below their ``heading``, which has a place for the ``kind`` of group."""
+    of_runs, of_systems = (
+        [index for index, effect in enumerate(groups[0].effects) if (effect.measure in SIGNED) == is_signed]
+        for is_signed in (False, True)
+    )
+    counts = [["left out", "judged", "relevant"]]
+    counts += [[group.system, str(group.judgements), str(group.relevant)] for group in groups]
+    counts += [["largest drop, loss", "", ""]]
+    tables = [_effects_table(counts, groups, of_runs)]
+    if of_systems:
+        tables.append(_effects_table([row[:1] for row in counts], groups, of_systems))
+    return "\n\n".join([f"{fill(heading.format(kind), WIDTH)}\n{tables[0]}", *tables[1:]])
 
 
-def _left_out_table(groups: Sequence[LeftOut], measures: Sequence[str]) -> str:
-    rows = [
-        ["left out", "judged", "relevant", *(f"{name} {part}" for name in measures for part in ("τ", "drop", "loss"))]
-    ]
-    for group in groups:
-        rows.append([group.system, str(group.judgements), str(group.relevant)])
-        for effect in (effect for effect in group.effects if effect.measure in measures):
-            rows[-1] += [f"{effect.tau:.3f}", str(effect.drop), _loss(effect.measure, effect.loss)]
+def _effects_table(first: Sequence[list[str]], groups: Sequence[LeftOut], indices: Iterable[int]) -> str:
+    rows = [*first]
+    for index in indices:
+        effects = [group.effects[index] for group in groups]
+        measure, drop, loss = effects[0].measure, *(max(values) for values in list(zip(*effects, strict=True))[2:])
+        cells = [(f"{effect.tau:.3f}", str(effect.drop), _loss(measure, effect.loss)) for effect in effects]
+        column = [(f"{measure} τ", "drop", "loss"), *cells, ("", str(drop), _loss(measure, loss))]
+        rows = [[*row, *more] for row, more in zip(rows, column, strict=True)]
     return aligned(rows, left=1)
 
 
@@ -365,16 +368,7 @@ def _loss(measure: str, loss: float) -> str:
     return f"{100 * loss:z.1f}" if measure in SIGNED else f"{loss:z.1%}"
 
 
-class Spread(NamedTuple):
-    """The mean over random halves, and the range of 95 % of them."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        """Return mean and range."""
-        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+Spread = tuple[float, float, float]  # the mean over random halves, and the range of 95 % of them
 
 
 class Reliability(NamedTuple):
@@ -398,17 +392,24 @@ class Reliability(NamedTuple):
 def reliabilities(runs: Mapping[str, Run], judgements: Judgements) -> list[Reliability]:
     """Return how reliably each measure ranks the runs of a condition, or the systems that have both."""
     runs = {name: RankedRun(run) for name, run in runs.items()}
-    random, halves = np.random.default_rng(0), []
+    whole, random = _by_condition(measured(runs, judgements)), np.random.default_rng(0)
+    by_pools: dict[tuple[str, str], list[float]] = {key: [] for key in whole}
     for _ in bar(range(HALVES), HALVES, "half pools", "halves"):
         parts = map(judgements.without, _halved(judgements, random))
-        halves.append([_by_condition(measured(runs, part)) for part in parts])
-    return [
-        _reliability(
-            measure, condition, values, [[half.get((measure, condition), {}) for half in pair] for pair in halves]
-        )
-        for (measure, condition), values in _by_condition(measured(runs, judgements)).items()
-        if len(values) > 1
-    ]
+        first, second = (_by_condition(measured(runs, part)) for part in parts)
+        for key in whole.keys() & first.keys() & second.keys():
+            names = [name for name in first[key] if name in second[key]]
+            if len(names) > 1:
+                sides = ([mean(half[key][name]) for name in names] for half in (first, second))
+                by_pools[key].append(kendall(*sides))
+    rows = []
+    for (measure, condition), values in whole.items():
+        qids = sorted(set[str].intersection(*map(set, values.values())))
+        table = np.array([[topics[qid] for qid in qids] for topics in values.values()])
+        if len(values) > 1:
+            halves = _spread(_taus_of_halves(table)), _spread(by_pools[measure, condition])
+            rows.append(Reliability(measure, condition, len(values), len(qids), *halves, *dependability(table)))
+    return rows
 
 
 def _by_condition(values: Values) -> dict[tuple[str, str], dict[str, PerTopic]]:
@@ -431,30 +432,15 @@ def _halved(judgements: Judgements, random: np.random.Generator) -> tuple[Docume
     return first, second
 
 
-def _reliability(
-    measure: str,
-    condition: str,
-    values: Mapping[str, PerTopic],
-    halves: Sequence[Sequence[Mapping[str, PerTopic]]],
-) -> Reliability:
-    qids = sorted(set[str].intersection(*(set(topics) for topics in values.values())))
-    table = np.array([[topics[qid] for qid in qids] for topics in values.values()])
-    random, half = np.random.default_rng(0), len(qids) // 2
-    orders = (random.permutation(len(qids)) for _ in range(10 * HALVES if half else 0))
-    by_topics = [kendall(table[:, order[:half]].mean(1), table[:, order[half:]].mean(1)) for order in orders]
-    by_pools = [tau for first, second in halves if (tau := _tau(first, second)) is not None]
-    spreads = _spread(by_topics), _spread(by_pools)
-    return Reliability(measure, condition, len(values), len(qids), *spreads, *dependability(table))
-
-
-def _tau(first: Mapping[str, PerTopic], second: Mapping[str, PerTopic]) -> float | None:
-    names = [name for name in first if name in second]
-    sides = [[mean(values[name]) for name in names] for values in (first, second)]
-    return kendall(*sides) if len(names) > 1 else None
+def _taus_of_halves(table: Array) -> list[float]:
+    """Return τ between the orders of the rows by two random halves of the columns, many times; nothing for one."""
+    random, half = np.random.default_rng(0), table.shape[1] // 2
+    orders = (random.permutation(table.shape[1]) for _ in range(10 * HALVES if half else 0))
+    return [kendall(table[:, order[:half]].mean(1), table[:, order[half:]].mean(1)) for order in orders]
 
 
 def _spread(values: Sequence[float]) -> Spread | None:
-    return Spread(float(np.mean(values)), *np.percentile(values, (2.5, 97.5)).tolist()) if values else None
+    return (float(np.mean(values)), *np.percentile(values, (2.5, 97.5)).tolist()) if values else None
 
 
 def dependability(table: Array) -> tuple[float | None, int | None]:
@@ -480,21 +466,19 @@ def dependability(table: Array) -> tuple[float | None, int | None]:
 RELIABLE = (
     "how reliably the measures rank these systems: τ between the rankings by two random halves of the topics, and of "
     "the judgements (mean, 95 % of the halves); the share of the systems in the variance of the means, Eρ², which is 1 "
-    f"where chance plays no part, and the topics for {DEPENDABLE:g}; - where systems differ no more than by chance"
+    f"where chance plays no part, and the topics needed for {DEPENDABLE:g}; - where systems differ no more than by "
+    "chance"
 )
 
 
 def reliability_text(rows: Sequence[Reliability]) -> str:
     """Return a table of ``rows`` with its explanation above."""
-    table = [
-        ["measure", "condition", "systems", "topics", "τ half topics", "τ half judgements", "Eρ²", "topics needed"]
-    ]
-    for measure, condition, *values in rows:
-        shown = (
-            "-" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value) for value in values
-        )
-        table.append([measure, condition, *shown])
-    return f"{RELIABLE}\n{aligned(table, left=2)}"
+    table = [["measure", "condition", "systems", "topics", "τ half topics", "τ half judgements", "Eρ²", "needed"]]
+    for row in rows:
+        taus = ("-" if tau is None else "{:.2f} ({:.2f} to {:.2f})".format(*tau) for tau in row[4:6])
+        share = "-" if row.dependability is None else f"{row.dependability:.2f}"
+        table.append([*map(str, row[:4]), *taus, share, str(row.needed or "-")])
+    return f"{fill(RELIABLE, WIDTH)}\n{aligned(table, left=2)}"
 
 
 def left_out_data(groups: Sequence[LeftOut]) -> list[dict[str, object]]:

@@ -3,19 +3,19 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from heed.addons.judging.agreement import Agreement, agreement, pairs
-from heed.addons.judging.annotate.grades import export
-from heed.addons.judging.annotate.store import Store, is_annotation
-from heed.addons.judging.annotate.task import ADJUDICATED, load_task
-from heed.addons.judging.publishing.records import CONDITIONS, TOPICS
-from heed.errors import DataError, UsageError
+from heed.addons.judging.annotate.grades import export, pair_agreements
+from heed.addons.judging.annotate.people import token_digest
+from heed.addons.judging.annotate.store import Judgement, Store, is_annotation
+from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, in_force, load_task
+from heed.addons.judging.publishing.records import TOPICS
+from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_lines, read_objects, read_text
-from heed.formats.documents import Documents
+from heed.formats.data_sets import read_parquet
 from heed.formats.judgements import read_judgements
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import Pool
@@ -25,41 +25,54 @@ from heed.types import Document, Qrels, Topic
 PUBLIC = ("qid", "docid", "condition", "assessor", "grade", "reworded")  # of a judgement: no time, no decider
 ORDER = ("assessor", "qid", "condition", "docid")
 JUDGEMENTS, AGREEMENT = "judgements.jsonl", "agreement.json"
-SCANNED = (".md", ".json", ".jsonl")
+# all that assessors and publishers write; documents may name anybody
+SCANNED = ("*.md", "*.json", "*.jsonl", "queries/*.parquet", "instruction/*.parquet")
+TOKEN = re.compile(r"(?=([A-Za-z0-9_-]{43}))")  # of a link, within longer words too
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')  # of JSON
 
 
 class Annotation(NamedTuple):
-    """The folder of an export, and what must not be published: the assessors' names and secret texts.
+    """Topics, judgements by condition, and who judged; ``names`` must not be published, nor links.
 
-    A database has pool, documents and their language as well.
+    ``secrets`` are the digests of the links' tokens. A database has the pool, its documents and their language as well.
     """
 
-    folder: Path
+    topics: list[Topic]
+    qrels: dict[str, Qrels]
     judgements: list[dict[str, Any]]
+    agreement: dict[str, Any]
     names: set[str]
-    secrets: set[str] = set()  # noqa: RUF012 (of a NamedTuple, which nobody changes)
+    secrets: Collection[str] = ()
     pool: Pool | None = None
-    documents: Documents | None = None
+    documents: Sequence[Document] = ()
     lang: str = ""
 
-    def judged(self, lang: str) -> tuple[list[Topic], dict[str, Qrels]]:
-        """Return the topics with their narratives, and the judgements by condition; of several languages one's alone.
-
-        Raises :class:`UsageError` where there are several, and ``lang`` is none of them.
-        """
-        topics = read_topics(self.folder / TOPICS, "", "title", "heed")
-        langs = dict.fromkeys(topic.lang for topic in topics)
-        if len(langs) > 1:
-            if lang not in langs:
-                raise UsageError(f"lang: topics are in {', '.join(langs)}; publish one language at a time")
-            topics = [topic for topic in topics if topic.lang == lang]
+    def of_language(self, lang: str) -> "Annotation":
+        """Return the annotation of one language's topics; :class:`UsageError` for none of several languages."""
+        langs = dict.fromkeys(topic.lang for topic in self.topics)
+        if len(langs) < 2:
+            return self
+        if lang not in langs:
+            raise UsageError(f"lang: topics are in {', '.join(langs)}; publish one language at a time")
+        topics = [topic for topic in self.topics if topic.lang == lang]
         qids = {topic.qid for topic in topics}
-        paths = {condition: self.folder / f"{condition}.qrels" for condition in CONDITIONS}
-        read = {condition: read_judgements(path) for condition, path in paths.items() if path.exists()}
-        qrels = {name: {qid: grades for qid, grades in of.items() if qid in qids} for name, of in read.items()}
-        return topics, qrels if len(langs) > 1 else read
+        qrels = {name: {qid: qrels[qid] for qid in qrels if qid in qids} for name, qrels in self.qrels.items()}
+        pool = self.pool and {qid: docids for qid, docids in self.pool.items() if qid in qids}
+        docids = {docid for pooled in (pool or {}).values() for docid in pooled}
+        documents = [document for document in self.documents if document.docid in docids]
+        return self._replace(topics=topics, qrels=qrels, pool=pool, documents=documents)
 
-    def pseudonyms(self) -> dict[str, str]:
+    def public_judgements(self, qids: Collection[str], notes: bool) -> list[dict[str, Any]]:
+        """Return the judgements of topics without names and, unless ``notes`` are wanted, without notes."""
+        names, keys = self._pseudonyms(), (*PUBLIC, "note") if notes else PUBLIC
+        public = [
+            {key: judgement.get(key) for key in keys} | {"assessor": names[judgement["assessor"]]}
+            for judgement in self.judgements
+            if judgement["qid"] in qids and (notes or judgement["grade"] is not None)
+        ]
+        return sorted(public, key=lambda judgement: [judgement[key] for key in ORDER])
+
+    def _pseudonyms(self) -> dict[str, str]:
         """Return A1, A2 … by name: who judged most is first; their names do not decide."""
         lines: dict[str, list[str]] = {}
         for judgement in self.judgements:
@@ -68,79 +81,77 @@ class Annotation(NamedTuple):
         names = sorted(lines.keys() - {ADJUDICATED}, key=lambda name: (-len(lines[name]), sorted(lines[name])))
         return {name: f"A{number}" for number, name in enumerate(names, 1)} | {ADJUDICATED: ADJUDICATED}
 
-    def public_judgements(self, qids: Collection[str], notes: bool) -> list[dict[str, Any]]:
-        """Return the judgements of topics without names and, unless ``notes`` are wanted, without notes."""
-        names, keys = self.pseudonyms(), (*PUBLIC, "note") if notes else PUBLIC
-        public = [
-            {key: judgement.get(key) for key in keys} | {"assessor": names[judgement["assessor"]]}
-            for judgement in self.judgements
-            if judgement["qid"] in qids and (notes or judgement["grade"] is not None)
-        ]
-        return sorted(public, key=lambda judgement: [judgement[key] for key in ORDER])
-
     def public_agreement(self, public: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the agreement of each two assessors by ``public`` judgements of narratives as they are now."""
-        exported = parse_json(read_text(self.folder / AGREEMENT))
-        by_condition: dict[str, dict[tuple[str, str], dict[str, int]]] = {name: {} for name in CONDITIONS}
-        for judgement in public:
-            if judgement["grade"] is not None and judgement["assessor"] != ADJUDICATED and not judgement["reworded"]:
-                grades = by_condition[judgement["condition"]].setdefault((judgement["qid"], judgement["docid"]), {})
-                grades[judgement["assessor"]] = judgement["grade"]
-        agreements = [
-            {"first": first, "second": second, "condition": condition, **agreement(both, exported["scale"])._asdict()}
-            for condition, documents in by_condition.items()
-            for (first, second), both in pairs(documents.values()).items()
+        same_wording = [
+            Judgement._make([*(judgement[key] for key in (*ORDER, "grade")), "", ""])
+            for judgement in public
+            if not judgement["reworded"]
         ]
-        return {key: exported.get(key) for key in ("scale", "rule", "decided_by_rule")} | {"pairs": agreements}
-
-
-def agreement_lines(public: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each two assessors and condition."""
-    for pair in public["pairs"]:
-        result = Agreement(**{name: pair[name] for name in Agreement._fields})
-        yield f"{pair['first']} and {pair['second']}, {pair['condition']}: {result.n} documents, {result.line()}"
+        facts = {key: self.agreement.get(key) for key in ("scale", "rule", "decided_by_rule")}
+        return facts | {"pairs": pair_agreements(same_wording, facts["scale"] or ())}
 
 
 def read_export(folder: Path) -> Annotation:
-    """Return the annotation that ``heed annotate`` exported to ``folder``."""
-    judgements = [record for _, record in read_objects(folder / JUDGEMENTS)]
+    """Return the annotation that ``heed annotate`` exported to ``folder``; :class:`DataError` for a changed one."""
+    read, agreement = [*read_objects(folder / JUDGEMENTS)], parse_json(read_text(folder / AGREEMENT))
+    grades = (None, *agreement.get("scale", ()))
+    fail(
+        f"{folder / JUDGEMENTS}, line {line_no}: expected {', '.join(PUBLIC)}, a grade of {AGREEMENT}; export again"
+        for line_no, record in read
+        if not record.keys() >= {*PUBLIC} or record["grade"] not in grades
+    )
+    judgements = [record for _, record in read]
     names = {record[key] for record in judgements for key in ("assessor", "decided_by") if record.get(key)}
-    return Annotation(folder, judgements, names - {ADJUDICATED})
+    paths = {condition: folder / f"{condition}.qrels" for condition in CONDITIONS}
+    qrels = {condition: read_judgements(path) for condition, path in paths.items() if path.exists()}
+    topics = read_topics(folder / TOPICS, "", "title", "heed")
+    return Annotation(topics, qrels, judgements, agreement, names - {ADJUDICATED})
 
 
-@contextmanager
-def open_judged(path: Path) -> Iterator[Annotation]:
-    """Yield the annotation of a database, which is exported for it, or of the folder of an export."""
+def open_judged(path: Path) -> Annotation:
+    """Return the annotation of a database, which is exported for it, or of the folder of an export."""
     if path.is_dir():
-        yield read_export(path)
-        return
+        return read_export(path)
     if not is_annotation(path):
         raise DataError(f"{path}: no database of judgements; name that of the pool, or the folder of an export")
     with TemporaryDirectory() as place, closing(Store(path)) as store:
-        task = load_task(store.properties())
+        task = in_force(load_task(store.properties()), store.withdrawn())
         for line in export(task, store, Path(place)):
             log.info(line.removeprefix(f"{place}/"))
         exported = read_export(Path(place))
         rows = filter(None, map(store.document, task.docids()))
-        documents = Documents([Document(row.docid, row.title, row.text) for row in rows])
-        assigned = {name for names in task.assigned.values() for name in names}
-        token = {token} if (token := store.properties().get("token")) else set()
-        yield exported._replace(
-            names=exported.names | assigned, secrets=token, pool=task.pool, documents=documents, lang=task.lang
+        return exported._replace(
+            names=exported.names.union(store.assessors(), *task.assigned.values()) - {ADJUDICATED},
+            secrets={*store.link_digests(), token_digest(store.properties()["token"])},
+            pool=task.pool,
+            documents=[Document(row.docid, row.title, row.text) for row in rows],
+            lang=task.lang,
         )
 
 
-def leaks(folder: Path, names: set[str], secrets: set[str], harmless: Sequence[str]) -> Iterator[str]:
-    """Yield where a text file of ``folder`` holds an assessor's name, but one of ``harmless``, or a secret."""
+def leaks(folder: Path, names: set[str], secrets: Collection[str], harmless: Collection[str]) -> Iterator[str]:
+    """Yield where a text in ``folder`` holds an assessor's name, but one of ``harmless``, or a secret."""
     patterns = {name: _as_word(name) for name in names.difference(harmless)}
-    for path in sorted(path for path in folder.iterdir() if path.suffix in SCANNED):
-        for line_no, line in read_lines(path):
-            yield from (f"{path.name}, line {line_no}: holds the link's secret" for each in secrets if each in line)
+    for path in sorted(path for pattern in SCANNED for path in folder.glob(pattern)):
+        for number, line in enumerate(_texts(path), 1):
+            where = f"{path.relative_to(folder)}, {'row' if path.suffix == '.parquet' else 'line'} {number}"
+            if any(token_digest(token) in secrets for token in TOKEN.findall(line)):
+                yield f"{where}: holds the secret of a link; take it out"
             for name in (name for name, pattern in patterns.items() if pattern.search(line)):
                 yield (
-                    f"{path.name}, line {line_no}: holds {name!r}, an assessor's name; take it out or, if it is a "
-                    "word there or is to be named, list it as one of the facts 'not names'"
+                    f"{where}: holds {name!r}, an assessor's name; take it out or, if it is a word there or is to be "
+                    "named, list it as one of the facts 'not names'"
                 )
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Yield the texts of each line, or row of Parquet, without JSON's escapes: a name may follow a line's end."""
+    if path.suffix == ".parquet":
+        yield from ("\n".join(row.values()) for row in read_parquet(path))
+    else:
+        for _, line in read_lines(path):
+            yield line if path.suffix == ".md" else "\n".join(map(json.loads, STRING.findall(line)))
 
 
 def _as_word(name: str) -> re.Pattern[str]:

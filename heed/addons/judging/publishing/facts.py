@@ -1,9 +1,7 @@
 """What only people know of a collection: the answers to the questions of ``facts.yaml``, read from one file."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.errors import DataError, did_you_mean
 from heed.files import read_text
@@ -12,14 +10,12 @@ from heed.progress import counted
 QUESTIONS = Path(__file__).with_name("facts.yaml")
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """The answers of a file, by question."""
 
-    path: Path
     answers: dict[str, Any]
 
-    def __getitem__(self, question: str) -> str:
+    def text(self, question: str) -> str:
         """Return the answer to a question; several answers are parted by commas, none is empty."""
         return ", ".join(self.listed(question)).strip()
 
@@ -33,27 +29,23 @@ def read_facts(path: Path | None) -> Facts:
     """Return the facts of a YAML or JSON file; :class:`DataError` naming all that is missing, with its question."""
     questions = _read(QUESTIONS)
     needed, optional = questions["needed"], questions["optional"]
-    if path is None:
-        lines = _lines(needed, needed)
-        raise DataError("\n".join(["facts: none given; expected a file in YAML or JSON that answers", *lines]))
-    answers = _read(path)
+    facts = Facts(_read(path) if path else {})
     problems = [
         f"found {name!r}, expected one of {', '.join(needed | optional)}{did_you_mean(name, [*needed], before='; ')}"
-        for name in answers
+        for name in facts.answers
         if name not in needed | optional
     ]
-    if missing := [name for name in needed if not answers.get(name)]:
-        problems += [f"{counted(len(missing), 'fact')} missing that people alone know; add", *_lines(missing, needed)]
-    name = str(answers.get("name", ""))
+    if missing := [name for name in needed if not facts.text(name)]:
+        problems += [
+            f"{counted(len(missing), 'fact')} missing that people alone know; give a file in YAML or JSON with"
+        ]
+        problems += [f"  {name}: {needed[name]}" for name in missing]
+    name = facts.text("name")
     if name != name.lower() or not (name.replace("-", "").replace("_", "") or "none").isalnum():
         problems.append(f"name: found {name!r}, expected small letters, digits, - and _")
     if problems:
-        raise DataError("\n".join([f"{path}: {problems[0]}", *problems[1:]]))
-    return Facts(path, answers)
-
-
-def _lines(names: Iterable[str], questions: dict[str, str]) -> Iterator[str]:
-    return (f"  {name}: {questions[name]}" for name in names)
+        raise DataError("\n".join([f"{path or 'facts'}: {problems[0]}", *problems[1:]]))
+    return facts
 
 
 def _read(path: Path) -> dict[str, Any]:

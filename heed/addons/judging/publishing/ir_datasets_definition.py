@@ -16,7 +16,9 @@ from ir_datasets.formats import JsonlDocs, JsonlQueries, TrecQrels
 from ir_datasets.util import GzipExtract, LocalDownload, home_path
 
 FOLDER = Path(__file__).resolve().parent
-NAME: str = json.loads((FOLDER / "croissant.json").read_text(encoding="utf-8"))["name"]
+DESCRIPTION = json.loads((FOLDER / "croissant.json").read_text(encoding="utf-8"))
+NAME: str = DESCRIPTION["name"]
+CORPUS = "corpus.jsonl.gz"
 GRADES = {-1: "not judged", 0: "not relevant", 1: "relevant; higher grades are more so"}
 
 
@@ -46,11 +48,13 @@ class InstructedQuery(NamedTuple):
 
 def _documents() -> list[Any]:
     """Return the documents, none in a release without texts."""
-    path = FOLDER / "corpus.jsonl.gz"
+    digests = {file["name"]: file["sha256"] for file in DESCRIPTION["distribution"]}
+    if CORPUS not in digests:
+        return []
+    packed = GzipExtract(LocalDownload(FOLDER / CORPUS, mkdir=False))
     names = {"doc_id": "_id", "title": "title", "text": "text"}
-    packed = GzipExtract(LocalDownload(path, mkdir=False))
-    store = home_path() / NAME / "documents.pklz4"
-    return [JsonlDocs(packed, PublishedDocument, names, docstore_path=store)] if path.exists() else []
+    store = home_path() / NAME / f"{digests[CORPUS]}.pklz4"  # another version of the collection has its own
+    return [JsonlDocs(packed, PublishedDocument, names, docstore_path=store)]
 
 
 ir_datasets.registry.register(NAME, Dataset(*_documents()))

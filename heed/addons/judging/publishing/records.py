@@ -14,8 +14,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from heed.addons.judging.annotate.task import CONDITIONS
 from heed.errors import DataError
 from heed.formats.data_sets import read_listed, read_pairs
 from heed.formats.documents import Files
@@ -27,7 +28,6 @@ from heed.measures.per_topic import no_longer_relevant
 from heed.ranking import in_order
 from heed.types import Qrels, Topic
 
-CONDITIONS = ("original", "changed")
 TOPICS, CORPUS, DEFINITION = "topics.jsonl", "corpus.jsonl.gz", "ir_datasets_definition.py"
 Text = tuple[str, str, str]  # docid, title, text
 
@@ -41,9 +41,9 @@ class Records(NamedTuple):
 
     queries: dict[str, list[str]]
     qrels: Qrels
-    candidates: dict[str, list[str]] | None
-    ruled_out: dict[str, list[str]] | None
-    documents: str | None
+    candidates: dict[str, list[str]] | None = None
+    ruled_out: dict[str, list[str]] | None = None
+    documents: str | None = None
 
     def differences(self, read: "Records") -> Iterator[str]:
         """Yield in words what ``read`` has otherwise."""
@@ -55,70 +55,62 @@ class Records(NamedTuple):
                 yield name
 
 
-def records_of(topics: Iterable[Topic], qrels: Mapping[str, Qrels], pool: Pool | None) -> Records:
+def records_of(topics: Iterable[Topic], qrels: Mapping[str, Qrels], pool: Pool | None = None) -> Records:
     """Return the records of judged topics; without a pool there are no candidates, and never a digest of documents."""
     by_qid = {topic.qid: topic for topic in topics}
-    narratives = {
-        f"{qid}{ENDINGS[condition]}": (by_qid[qid], condition)
+    ids = {
+        f"{qid}{ENDINGS[condition]}": (qid, condition)
         for qid in in_order(by_qid)
         for condition in CONDITIONS
         if qid in qrels.get(condition, {})
     }
     ruled_out = no_longer_relevant(qrels["original"], qrels["changed"])
     return Records(
-        {full: [topic.query, topic.instructions.get(condition, "")] for full, (topic, condition) in narratives.items()},
-        {full: dict(qrels[condition][topic.qid]) for full, (topic, condition) in narratives.items()},
-        None
-        if pool is None
-        else {full: pool[topic.qid] for full, (topic, _) in narratives.items() if topic.qid in pool},
+        {full: [by_qid[qid].query, by_qid[qid].instructions.get(name, "")] for full, (qid, name) in ids.items()},
+        {full: dict(qrels[condition][qid]) for full, (qid, condition) in ids.items()},
+        pool and {full: pool[qid] for full, (qid, _) in ids.items() if qid in pool},
         {qid: sorted(ruled_out[qid]) for qid in in_order(ruled_out)},
-        None,
     )
 
 
 def digest_of(documents: Iterable[Text]) -> str:
     """Return a digest of documents that is the same in any order."""
     hashes = (hashlib.sha256(json.dumps(list(document)).encode()).digest() for document in documents)
-    return f"{sum(map(int.from_bytes, hashes)) % 2**256:064x}"
+    return hashlib.sha256(b"".join(sorted(hashes))).hexdigest()
 
 
 def read_by_heed(folder: Path) -> dict[str, Records]:
     """Return the records of the plain files, and those of the Parquet files where the texts are here."""
     qrels = {condition: read_judgements(folder / f"{condition}.qrels") for condition in CONDITIONS}
-    read = {"Heed": records_of(read_topics(folder / TOPICS, "", "title", "heed"), qrels, None)}
-    if (folder / CORPUS).exists():
-        pairs = read_pairs(folder, str, "")
-        [changed] = (folder / "qrel_diff").iterdir()
-        ruled_out = {qid: sorted(docids) for qid, docids in read_listed(changed).items()}
-        parquet = records_of(pairs.topics, pairs.qrels, pairs.candidates)
-        read["Heed"] = read["Heed"]._replace(documents=_digest_of_files([folder / CORPUS]))
-        read["Heed (Parquet)"] = parquet._replace(documents=_digest_of_files(pairs.corpus), ruled_out=ruled_out)
-    return read
+    plain = records_of(read_topics(folder / TOPICS, "", "title", "heed"), qrels)
+    if not (folder / CORPUS).exists():
+        return {"Heed": plain}
+    pairs = read_pairs(folder, str, "")
+    [changed] = (folder / "qrel_diff").iterdir()
+    ruled_out = {qid: sorted(docids) for qid, docids in read_listed(changed).items()}
+    parquet = records_of(pairs.topics, pairs.qrels, pairs.candidates)._replace(ruled_out=ruled_out)
+    read = {"Heed": (plain, [folder / CORPUS]), "Heed (Parquet)": (parquet, pairs.corpus)}
+    return {name: records._replace(documents=_digest_of_files(paths)) for name, (records, paths) in read.items()}
 
 
 def _digest_of_files(paths: Sequence[Path]) -> str:
-    lines = Files(paths).lines()
-    return digest_of(line.document[:3] for line in lines if line.document)
+    return digest_of(line.document[:3] for line in Files(paths).lines() if line.document)
 
 
 def _by_ir_datasets(folder: Path, _: str) -> dict[str, Records]:
     import ir_datasets
 
     sys.path.insert(0, str(folder))
-    name = import_module(Path(DEFINITION).stem).NAME
-    sets = {ENDINGS[condition]: ir_datasets.load(f"{name}/{condition}") for condition in CONDITIONS}
-    queries = {
-        query.query_id + ending: [query.text, query.instruction]
-        for ending, dataset in sets.items()
-        for query in dataset.queries_iter()
-    }
-    qrels: Qrels = {}
-    for ending, dataset in sets.items():
+    name, read = import_module(Path(DEFINITION).stem).NAME, Records({}, {})
+    for condition in CONDITIONS:
+        dataset, ending = ir_datasets.load(f"{name}/{condition}"), ENDINGS[condition]
+        for query in dataset.queries_iter():
+            read.queries[query.query_id + ending] = [query.text, query.instruction]
         for judgement in dataset.qrels_iter():
-            qrels.setdefault(judgement.query_id + ending, {})[judgement.doc_id] = judgement.relevance
+            read.qrels.setdefault(judgement.query_id + ending, {})[judgement.doc_id] = judgement.relevance
     documents = ir_datasets.load(name)
     texts = digest_of(tuple(document)[:3] for document in documents.docs_iter()) if documents.has_docs() else None
-    return {"ir_datasets": Records(queries, qrels, None, None, texts)}
+    return {"ir_datasets": read._replace(documents=texts)}
 
 
 def _by_mteb(folder: Path, lang: str) -> dict[str, Records]:
@@ -126,7 +118,8 @@ def _by_mteb(folder: Path, lang: str) -> dict[str, Records]:
     multilingual = import_module("mteb.tasks.instruction_reranking.multilingual.m_follow_ir")
     loaders = import_module("mteb.abstasks.retrieval_dataset_loaders")
     loaded = loaders.RetrievalDatasetLoader(str(folder), "main").load()
-    changed = {row["query-id"]: row["corpus-ids"] for row in _rows(folder, "qrel_diff", "qrel_diff")}
+    rows = import_module("datasets").load_dataset(str(folder), "qrel_diff", split="qrel_diff")
+    changed = {row["query-id"]: row["corpus-ids"] for row in rows}
     by_id = {row["id"]: [row["text"], row["instruction"]] for row in loaded["queries"]}
     texts = digest_of((row["id"], row["title"], row["text"]) for row in loaded["corpus"])
     english = Records(by_id, loaded["relevant_docs"], loaded["top_ranked"], changed, texts)
@@ -135,10 +128,6 @@ def _by_mteb(folder: Path, lang: str) -> dict[str, Records]:
     by_id = {full: [text, instructions[full]] for full, text in queries.items()}
     texts = digest_of((docid, document["title"], document["text"]) for docid, document in corpus.items())
     return {"MTEB (FollowIR)": english, "MTEB (mFollowIR)": Records(by_id, qrels, ranked, changed, texts)}
-
-
-def _rows(folder: Path, config: str, split: str) -> Any:
-    return import_module("datasets").load_dataset(str(folder), config, split=split)
 
 
 READERS = {"ir_datasets": _by_ir_datasets, "mteb": _by_mteb}
