@@ -243,7 +243,8 @@ def test_a_large_file_is_known_by_size_times_and_inode(tmp_path: Path, monkeypat
     with remembering(tmp_path):
         for path in (large, other, tmp_path / "small"):
             digest(path)
-    assert len(noted := json.loads(note.read_text())) == 2
+    noted = json.loads(note.read_text())
+    assert len(noted) == 2
     note.write_text(json.dumps(dict.fromkeys(noted, "taken from the note")))
     os.link(other, tmp_path / "link")
     with remembering(tmp_path):
