@@ -1,5 +1,6 @@
 """Documents added, changed and removed: the index that is made of the earlier one is the index made at once."""
 
+import errno
 import os
 import random
 import shutil
@@ -110,6 +111,23 @@ def test_an_index_after_updates_is_the_one_made_at_once(
         capsys.readouterr()
         compare(tmp_path / "ours", tmp_path / f"fresh{round_}", source(tmp_path / "docs.jsonl", texts))
         assert f"{tmp_path}/ours/bm25: made of the earlier one and" in capsys.readouterr().err
+    # Lucene's files still have removed documents, which are left out where all postings are exported too
+    assert open_reader(tmp_path / "ours/bm25").numDeletedDocs() > 0
+    shutil.rmtree(tmp_path / "ours/bm25-postings")
+    compare(tmp_path / "ours", tmp_path / "fresh2", source(tmp_path / "docs.jsonl", texts))
+
+
+def test_an_index_is_updated_where_the_file_system_has_no_hard_links(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(path: str, target: str) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM), path, None, target)
+
+    monkeypatch.setattr(index_files.os, "link", fails)
+    texts = drawn(60)
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", {**texts, "d0002": "fresh"}))
+    assert "ours/bm25: made of the earlier one and 1 document" in capsys.readouterr().err
 
 
 def test_additions_alone_leave_lucenes_files_as_they_are(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ class _Union:
         self.old = np.delete(np.arange(len(old) + np.count_nonzero(~self.known)), self.new[~self.known])
 
     def values(self, old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-        """Return what is said of each: by ``new`` of those that are among the new ones, by ``old`` of the others."""
+        """Return one value of each: that of ``new`` for those among the new ones, that of ``old`` for the others."""
         values = np.insert(old, self.places[~self.known], new[~self.known])
         values[self.new] = new
         return values

@@ -1,6 +1,7 @@
 """The files of a Lucene index: its reader, documents written to it, postings exported from it."""
 
 import os
+import shutil
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,10 +81,14 @@ def replace_documents(folder: Path, docids: Iterable[str], added: Path, analyzer
 
 def link_index(folder: Path, target: Path) -> None:
     """Make ``target`` an index of the same files, which Lucene never changes, as the one in ``folder``."""
-    target.mkdir()
-    for path in folder.iterdir():
-        if path.name != "write.lock":
-            os.link(path, target / path.name)
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("write.lock"), copy_function=_link)
+
+
+def _link(path: str, target: str) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # of a file system without hard links
+        shutil.copyfile(path, target)
 
 
 def _for_a_while(rows: Iterator[Row], start: float) -> Iterator[Row]:
