@@ -446,16 +446,16 @@ def read_objects(path: Path, encoding: str | None = None) -> Iterator[tuple[int,
         yield line_no, record
 
 
-_digests: dict[tuple[int, ...], str] = {}  # of files that this process has read, by what the system says of each
-_large: ContextVar[dict[str, str] | None] = ContextVar("large", default=None)  # of large files, by inode, size and time
+_digests: dict[str, str] = {}  # of files that this process has read, by what the system says of each
+_large: ContextVar[dict[str, str] | None] = ContextVar("large", default=None)  # the same, of large files
 
 
 @contextmanager
 def remembering(folder: Path, verify: bool = False) -> Iterator[None]:
     """Take digests of large files inside the block from the note in ``folder``, which gets those that are read.
 
-    A large file is the same while its inode, its size and the nanosecond of its last change are. With ``verify`` none
-    is taken from the note.
+    A large file is the same while its inode, its size and the nanoseconds of its last changes are, of its content and
+    of its inode: nobody sets the latter back. With ``verify`` none is taken from the note.
     """
     path, before = folder / NOTED, dict[str, str]()
     with suppress(DataError, ValueError):
@@ -483,19 +483,16 @@ def digest(path: Path) -> str:
     try:
         with path.open("rb") as stream:
             stat = os.fstat(stream.fileno())
-            state = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+            state = f"{stat.st_dev} {stat.st_ino} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns}"
             large = _large.get() if stat.st_size >= LARGE else None
-            key = f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
-            age = time.time_ns() - stat.st_mtime_ns
+            age = time.time_ns() - stat.st_ctime_ns
             if large is not None and 0 <= age <= SETTLED:  # this once, and not read again by the next process
                 time.sleep((SETTLED - age) / 1e9)
-            now = time.time_ns()
-            sha256 = _digests.get(state) or (large or {}).get(key) or hashlib.file_digest(stream, "sha256").hexdigest()
-            if now - max(stat.st_mtime_ns, stat.st_ctime_ns) > SETTLED:
-                _digests[state] = sha256
-            if large is not None and now - stat.st_mtime_ns >= SETTLED:
-                large.pop(key, None)  # the last ones used are the last
-                large[key] = sha256
+            is_settled = time.time_ns() - stat.st_ctime_ns >= SETTLED  # before it is read
+            known = _digests if large is None else large
+            sha256 = known.pop(state, "") or hashlib.file_digest(stream, "sha256").hexdigest()
+            if is_settled:
+                known[state] = sha256  # the last ones used are the last
             return sha256
     except OSError as error:
         raise unreadable(path, error) from error

@@ -233,32 +233,45 @@ def test_a_file_system_without_locks_is_an_error_with_path_and_remedy(
         pass
 
 
-def changed_unnoticed(path: Path, content: bytes) -> None:
-    """Change a file in place, and give it back its time of change."""
-    before = path.stat()
-    path.write_bytes(content)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def test_a_large_file_is_known_by_size_time_and_inode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_known_by_size_times_and_inode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LARGE", 4)
-    large, small = tmp_path / "large", tmp_path / "small"
-    for path, content in ((large, b"12345"), (small, b"123")):
-        path.write_bytes(content)
+    monkeypatch.setattr(files, "SETTLED", 2 * 10**7)
+    large, other, note = tmp_path / "large", tmp_path / "other", tmp_path / files.NOTED
+    for path in (large, other, tmp_path / "small"):
+        path.write_bytes(b"12345" if path != tmp_path / "small" else b"123")
         os.utime(path, (1_000_000, 1_000_000))
     with remembering(tmp_path):
-        before = [digest(large), digest(small)]
-    changed_unnoticed(large, b"54321")
-    changed_unnoticed(small, b"321")
-    five, three = hashlib.sha256(b"54321").hexdigest(), hashlib.sha256(b"321").hexdigest()
+        for path in (large, other, tmp_path / "small"):
+            digest(path)
+    noted = json.loads(note.read_text())
+    assert len(noted) == 2
+    note.write_text(json.dumps(dict.fromkeys(noted, "taken from the note")))
+    os.link(other, tmp_path / "link")
     with remembering(tmp_path):
-        assert [digest(large), digest(small)] == [before[0], three]
+        assert digest(large) == "taken from the note"
+        assert digest(other) == hashlib.sha256(b"12345").hexdigest(), "a link changes its inode"
     with remembering(tmp_path, verify=True):
-        assert digest(large) == five
+        assert digest(large) == hashlib.sha256(b"12345").hexdigest()
+
+
+@pytest.mark.parametrize("how", ["in place", "replaced", "by a link"])
+def test_a_large_file_that_changes_and_keeps_size_and_time_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(files, "LARGE", 4)
+    monkeypatch.setattr(files, "SETTLED", 2 * 10**7)
+    (path := tmp_path / "large").write_bytes(b"12345")
     with remembering(tmp_path):
-        assert digest(large) == five, "what was read is noted"
-        large.write_bytes(b"abcde")
-        assert digest(large) == hashlib.sha256(b"abcde").hexdigest()
+        digest(path)
+    before, writes = path.stat(), path
+    if how == "replaced":
+        path.unlink()  # the next file may have its inode
+    elif how == "by a link":
+        os.link(path, writes := tmp_path / "link")
+    writes.write_bytes(b"54321")
+    os.utime(writes, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with remembering(tmp_path):
+        assert digest(path) == hashlib.sha256(b"54321").hexdigest()
 
 
 def test_a_file_that_has_just_changed_is_read_when_it_has_settled(

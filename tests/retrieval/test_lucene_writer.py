@@ -46,7 +46,7 @@ def read(folder: Path, place: Path, field: str) -> Index:
 
 
 def _postings(place: Path, reader: Any, field: str) -> dict[str, dict[int, int]]:
-    if not write_postings(place, field, reader, field):
+    if not write_postings(place, field, reader, field)[0]:
         return {}
     sizes = np.fromfile(place / f"{field}.sizes", dtype="<i4").reshape(-1, 2).tolist()
     pairs = iter(np.fromfile(place / f"{field}.pairs", dtype="<i4").reshape(-1, 2).tolist())

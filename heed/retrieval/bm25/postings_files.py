@@ -2,16 +2,17 @@
 
 import shutil
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from heed.progress import timed
-from heed.retrieval.bm25.postings import ByteStrings, Integers, Postings
+from heed.retrieval.bm25.postings import ByteStrings, FieldPostings, Integers, Postings
 from heed.retrieval.lucene.index_files import (
     ADDED,
     ID,
@@ -45,7 +46,7 @@ def _build(index: Path, fields: Sequence[str], recipe: Recipe, folder: Path) -> 
             added = folder / ADDED
             added.mkdir()
             work.did(_export(index / ADDED, fields, added), "documents")
-            _merge(there, added, update["docids"], folder)
+            _merge(Postings(there), Postings(added), update["docids"], folder)
             shutil.rmtree(added)
         else:
             work.did(_export(index, fields, folder), "documents")
@@ -56,68 +57,77 @@ def _export(index: Path, fields: Sequence[str], folder: Path) -> int:
     raw = folder / "raw"
     raw.mkdir()
     with reading(index) as reader:
-        numbers = _write_docids(folder, raw, reader)
+        count, numbers = int(reader.numDocs()), _write_docids(folder, raw, reader)
         for field in fields:
-            if write_postings(raw, field, reader, field):
+            occurrences, largest = write_postings(raw, field, reader, field)
+            if occurrences:  # not of texts of stop words alone
                 write_norms(raw / f"{field}.norms", reader, field, len(numbers))
-                _write_field(folder, raw, field, numbers)
+                _write_field(folder, raw, field, numbers, (occurrences, np.min_scalar_type(largest)))
             for path in raw.iterdir():  # before the next field: they are larger than the arrays
                 path.unlink()
     raw.rmdir()
-    return len(numbers)
+    return count
 
 
 def _write_docids(folder: Path, raw: Path, reader: Any) -> NDArray[np.int32]:
-    """Write the docids, in their order; return the number of each of Lucene's documents among them."""
-    numbers = np.empty(reader.maxDoc(), dtype=np.int32)
+    """Write the docids, in their order; return the number of each of Lucene's documents among them, -1 of removed."""
+    numbers = np.full(reader.maxDoc(), -1, dtype=np.int32)
     texts, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int32)
-    if write_postings(raw, ID, reader, ID):
+    if write_postings(raw, ID, reader, ID)[0]:
         texts, lengths = _read(raw, f"{ID}.texts", np.uint8), _sizes(raw, ID)[:, 0]
-        numbers[_read(raw, f"{ID}.pairs", np.int32)[::2]] = np.arange(len(numbers), dtype=np.int32)
-    np.save(folder / f"{ID}.texts.npy", texts)
-    np.save(folder / f"{ID}.ends.npy", _ends(lengths))
+        numbers[_read(raw, f"{ID}.pairs", np.int32)[::2]] = np.arange(len(lengths), dtype=np.int32)
+    _save(folder, ID, texts=texts, ends=_ends(lengths))
     return numbers
 
 
-def _write_field(folder: Path, raw: Path, field: str, numbers: NDArray[np.int32]) -> None:
-    pairs, sizes = raw / f"{field}.pairs", _sizes(raw, field)
-    with_any, occurrences, largest = np.zeros(len(numbers), dtype=bool), 0, 0
-    for block in _blocks(pairs):
-        with_any[numbers[block[:, 0]]] = True
-        occurrences += int(block[:, 1].sum(dtype=np.int64))
-        largest = max(largest, int(block[:, 1].max()))
-    if not occurrences:
-        return  # texts of stop words alone
-    count = int(sizes[:, 1].sum(dtype=np.int64))
-    documents = (numbers[block[:, 0]] for block in _blocks(pairs))
-    _write(folder, f"{field}.documents", np.dtype(np.int32), count, documents)
-    frequencies = (block[:, 1] for block in _blocks(pairs))
-    _write(folder, f"{field}.frequencies", np.min_scalar_type(largest), count, frequencies)
-    lengths = np.empty(len(numbers), dtype=np.uint8)
-    lengths[numbers] = _read(raw, f"{field}.norms", np.uint8)
-    _save_field(
-        folder,
-        field,
-        texts=_read(raw, f"{field}.texts", np.uint8),
-        ends=_ends(sizes[:, 0]),
-        starts=_ends(sizes[:, 1]),
-        lengths=lengths,
-        counts=np.array([np.count_nonzero(with_any), occurrences]),
-    )
+def _write_field(
+    folder: Path, raw: Path, field: str, numbers: NDArray[np.int32], counts: tuple[int, np.dtype[Any]]
+) -> None:
+    """Write the postings of a field; ``counts`` are its occurrences and the type that holds each frequency."""
+    (occurrences, frequencies), sizes, present = counts, _sizes(raw, field), numbers >= 0
+    with _writing(folder, field, frequencies) as write:
+        for block in _blocks(raw / f"{field}.pairs"):
+            write(numbers[block[:, 0]], block[:, 1])
+    lengths = np.empty(np.count_nonzero(present), dtype=np.uint8)
+    lengths[numbers[present]] = _read(raw, f"{field}.norms", np.uint8)[present]
+    texts, ends = _read(raw, f"{field}.texts", np.uint8), _ends(sizes[:, 0])
+    _save(folder, field, texts=texts, ends=ends, starts=_ends(sizes[:, 1]), **_lengths(lengths, occurrences))
 
 
-def _save_field(folder: Path, field: str, **arrays: NDArray[Any]) -> None:
+def _lengths(lengths: NDArray[np.uint8], occurrences: int) -> dict[str, NDArray[Any]]:
+    return {"lengths": lengths, "counts": np.array([np.count_nonzero(lengths), occurrences])}
+
+
+def _save(folder: Path, field: str, **arrays: NDArray[Any]) -> None:
     for name, array in arrays.items():
         np.save(folder / f"{field}.{name}.npy", array)
 
 
-def _write(folder: Path, name: str, dtype: np.dtype[Any], count: int, blocks: Iterable[Integers]) -> None:
-    """Write an array of ``count`` numbers block by block, in the memory of one block."""
-    with (folder / f"{name}.npy").open("wb") as stream:
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
-        np.lib.format.write_array_header_1_0(stream, header)
-        for block in blocks:
-            block.astype(dtype).tofile(stream)
+@contextmanager
+def _writing(folder: Path, field: str, frequencies: DTypeLike) -> Iterator[Callable[[Integers, Integers], None]]:
+    """Yield what writes postings, documents and their frequencies, block by block, in the memory of one block."""
+    with (
+        _array(folder / f"{field}.documents.npy", np.int32) as write_documents,
+        _array(folder / f"{field}.frequencies.npy", frequencies) as write_frequencies,
+    ):
+
+        def write(documents: Integers, frequencies: Integers) -> None:
+            write_documents(documents)
+            write_frequencies(frequencies)
+
+        yield write
+
+
+@contextmanager
+def _array(path: Path, dtype: DTypeLike) -> Iterator[Callable[[Integers], None]]:
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False}
+    with path.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, {**header, "shape": (0,)})
+        begin = stream.tell()
+        yield lambda block: block.astype(dtype).tofile(stream)
+        count = (stream.tell() - begin) // np.dtype(dtype).itemsize
+        stream.seek(0)
+        np.lib.format.write_array_header_1_0(stream, {**header, "shape": (count,)})  # as long as the first
 
 
 def _blocks(pairs: Path) -> Iterator[NDArray[np.int32]]:
@@ -138,167 +148,93 @@ def _ends(lengths: Integers) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
-class _Field(NamedTuple):
-    """All arrays of a field, as :class:`heed.retrieval.bm25.postings.FieldPostings` says them."""
+class _Union:
+    """Earlier strings and new ones, each once, in their order."""
 
-    terms: ByteStrings
-    starts: Integers
-    documents: NDArray[np.int32]
-    frequencies: Integers
-    lengths: NDArray[np.uint8]
-    documents_with: int
-    occurrences: int
+    def __init__(self, old: ByteStrings, new: ByteStrings) -> None:
+        """Find each of ``new`` among ``old``."""
+        places, low = list[int](), 0
+        for string in new:
+            low = bisect_left(old, string, low, high := min(low + NEAR, len(old)))
+            low = bisect_left(old, string, low) if low == high else low
+            places.append(low)
+        pairs = zip(places, new, strict=True)
+        known = [place < len(old) and old[place] == string for place, string in pairs]
+        self._strings, self.places, self.known = (old, new), np.array(places, np.intp), np.array(known, np.bool_)
+        self.new = self.places + np.cumsum(~self.known) - ~self.known  # where each of the new ones is
+        self.old = np.delete(np.arange(len(old) + np.count_nonzero(~self.known)), self.new[~self.known])
+
+    def values(self, old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+        """Return one value of each: that of ``new`` for those among the new ones, that of ``old`` for the others."""
+        values = np.insert(old, self.places[~self.known], new[~self.known])
+        values[self.new] = new
+        return values
+
+    def strings(self, used: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+        """Return the arrays of those that are ``used``."""
+        (old, new), unknown = self._strings, ~self.known
+        sizes = np.diff(new.ends)
+        before = np.repeat(old.ends[self.places[unknown]], sizes[unknown])
+        texts = np.insert(old.joined, before, new.joined[np.repeat(unknown, sizes)])
+        lengths = self.values(np.diff(old.ends), sizes)
+        return {"texts": texts[np.repeat(used, lengths)], "ends": _ends(lengths[used])}
 
 
 class _Numbering(NamedTuple):
-    """How the documents of two sets of postings are numbered together.
+    """The documents of two sets of postings: which stay, and the numbers of old ones, -1 of those gone, and of new."""
 
-    ``old`` and ``new`` are the numbers of the earlier documents, -1 of one that is gone, and of the added ones, each of
-    which comes before what was at its one of ``places``; ``staying`` says which earlier ones stay.
-    """
-
+    union: _Union
+    used: NDArray[np.bool_]
     old: NDArray[np.int32]
     new: NDArray[np.int32]
-    staying: NDArray[np.bool_]
-    places: Integers
 
 
-def _numbering(earlier: Postings, added: Postings, removed: Sequence[str]) -> _Numbering:
-    staying, gone = np.ones(earlier.size, dtype=bool), earlier.numbers_of(removed)
+def _merge(earlier: Postings, added: Postings, removed: Sequence[str], folder: Path) -> None:
+    """Write the postings of ``earlier`` documents, but those ``removed``, and of ``added`` ones."""
+    union, gone = _Union(earlier.docids, added.docids), earlier.numbers_of(removed)
+    staying = np.ones(earlier.size, dtype=bool)
     staying[gone[gone >= 0]] = False
-    places = _places(earlier.docids, added.docids)
-    before = np.concatenate([[0], np.cumsum(staying)])
-    old = before[:-1] + np.searchsorted(places, np.arange(earlier.size), side="right")
-    old[~staying] = -1
-    return _Numbering(old.astype(np.int32), (before[places] + np.arange(added.size)).astype(np.int32), staying, places)
-
-
-def _merge(there: Path, new: Path, removed: Sequence[str], folder: Path) -> None:
-    """Write the postings of earlier documents, in the folder ``there``, but those ``removed``, and of ``new`` ones."""
-    earlier, added = Postings(there), Postings(new)
-    numbering = _numbering(earlier, added, removed)
-    texts, lengths = _spliced_strings(
-        earlier.docids, numbering.staying, numbering.places, added.docids, np.ones(added.size, dtype=bool)
-    )
-    np.save(folder / f"{ID}.texts.npy", texts)
-    np.save(folder / f"{ID}.ends.npy", _ends(lengths))
+    used = union.values(staying, np.ones(added.size, dtype=bool))
+    numbers = np.cumsum(used, dtype=np.int32) - 1
+    numbering = _Numbering(union, used, np.where(staying, numbers[union.old], -1), numbers[union.new])
+    _save(folder, ID, **union.strings(used))
     for name in sorted({*earlier.fields, *added.fields}):
-        fields = _read_field(there, name, earlier.size), _read_field(new, name, added.size)
-        _merge_field(folder, name, *fields, numbering)
+        old, new = (each.fields.get(name) or _nothing(each.size) for each in (earlier, added))
+        _merge_field(folder, name, old, new, numbering)
 
 
-def _merge_field(folder: Path, name: str, old: _Field, new: _Field, numbering: _Numbering) -> None:
-    starts, gone_with, gone_occurrences = _without_gone(old, numbering.old)
-    occurrences = old.occurrences - gone_occurrences + new.occurrences
+def _nothing(documents: int) -> FieldPostings:
+    """Return the postings of a field that no document has."""
+    none, starts = np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    lengths = np.zeros(documents, dtype=np.uint8)
+    return FieldPostings(ByteStrings(none, starts), starts, none.astype(np.int32), none, lengths, 0, 0)
+
+
+def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings, numbering: _Numbering) -> None:
+    terms, sizes, new_sizes = _Union(old.terms, new.terms), np.diff(old.starts), np.diff(new.starts)
+    behind = np.repeat(old.starts[terms.places + terms.known], new_sizes)  # which of the earlier postings new ones come
+    count, done, occurrences = len(old.documents), 0, old.occurrences + new.occurrences
+    new_documents, dtype = numbering.new[new.documents], np.promote_types(old.frequencies.dtype, new.frequencies.dtype)
+    with _writing(folder, name, dtype) as write:
+        for begin in range(0, max(count, 1), BLOCK):
+            documents = numbering.old[old.documents[begin : begin + BLOCK]]
+            frequencies, gone = old.frequencies[begin : begin + BLOCK].astype(dtype), np.flatnonzero(documents < 0)
+            np.subtract.at(sizes, np.searchsorted(old.starts, begin + gone, side="right") - 1, 1)
+            occurrences -= int(frequencies[gone].sum(dtype=np.int64))
+            until = int(np.searchsorted(behind, begin + BLOCK)) if begin + BLOCK < count else len(behind)
+            places = behind[done:until] - begin
+            places -= np.searchsorted(gone, places)
+            write(
+                np.insert(np.delete(documents, gone), places, new_documents[done:until]),
+                np.insert(np.delete(frequencies, gone), places, new.frequencies[done:until]),
+            )
+            done = until
     if not occurrences:
+        for path in folder.glob(f"{name}.*.npy"):
+            path.unlink()
         return
-    places = _places(old.terms, new.terms)
-    known: NDArray[np.bool_] = np.array(
-        [place < len(old.terms) and old.terms[place] == term for place, term in zip(places, new.terms, strict=True)],
-        dtype=np.bool_,
-    )
-    sizes, new_sizes = np.diff(starts), np.diff(new.starts)
-    sizes[places[known]] += new_sizes[known]
-    # a term's new postings come behind its staying ones
-    behind = np.repeat(starts[places + known.astype(np.intp)], new_sizes)
-    count = int(starts[-1]) + len(new.documents)
-    dtype = np.promote_types(old.frequencies.dtype, new.frequencies.dtype)
-
-    def documents(span: slice) -> Integers:
-        numbers = numbering.old[old.documents[span]]
-        return numbers[numbers >= 0]
-
-    def frequencies(span: slice) -> Integers:
-        block = old.frequencies[span].astype(dtype)
-        return block[numbering.old[old.documents[span]] >= 0] if gone_with else block
-
-    for part, part_dtype, values, inserted in (
-        ("documents", np.dtype(np.int32), documents, numbering.new[new.documents]),
-        ("frequencies", dtype, frequencies, new.frequencies),
-    ):
-        blocks = _spliced_blocks(len(old.documents), values, behind, inserted)
-        _write(folder, f"{name}.{part}", part_dtype, count, blocks)
-    used = sizes > 0
-    texts, lengths = _spliced_strings(old.terms, used, places[~known], new.terms, ~known)
-    _save_field(
-        folder,
-        name,
-        texts=texts,
-        ends=_ends(lengths),
-        starts=_ends(_spliced(sizes, used, places[~known], new_sizes[~known])),
-        lengths=_spliced(old.lengths, numbering.staying, numbering.places, new.lengths),
-        counts=np.array([old.documents_with - gone_with + new.documents_with, occurrences]),
-    )
-
-
-def _without_gone(field: _Field, numbers: NDArray[np.int32]) -> tuple[Integers, int, int]:
-    """Return where each term would start without documents that are gone, and how many these and their terms are."""
-    if numbers.min(initial=0) >= 0:
-        return field.starts, 0, 0
-    gone, occurrences, count = np.zeros(len(numbers), dtype=bool), 0, 0
-    starts = np.empty_like(field.starts)
-    for begin in range(0, len(field.documents), BLOCK):
-        documents = field.documents[begin : begin + BLOCK]
-        alive = numbers[documents] >= 0
-        here = slice(*np.searchsorted(field.starts, [begin, begin + len(documents)]))
-        starts[here] = count + np.concatenate([[0], np.cumsum(alive)])[field.starts[here] - begin]
-        gone[documents[~alive]] = True
-        occurrences += int(field.frequencies[begin : begin + BLOCK][~alive].sum(dtype=np.int64))
-        count += int(np.count_nonzero(alive))
-    starts[np.searchsorted(field.starts, len(field.documents)) :] = count
-    return starts, int(np.count_nonzero(gone)), occurrences
-
-
-def _spliced_blocks(
-    size: int, values: Callable[[slice], Integers], places: Integers, inserted: Integers
-) -> Iterator[Integers]:
-    """Yield in blocks the ``values`` of spans of ``size`` postings, and ``inserted`` ones at ``places`` among them."""
-    begin, base, done = 0, 0, 0
-    while begin < size or done < len(inserted):
-        block = values(slice(begin, begin + BLOCK))
-        begin, base, first = begin + BLOCK, base + len(block), base
-        until = int(np.searchsorted(places, base)) if begin < size else len(inserted)
-        yield np.insert(block, places[done:until] - first, inserted[done:until])
-        done = until
-
-
-def _spliced(
-    values: NDArray[Any], staying: NDArray[np.bool_], places: Integers, inserted: NDArray[Any]
-) -> NDArray[Any]:
-    """Return those ``values`` that are ``staying``, and ``inserted`` ones, each before what was at its place."""
-    before = np.concatenate([[0], np.cumsum(staying)])
-    return np.insert(values[staying], before[places], inserted)
-
-
-def _spliced_strings(
-    old: ByteStrings, staying: NDArray[np.bool_], places: Integers, new: ByteStrings, chosen: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return bytes and lengths of the ``staying`` strings, and of the ``chosen`` of ``new``, each before its place."""
-    lengths, new_lengths = np.diff(old.ends), np.diff(new.ends)
-    letters, sizes = new.joined[np.repeat(chosen, new_lengths)], new_lengths[chosen]
-    before = np.repeat(_ends(lengths * staying)[places], sizes)
-    texts = np.insert(old.joined[np.repeat(staying, lengths)], before, letters)
-    return texts, _spliced(lengths, staying, places, sizes)
-
-
-def _places(old: ByteStrings, new: ByteStrings) -> Integers:
-    """Return for each of ``new`` the place among ``old`` before which it comes."""
-    places, low = list[int](), 0
-    for string in new:
-        low = bisect_left(old, string, low, high := min(low + NEAR, len(old)))
-        low = bisect_left(old, string, low) if low == high else low
-        places.append(low)
-    return np.array(places, dtype=np.intp)
-
-
-def _read_field(folder: Path, name: str, documents: int) -> _Field:
-    """Return the arrays of a field, without any posting where no document has it."""
-    if not (folder / f"{name}.starts.npy").exists():
-        nothing, starts = np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
-        strings, lengths = ByteStrings(nothing, starts), np.zeros(documents, dtype=np.uint8)
-        return _Field(strings, starts, np.empty(0, dtype=np.int32), nothing, lengths, 0, 0)
-    parts = ("texts", "ends", *_Field._fields[1:5], "counts")
-    paths = (folder / f"{name}.{part}.npy" for part in parts)
-    texts, ends, starts, numbers, frequencies, lengths, counts = (np.load(path, mmap_mode="r") for path in paths)
-    documents_with, occurrences = counts.tolist()
-    return _Field(ByteStrings(texts, ends), starts, numbers, frequencies, lengths, documents_with, occurrences)
+    new_sizes[terms.known] += sizes[terms.places[terms.known]]
+    sizes = terms.values(sizes, new_sizes)
+    lengths = numbering.union.values(old.lengths, new.lengths)[numbering.used]
+    strings = terms.strings(sizes > 0)
+    _save(folder, name, **strings, starts=_ends(sizes[sizes > 0]), **_lengths(lengths, occurrences))

@@ -1,6 +1,7 @@
 """The files of a Lucene index: its reader, documents written to it, postings exported from it."""
 
 import os
+import shutil
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,7 +73,7 @@ def write_index(folder: Path, rows: Iterable[Row], fields: Sequence[str], analyz
 def replace_documents(folder: Path, docids: Iterable[str], added: Path, analyzer: Any) -> None:
     """Remove documents from the index in ``folder``, and add those of the index in ``added``.
 
-    Segments of removed documents are written anew: until then their terms would count.
+    Lucene counts removed ones until it merges their files; postings are exported without them.
     """
     with _writing(folder, analyzer) as writer:
         java(BULK).replaceDocuments(writer, java("java.util.Arrays").asList(*docids), _directory(added))
@@ -80,10 +81,14 @@ def replace_documents(folder: Path, docids: Iterable[str], added: Path, analyzer
 
 def link_index(folder: Path, target: Path) -> None:
     """Make ``target`` an index of the same files, which Lucene never changes, as the one in ``folder``."""
-    target.mkdir()
-    for path in folder.iterdir():
-        if path.name != "write.lock":
-            os.link(path, target / path.name)
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("write.lock"), copy_function=_link)
+
+
+def _link(path: str, target: str) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # of a file system without hard links
+        shutil.copyfile(path, target)
 
 
 def _for_a_while(rows: Iterator[Row], start: float) -> Iterator[Row]:
@@ -103,9 +108,6 @@ def _writing(folder: Path, analyzer: Any) -> Iterator[Any]:
     heap = java("java.lang.Runtime").getRuntime().maxMemory() / (1 << 20)
     settings.setRAMBufferSizeMB(min(BUFFER, heap / 2))
     settings.setUseCompoundFile(False)
-    merging = java(f"{LUCENE}.index.TieredMergePolicy")()
-    merging.setForceMergeDeletesPctAllowed(0.0)
-    settings.setMergePolicy(merging)
     writer = java(f"{LUCENE}.index.IndexWriter")(_directory(folder), settings)
     try:
         yield writer
@@ -138,8 +140,11 @@ def _add_documents(
     return count
 
 
-def write_postings(folder: Path, name: str, reader: Any, field: str) -> bool:
-    """Write the terms and postings of ``field`` into ``folder``; return False where no document has the field.
+def write_postings(folder: Path, name: str, reader: Any, field: str) -> tuple[int, int]:
+    """Write the terms and postings of ``field`` into ``folder``, without those of removed documents.
+
+    Return how many terms the documents have, repeats included, and the largest frequency; both are 0, and there may be
+    no file, where no document has a term.
 
     ``name.sizes`` holds the length in bytes and the number of documents of each term, in the order of the
     terms' bytes, ``name.texts`` those bytes, ``name.pairs`` a document's number and the term's frequency in
@@ -149,7 +154,8 @@ def write_postings(folder: Path, name: str, reader: Any, field: str) -> bool:
     seconds a million to write, before it can be read. By the loop in ``java/heed/Bulk.java`` it takes 8 bytes and
     0.1 µs.
     """
-    return bool(java(BULK).writePostings(reader, field, str(folder.absolute()), name))
+    occurrences, largest = java(BULK).writePostings(reader, field, str(folder.absolute()), name)
+    return occurrences, largest
 
 
 def write_norms(path: Path, reader: Any, field: str, count: int) -> None:

@@ -11,6 +11,7 @@ import org.apache.lucene.document.StringField;
 import org.apache.lucene.index.IndexOptions;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.MultiBits;
 import org.apache.lucene.index.MultiDocValues;
 import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.NumericDocValues;
@@ -22,7 +23,9 @@ import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.store.IOContext;
 import org.apache.lucene.store.IndexOutput;
+import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
+import org.apache.lucene.util.FixedBitSet;
 
 /**
  * Loops over millions of postings and documents, for which a call from Python each would take too long.
@@ -33,18 +36,22 @@ public final class Bulk {
   private Bulk() {}
 
   /**
-   * Write the terms and postings of a field into {@code folder}; return false where no document has the field.
+   * Write the terms and postings of a field into {@code folder}, without documents that were removed from the index;
+   * return how many terms the documents have, repeats included, and the largest frequency.
    *
    * <p>{@code NAME.sizes} gets the length in bytes and the number of documents of each term, {@code NAME.texts} those
    * bytes, {@code NAME.pairs} a document's number and the term's frequency in it. Numbers are of 32 bits,
-   * little-endian.
+   * little-endian. Nothing is written where no document has the field.
    */
-  public static boolean writePostings(IndexReader reader, String field, String folder, String name)
+  public static long[] writePostings(IndexReader reader, String field, String folder, String name)
       throws IOException {
+    long[] counts = new long[2];
     Terms terms = MultiTerms.getTerms(reader, field);
     if (terms == null) {
-      return false;
+      return counts;
     }
+    Bits live = reader.hasDeletions() // copied: an index's own bits look for a document's segment each time
+        ? FixedBitSet.copyOf(MultiBits.getLiveDocs(reader)) : new Bits.MatchAllBits(reader.maxDoc());
     try (Directory directory = FSDirectory.open(Paths.get(folder));
         IndexOutput sizes = directory.createOutput(name + ".sizes", IOContext.DEFAULT);
         IndexOutput texts = directory.createOutput(name + ".texts", IOContext.DEFAULT);
@@ -52,18 +59,27 @@ public final class Bulk {
       TermsEnum each = terms.iterator();
       PostingsEnum postings = null; // used again for the next term: a new one for each takes half of the time
       for (BytesRef term = each.next(); term != null; term = each.next()) {
-        int documents = each.docFreq();
-        sizes.writeInt(term.length);
-        sizes.writeInt(documents);
-        texts.writeBytes(term.bytes, term.offset, term.length);
         postings = each.postings(postings, PostingsEnum.FREQS);
-        for (int i = 0; i < documents; i++) {
-          pairs.writeInt(postings.nextDoc());
-          pairs.writeInt(postings.freq());
+        int documents = 0;
+        for (int left = each.docFreq(); left > 0; left--) {
+          int document = postings.nextDoc();
+          if (live.get(document)) {
+            int frequency = postings.freq();
+            pairs.writeInt(document);
+            pairs.writeInt(frequency);
+            counts[0] += frequency;
+            counts[1] = Math.max(counts[1], frequency);
+            documents++;
+          }
+        }
+        if (documents > 0) {
+          sizes.writeInt(term.length);
+          sizes.writeInt(documents);
+          texts.writeBytes(term.bytes, term.offset, term.length);
         }
       }
     }
-    return true;
+    return counts;
   }
 
   /** Write Lucene's one byte for the length of a field in each of {@code count} documents; 0 where there is none. */
@@ -102,12 +118,11 @@ public final class Bulk {
     }
   }
 
-  /** Remove documents by their ids, writing anew the segments that have them, and add those of another index. */
+  /** Remove documents by their ids, and add those of another index. */
   public static void replaceDocuments(IndexWriter writer, List<String> ids, Directory added) throws IOException {
     for (String id : ids) {
       writer.deleteDocuments(new Term("id", id));
     }
-    writer.forceMergeDeletes();
     writer.addIndexes(added);
   }
 }
