@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.addon_table import brought
+from heed.files import on_disk
 from heed.progress import log, warn
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
@@ -120,7 +121,9 @@ def _write(path: Path, vectors: Vectors, kind: str) -> None:
     threads = faiss.omp_get_max_threads()
     if kind == "hnsw":  # whose links depend on the order in which threads add vectors
         faiss.omp_set_num_threads(1)
-    faiss.write_index(_build(vectors, kind), str(path))
+    row = 4 * next(vectors.parts()).shape[1] + 8 * LINKS if kind == "hnsw" else BYTES + 8  # a code and a number
+    with on_disk(path, row * len(vectors.docids)):
+        faiss.write_index(_build(vectors, kind), str(path))
     faiss.omp_set_num_threads(threads)
 
 

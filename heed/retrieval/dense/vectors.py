@@ -6,14 +6,14 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import digest, finished
+from heed.files import digest, finished, on_disk
 from heed.formats.document_store import DocumentStore
 from heed.progress import counting, timed
 from heed.reuse import (
@@ -170,13 +170,16 @@ def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: E
 
     left = max(store.count - SHARD * len(done), 0)
     with timed("embed", encoder.name) as work, counting(left, f"{encoder.name} vectors", "documents") as steps:
-        for vectors in encoder.encode_batches(missing()):
-            shard, count = ahead.popleft()
-            write_matrix(shard, vectors)
-            done[shard.name] = digest(shard)
-            write_note(folder / NOTE, Note(recipe, done, finished=False))
-            work.did(count, "documents")
-            steps.reach(work.count)
+        batches = encoder.encode_batches(missing())
+        first = [*islice(batches, 1)]
+        with on_disk(folder, sum(vectors.nbytes for vectors in first) * -(-left // SHARD)):
+            for vectors in chain(first, batches):
+                shard, count = ahead.popleft()
+                write_matrix(shard, vectors)
+                done[shard.name] = digest(shard)
+                write_note(folder / NOTE, Note(recipe, done, finished=False))
+                work.did(count, "documents")
+                steps.reach(work.count)
     with finished(folder / "docids.txt") as stream:
         stream.write("\n".join(docids).encode())
 
