@@ -53,7 +53,7 @@ class Compute:
         choices=READS,
     )
     threads: int | None = described(None, "threads for Java and search (default: all cores)", metavar="N")
-    heap: str = described("4g", "largest heap of Java, such as 512m or 8g", metavar="SIZE")
+    heap: str = described("768m", "largest heap of Java, such as 512m or 8g", metavar="SIZE")
     reader: str | None = described(
         None, "folder of another reader of instructions, as make reader writes it", metavar="DIR"
     )

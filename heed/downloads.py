@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.errors import DataError, fail, request_reason
-from heed.files import locked
+from heed.files import free_space, locked, size_text
 from heed.progress import bar, log, logging_only, quiet
 
 CHUNK = 1 << 20
@@ -158,23 +158,6 @@ def _append(url: str, file: File) -> None:
         with file.part.open("ab" if resumed else "wb") as stream:
             for piece in bar(answer.iter_content(CHUNK), -(-left // CHUNK), file.path.name, "MiB"):
                 stream.write(piece)
-
-
-def size_text(size: int | None) -> str:
-    """Return a size in bytes, and in KiB, MiB or GiB from 1 KiB on."""
-    if size is None:
-        return "size unknown"
-    power = min((size.bit_length() - 1) // 10, 4) if size else 0
-    short = f" ({size / 1024**power:,.1f} {'KMGT'[power - 1]}iB)" if power else ""
-    return f"{size:,} bytes{short}"
-
-
-def free_space(path: Path) -> tuple[int, int]:
-    """Return the device that ``path`` is or will be on, and the bytes free there."""
-    import shutil
-
-    existing = next(folder for folder in (path, *path.parents) if folder.exists())
-    return existing.stat().st_dev, shutil.disk_usage(existing).free
 
 
 def check_space(downloads: Sequence[Download]) -> None:

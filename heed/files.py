@@ -52,6 +52,8 @@ PACKED = re.compile(  # how compressed files begin; zstd's second form is of pzs
     rb"(?P<gzip>\x1f\x8b)|(?P<bzip2>BZh[1-9][1\x17])|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\(\xb5/\xfd|P\*M\x18)|"
     rb"(?P<lz4>\x04\"M\x18)"
 )
+FULL = re.compile(r"No space left on device|Disk quota exceeded|disk is full|\d+ requested and \d+ written")
+MAKE_ROOM = "make room, or choose a folder on another disk, then run again"
 LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 SUFFIX = re.compile(r"\.(gz|bz2|xz|zst|lz4)$")
 # what opening and reading raise, of compressed files too
@@ -143,13 +145,55 @@ def finished(path: Path) -> Iterator[IO[bytes]]:
     part = path.with_name(f".{path.name}.part")  # always the same name, so that killed processes leave one at most
     with _open_locked(part) as stream:
         try:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+            with on_disk(path):
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
             part.replace(path)
         finally:
             if _is(part, stream):  # by now another process may have made one of the same name
                 part.unlink()
+
+
+def size_text(size: int | None) -> str:
+    """Return a size in bytes, and in KiB, MiB or GiB from 1 KiB on."""
+    if size is None:
+        return "size unknown"
+    power = min((size.bit_length() - 1) // 10, 4) if size else 0
+    short = f" ({size / 1024**power:,.1f} {'KMGT'[power - 1]}iB)" if power else ""
+    return f"{size:,} bytes{short}"
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the size of all files under ``folder``."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def free_space(path: Path) -> tuple[int, int]:
+    """Return the device that ``path`` is or will be on, and the bytes free there."""
+    existing = next(folder for folder in (path, *path.parents) if folder.exists())
+    return existing.stat().st_dev, shutil.disk_usage(existing).free
+
+
+@contextmanager
+def on_disk(path: Path, need: int = 0) -> Iterator[None]:
+    """Raise :class:`DataError` where the disk of ``path`` has less than ``need`` bytes, or becomes full in the block.
+
+    The log says about how many bytes are needed, if that is known, and how many are free.
+    """
+    needed = f"about {size_text(need)} of disk are needed and " if need else ""
+    if need:
+        free = free_space(path)[1]
+        log.info(f"{path}: {needed}{size_text(free)} are free")
+        if need > free:
+            raise DataError(f"{path}: {needed}{size_text(free)} are free; {MAKE_ROOM}")
+    try:
+        yield
+    except Exception as error:  # of Python, sqlite, numpy, Java or FAISS
+        if not FULL.search(str(error)):
+            raise
+        free_now = size_text(free_space(path)[1])
+        raise DataError(f"{path}: the disk is full; {needed}{free_now} are free; {MAKE_ROOM}") from error
 
 
 def _open_locked(path: Path) -> IO[bytes]:

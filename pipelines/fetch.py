@@ -4,8 +4,9 @@ import argparse
 
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.fetchable import Holding, Repository, holdings, hub_download
-from heed.downloads import Download, File, bytes_to_fetch, check, check_space, free_space, size_text
+from heed.downloads import Download, File, bytes_to_fetch, check, check_space
 from heed.errors import SHOWN, DataError, UsageError, fail
+from heed.files import free_space, size_text
 from heed.progress import log, timed
 from pipelines import as_started
 from pipelines.command import main_of

@@ -29,7 +29,7 @@ import numpy as np
 import zstandard
 
 from heed.errors import SHOWN, DataError, HeedError, fail
-from heed.files import digest_json, read_lines, unpacked_name
+from heed.files import digest_json, on_disk, read_lines, unpacked_name
 from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents, leaving_out
 from heed.formats.earlier_store import LINES, EarlierStore, hash_of
 from heed.progress import bar, log, number_of
@@ -85,6 +85,7 @@ FILE = "documents.sqlite"
 STAGED = "staged.sqlite"  # the documents in the order of their files, while the store is built
 CACHE = 16  # MiB that SQLite holds of each file while it builds, and sorts at once
 PAGE = 1 << 14  # bytes: of SQLite's 4096, documents that fit badly would leave a tenth empty
+UNPACKED = 4  # bytes of text for each of a compressed file
 BATCH = 1_000  # documents written at once
 MAPPED = 1 << 40  # bytes of the file that are read without a copy: as many as SQLite maps, 2 GiB
 FIRST_WORDS = 80  # characters, where a document has no title
@@ -99,7 +100,7 @@ class DocumentStore:
 
         Raises :class:`DataError` for a store of another version. A damaged one raises it here or when read.
         """
-        self.digest, self._path = inputs, folder / FILE
+        self.digest, self.folder, self._path = inputs, folder, folder / FILE
         address = f"{self._path.resolve().as_uri()}?mode=ro"
         # a statement of the cache may be given to two threads at once (Python 3.12 and later): each then loses rows
         self._db = sqlite3.connect(address, uri=True, check_same_thread=False, cached_statements=0)
@@ -153,7 +154,7 @@ class DocumentStore:
         ``earlier`` is its note, ``recipe`` the one by which it is to be made. None where that differs in more than
         the documents, and where the changes are not known or too many.
         """
-        note = read_note(self._path.parent / NOTE)
+        note = read_note(self.folder / NOTE)
         changes = note.facts.get(CHANGES, []) if note else []
         states = [state for state, _ in changes]
         recipe = json.loads(json.dumps({**recipe, "documents": ""}))
@@ -257,11 +258,12 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
         note = unchanged_note(folder)
         fits = note and _settings(note.recipe) == _settings(recipe) and (folder / LINES).exists()
         earlier = EarlierStore(folder / FILE) if fits else EarlierStore()
-        touched = _build(part, source, earlier)
-        if earlier.is_doubtful:  # a document comes twice, which reading all lines names
-            (part / FILE).unlink()
-            earlier = EarlierStore()
-            _build(part, source, earlier)
+        with on_disk(folder, _unpacked_bytes(source) * (1 if fits else 2)):  # documents unsorted, and the store
+            touched = _build(part, source, earlier)
+            if earlier.is_doubtful:  # a document comes twice, which reading all lines names
+                (part / FILE).unlink()
+                earlier = EarlierStore()
+                _build(part, source, earlier)
         if source.recipe != inputs:
             raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
         if not note or not earlier.is_used:
@@ -273,6 +275,12 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
 
     ensure_folder(folder, recipe, build)
     return DocumentStore(folder, digest_json(inputs))
+
+
+def _unpacked_bytes(source: Source) -> int:
+    """Return about how many bytes of text are in files, packed ones unpacked; 0 of another source."""
+    paths = source.paths if isinstance(source, Files) else ()
+    return sum(path.stat().st_size * (1 if unpacked_name(path) == path.name else UNPACKED) for path in paths)
 
 
 def _settings(recipe: Recipe) -> str:

@@ -19,8 +19,9 @@ from hardening.hub import CORE17, MAIN, Hub, online
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.fetchable import Holding
 from heed.datasets.irds import known_file
-from heed.downloads import Download, File, check, fetch, file_digest, size_text
+from heed.downloads import Download, File, check, fetch, file_digest
 from heed.errors import HeedError
+from heed.files import size_text
 
 FETCH = "pipelines.fetch"
 CLOSED = "http://127.0.0.1:9"  # the discard port: nothing listens there

@@ -154,7 +154,7 @@ def test_two_experiments_in_threads_give_the_results_of_two_processes(tmp_path: 
 
 def test_java_has_one_heap_a_process(small: Experiment) -> None:
     small.retrieve("bm25")
-    with pytest.raises(UsageError, match="heap: Java runs already, with 4g"):
+    with pytest.raises(UsageError, match="heap: Java runs already, with 768m"):
         Experiment(small.collection, compute=Compute(heap="1g"))
     with pytest.raises(UsageError, match="heap: found 'lots'"):
         Experiment(small.collection, compute=Compute(heap="lots"))

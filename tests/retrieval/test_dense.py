@@ -72,6 +72,59 @@ def test_approximate_indexes_find_nearly_the_same_with_exact_scores(
     assert found == again == anew
 
 
+def test_ivfpq_built_by_more_threads_is_the_same_file(tmp_path: Path, store: DocumentStore, small_shards: None) -> None:
+    import faiss
+
+    before, built = faiss.omp_get_max_threads(), set()
+    for threads in (1, 2, 5):
+        faiss.omp_set_num_threads(threads)
+        index(tmp_path / str(threads), store, "ivfpq")
+        built.add((tmp_path / str(threads) / "ivfpq" / "faiss").read_bytes())
+    faiss.omp_set_num_threads(before)
+    assert len(built) == 1
+
+
+@pytest.mark.parametrize("goal", [0.95, 1.1])
+def test_ivfpq_searches_more_lists_until_its_recall_is_enough(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, goal: float
+) -> None:
+    import faiss
+
+    monkeypatch.setattr("heed.retrieval.dense.search.RECALL", goal)
+    matrix = np.random.default_rng(0).standard_normal((4096, 16), dtype=np.float32)
+    np.save(tmp_path / "shard-00000.npy", matrix)
+    (tmp_path / "docids.txt").write_text("".join(f"d{at:04}\n" for at in range(len(matrix))))
+    vectors, qids = Vectors(tmp_path), [str(row) for row in range(50)]
+    with caplog.at_level("INFO"):
+        found = open_index(tmp_path / "ivfpq", vectors, {}, "ivfpq", "cpu").search(qids, matrix[:50], 100)
+    exact = faiss.IndexFlatIP(16)
+    exact.add(matrix)
+    wanted = exact.search(matrix[:50], 100)[1]
+    sampled = range(0, 50, 3)  # every third: at most 20
+    hits = sum(len({f"d{number:04}" for number in wanted[row]} & found[str(row)].keys()) for row in sampled)
+    told = caplog.messages[-1]
+    assert told.startswith(f"IVF-PQ finds {hits / 1700:.3f} of the 100 best documents") and "(17 queries)" in told
+    assert hits / 1700 >= 0.95
+    probed = int(told.partition("searches ")[2].split()[0])
+    assert 32 < probed < 105 if goal < 1 else "105 of 105 lists; expected 1.1" in told  # 4096 // 39
+
+
+def test_vectors_of_half_precision_stay_so_on_disk_and_are_searched_as_in_float32(tmp_path: Path) -> None:
+    half = np.random.default_rng(0).standard_normal((300, 8)).astype(np.float16)
+    found = []
+    for name, matrix in {"half": half, "single": half.astype(np.float32)}.items():
+        (tmp_path / name).mkdir()
+        vectors_module.write_matrix(tmp_path / name / "shard-00000.npy", matrix)
+        (tmp_path / name / "docids.txt").write_text("".join(f"d{at:03}\n" for at in range(len(matrix))))
+        made = Vectors(tmp_path / name)
+        for kind in KINDS:
+            opened = open_index(tmp_path / f"{name}-{kind}", made, {}, kind, "cpu")
+            found.append(opened.search(["q"], half[:1].astype(np.float32), 20))
+    assert found[:3] == found[3:]
+    sizes = [(tmp_path / name / "shard-00000.npy").stat().st_size - 128 for name in ("half", "single")]
+    assert sizes == [300 * 8 * 2, 300 * 8 * 4]
+
+
 def test_asking_for_more_than_there_is_gives_every_document_once(tmp_path: Path, store: DocumentStore) -> None:
     for kind in KINDS:
         found = index(tmp_path, store, kind).search(["q"], LetterCounts().encode_queries([asked("abc")]), 10_000)["q"]

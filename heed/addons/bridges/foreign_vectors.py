@@ -137,8 +137,9 @@ class _Numbered:
         return order, sorted(numbers)
 
     def pick(self, numbers: NDArray[np.int64]) -> Matrix:
-        """Return the vectors of some numbers, in that order, as float32."""
-        picked = np.empty((len(numbers), self.parts[0].rows.shape[1]), dtype=np.float32)
+        """Return the vectors of some numbers, in that order, as float32; as float16 where all parts are that."""
+        half = all(part.rows.dtype == np.float16 for part in self.parts)
+        picked = np.empty((len(numbers), self.parts[0].rows.shape[1]), dtype=np.float16 if half else np.float32)
         homes = np.searchsorted(self.starts, numbers, side="right") - 1
         for home in np.unique(homes).tolist():
             here = homes == home

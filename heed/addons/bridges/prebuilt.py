@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, cast
 
-from heed.downloads import Download, File, check, check_space, fetch, size_text
+from heed.downloads import Download, File, check, check_space, fetch
 from heed.errors import DataError, UsageError, did_you_mean, fail
-from heed.files import UNREADABLE, finished_folder, locked, unreadable
+from heed.files import UNREADABLE, finished_folder, locked, size_text, unreadable
 from heed.progress import log
 
 DATA = Path(__file__).with_suffix(".json")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heed.errors import UsageError, fail
+from heed.files import folder_bytes, on_disk
 from heed.formats.document_store import DocumentStore
 from heed.languages import Language
 from heed.process import batches
@@ -27,6 +28,7 @@ from heed.types import Document, Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 MAX_K1 = 1000
+TEMPORARY = 1.5  # bytes for each of the store, while segments are merged; half of them stay
 TEXTS_AT_ONCE = 50  # queries analysed, and expanded, before they are searched
 FIELD = "contents"
 TABLE_FIELDS = ("caption", "header", "cells")  # of a table, beside its whole text
@@ -215,7 +217,9 @@ def build_index(
         if changed is not None or (target / ADDED).exists():  # what was stopped goes on only where all are indexed
             for name in ("lucene", ADDED):
                 shutil.rmtree(target / name, ignore_errors=True)
-        with timed("index", "bm25") as work, java_errors(f"{target}: indexing"):
+        share = (store.count if changed is None else len(changed)) / store.count
+        need = max(int(TEMPORARY * folder_bytes(store.folder) * share) - folder_bytes(target), 0)
+        with timed("index", "bm25") as work, on_disk(folder, need), java_errors(f"{target}: indexing"):
             if not earlier or changed is None:
                 documents = bar(iter(store), store.count, "bm25 index", "documents")
                 indexed = write_index(target / "lucene", _rows(documents, fields), *settings)

@@ -45,6 +45,11 @@ class BestDocuments(NamedTuple):
     in_runs: NDArray[np.float64]
 
 
+def threads_within(heap: int, documents: int, threads: int) -> int:
+    """Return how many of ``threads`` search at once, so that their sums take no more than half of Java's ``heap``."""
+    return max(1, min(threads, heap // 2 // (8 * max(documents, 1))))
+
+
 class MatrixSearch:
     """BM25 with one choice of k1 and b over the postings of an index.
 
@@ -70,6 +75,8 @@ class MatrixSearch:
         The sum of a field that is ``apart`` is rounded before it is added, as Lucene does where a field has a weight.
         """
         rounded = [name in apart for name in self._places]
+        with java_errors("searching"):
+            threads = threads_within(java("java.lang.Runtime").getRuntime().maxMemory(), self.postings.size, threads)
         for group in batches(map(self._numbers, queries), QUERIES_AT_ONCE, lambda _: 1):
             ends = np.cumsum([len(query) for query in group]).tolist()
             with java_errors("searching"):

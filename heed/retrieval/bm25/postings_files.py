@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from heed.files import folder_bytes, on_disk
 from heed.progress import timed
 from heed.retrieval.bm25.postings import ByteStrings, FieldPostings, Integers, Postings
 from heed.retrieval.lucene.index_files import (
@@ -25,6 +26,7 @@ from heed.retrieval.lucene.index_files import (
 from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version, unchanged_note
 
 BLOCK = 1 << 20  # postings converted at once
+TEMPORARY = 6  # bytes for each of the index, of which about two fifths stay
 NEAR = 64  # strings among which the next one's place is looked for before all others
 
 
@@ -41,8 +43,10 @@ def _build(index: Path, fields: Sequence[str], recipe: Recipe, folder: Path) -> 
     """Write the postings of ``index`` into ``folder``, if that can be of those of an earlier one and what was added."""
     update, there = folder_note(index).facts.get(UPDATED), postings_folder(index)
     earlier = unchanged_note(there) if update else None
-    with timed("matrix", "bm25") as work:
-        if update and earlier and earlier.recipe == {**recipe, "index": update["index"]}:
+    fits = earlier and update and earlier.recipe == {**recipe, "index": update["index"]}
+    need = folder_bytes(there) if fits else TEMPORARY * folder_bytes(index / "lucene")
+    with timed("matrix", "bm25") as work, on_disk(there, need):
+        if update and fits:
             added = folder / ADDED
             added.mkdir()
             work.did(_export(index / ADDED, fields, added), "documents")

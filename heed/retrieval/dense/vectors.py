@@ -6,14 +6,14 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import digest, finished
+from heed.files import digest, finished, on_disk
 from heed.formats.document_store import DocumentStore
 from heed.progress import counting, timed
 from heed.reuse import (
@@ -48,16 +48,16 @@ class Vectors:
         return [np.load(shard, mmap_mode="r", allow_pickle=False).view(np.ndarray) for shard in self.shards]
 
     def parts(self) -> Iterator[Matrix]:
-        """Yield the shards in order, memory-mapped."""
-        return iter(self._parts)
+        """Yield the shards in order, memory-mapped; those kept in half precision as copies in float32."""
+        return (part.astype(np.float32, copy=False) for part in self._parts)
 
     def rows(self, numbers: NDArray[np.int64]) -> Matrix:
         """Return the vectors of some rows, in that order."""
         picked = np.empty((len(numbers), self._parts[0].shape[1]), dtype=np.float32)
-        shards = numbers // SHARD
-        for index in np.unique(shards).tolist():
-            here = shards == index
-            picked[here] = self._parts[index][numbers[here] % SHARD]
+        order = np.argsort(numbers, kind="stable")
+        shards, starts = np.unique(numbers[order] // SHARD, return_index=True)
+        for shard, here in zip(shards.tolist(), np.split(order, starts[1:]), strict=False):  # one part of no rows
+            picked[here] = self._parts[shard][numbers[here] % SHARD]
         return picked
 
     def pieces(self, docids: Sequence[str]) -> Iterator[Matrix]:
@@ -170,21 +170,25 @@ def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: E
 
     left = max(store.count - SHARD * len(done), 0)
     with timed("embed", encoder.name) as work, counting(left, f"{encoder.name} vectors", "documents") as steps:
-        for vectors in encoder.encode_batches(missing()):
-            shard, count = ahead.popleft()
-            write_matrix(shard, vectors)
-            done[shard.name] = digest(shard)
-            write_note(folder / NOTE, Note(recipe, done, finished=False))
-            work.did(count, "documents")
-            steps.reach(work.count)
+        batches = encoder.encode_batches(missing())
+        first = [*islice(batches, 1)]
+        with on_disk(folder, sum(vectors.nbytes for vectors in first) * -(-left // SHARD)):
+            for vectors in chain(first, batches):
+                shard, count = ahead.popleft()
+                write_matrix(shard, vectors)
+                done[shard.name] = digest(shard)
+                write_note(folder / NOTE, Note(recipe, done, finished=False))
+                work.did(count, "documents")
+                steps.reach(work.count)
     with finished(folder / "docids.txt") as stream:
         stream.write("\n".join(docids).encode())
 
 
 def write_matrix(path: Path, vectors: Matrix) -> None:
-    """Write ``vectors`` to ``path`` in numpy's form, whole or not at all."""
+    """Write ``vectors`` to ``path`` in numpy's form, whole or not at all; in float32, unless they are float16."""
+    stored = vectors if vectors.dtype == np.float16 else vectors.astype(np.float32, copy=False)
     with finished(path) as stream:
-        np.save(stream, vectors.astype(np.float32, copy=False), allow_pickle=False)
+        np.save(stream, stored, allow_pickle=False)
 
 
 def finished_shards(folder: Path) -> dict[str, str]:
