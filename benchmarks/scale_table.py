@@ -1,6 +1,7 @@
 """The table of ``benchmarks.scale``: the cost of a document at each size, and of collections not yet measured."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from heed.measures.summary import aligned
@@ -31,7 +32,7 @@ def as_text(measured: Sequence[Measured]) -> str:
     """For a terminal."""
     parts = [measured[-1]["machine"]]
     for title, rows in _tables(measured):
-        parts += ["", title, aligned(rows, left=1)]
+        parts += ["", title, aligned(rows, left=1, width=inf)]
     return "\n".join([*parts, "", _told(measured)])
 
 

@@ -279,10 +279,14 @@ def _repeated(numbers: Sequence[int], qid: str, docids: Sequence[str], known: se
 
 
 def without_words(fields: list[str]) -> list[str]:
-    """Return the columns of a run's line without words after its tag; of an id with a blank in it all of them."""
-    if len(fields) > 6 and fields[3].isdecimal() and parse_score(fields[5]) is None:
-        return fields[:6]
-    return fields
+    """Return the columns of a run's line without words after its tag.
+
+    All of them where an id has a blank in it, or the words may be another line, whose rank and score are numbers.
+    """
+    if len(fields) <= 6 or not fields[3].isdecimal() or parse_score(fields[5]) is not None:
+        return fields
+    numbers = sum(parse_score(word) is not None for word in fields[6:])
+    return fields if numbers > 1 else fields[:6]
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:

@@ -298,7 +298,7 @@ def test_runs_over_real_tables_are_anserinis_line_by_line(shared: Path, tmp_path
     assert indexer.addRawDocuments(texts) == len(texts) > 1_900
     indexer.close()
     for one in asked:
-        theirs = anserini_hits(tmp_path, "en", one["text"], 1000)
+        theirs = anserini_hits(tmp_path / "lucene", "en", one["text"], 1000)
         assert len(theirs) > 5
         # where single precision has no room for the 1e-6 by which Anserini parts ties: trec_eval's order
         in_order = sorted(theirs.items(), key=lambda hit: (hit[1], hit[0]), reverse=True)

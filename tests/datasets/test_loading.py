@@ -136,7 +136,7 @@ def test_heed_trec_has_the_parameters_of_the_layout_of_its_dataset(
     (tmp_path / "mine.json").write_text('{"riddles": {"holds": "riddles", "layout": "riddles_layout:RIDDLES"}}')
     named = ["--dataset", "riddles", "--catalogue", str(tmp_path / "mine.json")]
     with pytest.raises(SystemExit, match="0"):
-        trec.main([*named, "--help"])
+        trec.main([*named, "--help-all"])
     assert "--most-words N        words of the longest riddle" in capsys.readouterr().out
     folders = [f"--indexes={tmp_path / 'indexes'}", f"--out={tmp_path / 'runs'}"]
     systems = ["--retriever", "lsa", "--reranker", "none", "--threads", "1"]

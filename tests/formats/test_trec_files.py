@@ -109,6 +109,7 @@ def test_runs_and_qrels_are_those_of_pytrec_eval_wherever_a_piece_of_the_file_en
     [
         ("1 Q0 a 1 2.0\nt 1 Q0 b 2 1.0 t\n", ["line 1: 5 columns", "line 2: 7 columns"]),  # twelve fields in all
         ("1 Q0 a 1 2.0 t \0 1 Q0 b 1 1.0 t\n", ["line 1: 13 columns"]),
+        ("1 Q0 a 1 2.0 t1 Q0 b 2 1.0 t\n", ["line 1: 11 columns"]),  # no words after a tag: a line without its end
         ("1 Q0 a 1 1_0 t\n", ["line 1: score '1_0'"]),
         ("1 Q0 a 1 inf t\n1 Q0 b 2 -inf t\n", ["line 1: score 'inf'", "line 2: score '-inf'"]),
         ("1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", ["line 3: document a is listed again for topic 1"]),

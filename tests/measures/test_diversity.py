@@ -15,7 +15,8 @@ from heed.types import SubtopicGrades, subtopics_of
 
 GOLDEN = json.loads((ROOT / "tests" / "data" / "golden" / "pyndeval.json").read_text())
 # the nuggets n1, n2 and n3: a has the first two, b the first, c the third
-UNKNOWN = ("AP(rel=__import__('os'))", "__import__", "Nonsense", "AP@", "nDCG@x", "nDCG@010", "nDCG@²", "P@-1", "P@0")
+UNKNOWN = ("AP(rel=__import__('os'))", "__import__", "Nonsense")
+BAD_CUTOFFS = ("AP@", "nDCG@x", "nDCG@010", "nDCG@²", "P@-1", "P@0")
 QRELS = "1 n1 a 1\n1 n2 a 1\n1 n1 b 2\n1 n3 c 1\n1 n3 d 0\n"
 
 
@@ -102,6 +103,7 @@ def test_every_program_of_ir_measures_is_asked(name: str, value: float) -> None:
         ("P_IA@10", "its program is not installed: pip install"),
         ("AP(colour=1)", "unknown parameter colour"),
         *((name, "unknown") for name in UNKNOWN),
+        *((name, "its cutoff is no number from 1") for name in BAD_CUTOFFS),
         ("P", "needs a cutoff"),
         ("Rprec@5", "takes no cutoff"),
         ("dR", "needs a cutoff"),
