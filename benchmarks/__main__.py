@@ -8,10 +8,11 @@ are generated.
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
+from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks.page import AREAS, HEAD, cells, renew
+from benchmarks.page import AREAS, STEPS, renew, step_cells
 from benchmarks.timing import ROOT, Row, Settings, measured
 from heed.measures.summary import aligned
 
@@ -31,7 +32,8 @@ def main() -> None:
         for area in options.only or AREAS:
             entry = processes.submit(measured, area, settings).result()
             rows = [Row(**row) for row in entry["rows"]]
-            print(f"\n{AREAS[area]}\n{entry['about']}\n{aligned([HEAD, *map(cells, rows)], left=2)}", flush=True)
+            table = aligned([STEPS, *map(step_cells, rows)], left=2, width=inf)
+            print(f"\n{AREAS[area]}\n{entry['about']}\n{table}", flush=True)
             if options.out:
                 renew(options.out, area, entry)
 

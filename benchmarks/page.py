@@ -44,6 +44,7 @@ HEAD = (
     "processor",
     "missed",
 )
+STEPS = ("step", "compared with", "Heed, s", "other, s", "ratio", "range", "processor", "range", "aim", "results")
 
 
 def renew(folder: Path, area: str, entry: dict[str, Any]) -> None:
@@ -87,6 +88,18 @@ def cells(area: str, rows: Sequence[Row]) -> list[str]:
     ratio = f"{min(every):.2g} ({min(ratios):.2g}–{max(ratios):.2g})"
     of_all = [AREAS[area], slowest.peer, str(len(rows)), f"{min(every):.2g}–{max(every):.2g}"]
     return [*of_all, slowest.step, *seconds, ratio, f"{processor:.2g}", str(sum(row.missed for row in rows) or "")]
+
+
+def step_cells(row: Row) -> list[str]:
+    """Return the cells of one step, as ``STEPS`` names them."""
+    medians = (f"{statistics.median(wall for wall, _ in side):.3g}" for side in (row.ours, row.theirs))
+    ratios = [cell for clock in (0, 1) for cell in _ratio(row.ratios(clock))]
+    aim = "" if row.aim is None else f"≥ {row.aim:g}{', missed' if row.missed else ''}"
+    return [row.step, row.peer, *medians, *ratios, aim, row.results]
+
+
+def _ratio(ratios: Sequence[float]) -> list[str]:
+    return [f"{statistics.median(ratios):.2g}", f"{min(ratios):.2g}–{max(ratios):.2g}"]
 
 
 def _run(entry: dict[str, Any]) -> str:
