@@ -250,9 +250,14 @@ def finished_folder(path: Path, is_begun: Callable[[Path], bool] | None = None) 
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part, old = part_of(path), path.with_name(f".{path.name}.old")
-    goes_on = is_begun is not None and is_begun(part)
-    for left in (old,) if goes_on else (part, old):
-        shutil.rmtree(left, ignore_errors=True)
+
+    def remove_remains() -> bool:
+        goes_on = is_begun is not None and is_begun(part)
+        for left in (old,) if goes_on else (part, old):
+            shutil.rmtree(left, ignore_errors=True)
+        return goes_on
+
+    goes_on = remove_remains()
     try:
         part.mkdir(exist_ok=goes_on)  # not before: SIGTERM may come as soon as it is there
         yield part
@@ -260,8 +265,7 @@ def finished_folder(path: Path, is_begun: Callable[[Path], bool] | None = None) 
             path.rename(old)
         part.rename(path)
     finally:
-        for left in (old,) if is_begun else (part, old):
-            shutil.rmtree(left, ignore_errors=True)
+        remove_remains()
 
 
 def write_bytes(path: Path, content: bytes) -> None:
