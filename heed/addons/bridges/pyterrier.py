@@ -8,7 +8,7 @@ Java runs once in a process: PyTerrier's Terrier and Heed's BM25 share it after 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from heed.compute import Compute
 from heed.errors import DataError, JavaError, ModelError, UsageError, fail
@@ -103,7 +103,7 @@ class HeedRetriever(pt.Transformer):
         pt.validate.query_frame(inp, extra_columns=["query"], context=self)
         fail(f"topic {qid}: comes twice in the frame; keep one" for qid in inp.qid[inp.qid.duplicated()].unique())
         self._system.load()
-        queries = [_query(row, self._lang) for row in inp.to_dict("records")]
+        queries = [_query(row, self._lang) for row in _records(inp)]
         run = self._system.search(queries, self._depth) if queries else {}
         return inp.drop(columns=FOUND, errors="ignore").merge(_frame(run, [query.qid for query in queries]), on="qid")
 
@@ -124,8 +124,8 @@ class HeedReranker(pt.Transformer):
         pt.validate.result_frame(inp, extra_columns=["query", "text"], context=self)
         self._system.load()
         run: dict[str, Mapping[str, float]] = {}
-        for qid, rows in inp.groupby("qid", sort=False):
-            records = _in_order(rows.to_dict("records"))
+        for group, rows in inp.groupby("qid", sort=False):
+            qid, records = cast("str", group), _in_order(_records(rows))
             documents = [Document(row["docno"], _text(row, "title"), row["text"]) for row in records]
             scores = self._system.score(_query(records[0], self._lang), documents)
             run[qid] = dict(zip((document.docid for document in documents), scores, strict=True))
@@ -173,7 +173,7 @@ class TransformerSystem:
         import pandas as pd
 
         try:
-            return Run.from_pandas(self._transformer(pd.DataFrame(rows)), self.name)
+            return Run.from_pandas(cast("pd.DataFrame", self._transformer(pd.DataFrame(rows))), self.name)
         except DataError as error:
             raise ModelError(f"{self.name}: {error}") from error
 
@@ -184,6 +184,11 @@ class TransformerSystem:
 
     def _document_row(self, document: Document) -> dict[str, Any]:
         return {"text": document.contents()} if self._joined else {"title": document.title, "text": document.text}
+
+
+def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the rows of a frame by the names of its columns."""
+    return cast("list[dict[str, Any]]", frame.to_dict("records"))
 
 
 def _in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
