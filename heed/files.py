@@ -179,12 +179,13 @@ def free_space(path: Path) -> tuple[int, int]:
 def on_disk(path: Path, need: int = 0) -> Iterator[None]:
     """Raise :class:`DataError` where the disk of ``path`` has less than ``need`` bytes, or becomes full in the block.
 
-    The log says about how many bytes are needed, if that is known, and how many are free.
+    The log says about how many bytes are needed, if that is known, and how many are free; of less than ``LARGE`` bytes
+    the detailed log alone.
     """
     needed = f"about {size_text(need)} of disk are needed and " if need else ""
     if need:
         free = free_space(path)[1]
-        log.info(f"{path}: {needed}{size_text(free)} are free")
+        (log.info if need >= LARGE else log.debug)(f"{path}: {needed}{size_text(free)} are free")
         if need > free:
             raise DataError(f"{path}: {needed}{size_text(free)} are free; {MAKE_ROOM}")
     try:
