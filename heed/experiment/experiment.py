@@ -288,9 +288,7 @@ class Experiment:
                 reranker = over_passages(reranker, maxp, self._place.documents(name), docids)
             documents = PoolDocuments(pooled, self.documents, self._read)
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
-            finished = self._ledger.of(name) if reuse_scores and reranker.independent else {}
-            if reuse_scores and not reranker.independent:
-                log.info(f"{name}: a score depends on the other documents of the pool; all are computed again")
+            finished = self._ledger.of(name) if reuse_scores and _has_lasting_scores(reranker, name) else {}
 
             def rescored(destination: Destination, queries: Sequence[Query]) -> RunFile:
                 earlier = finished.get(queries[0].condition)
@@ -412,6 +410,18 @@ class Experiment:
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
         settings |= {"own ids left out": len(self._left_out)} if self._left_out else {}
         return manifest(self.command, self.collection, self.documents.digest, systems, settings)
+
+
+def _has_lasting_scores(reranker: Reranker, name: str) -> bool:
+    """Return whether the scores of a reranker's earlier run are those that it would compute; why not is logged."""
+    if not reranker.independent:
+        why = "a score depends on the other documents of the pool"
+    elif reranker.config is None:
+        why = "it has no config, so that it may be another system by now"
+    else:
+        return True
+    log.info(f"{name}: {why}; all are computed again")
+    return False
 
 
 def _check_depth(depth: int) -> None:

@@ -392,6 +392,12 @@ def test_a_deeper_pool_takes_the_scores_of_an_earlier_one_where_that_is_said(
     assert {condition: dict(run) for condition, run in small.rerank(whole, [bm25], depth=50).items()} == runs
     small.rerank("polarity", [bm25], depth=50, reuse_scores=True)
     assert "polarity: a score depends on the other documents of the pool; all are computed again" in caplog.text
+    changed = Words()
+    changed.name, changed.config = "changed", None  # type: ignore[assignment]
+    small.rerank(changed, [bm25], depth=20)
+    small.rerank(changed, [bm25], depth=50, reuse_scores=True)
+    assert changed.scored == 12 * 3 * (20 + 50)
+    assert "changed: it has no config, so that it may be another system by now; all are computed" in caplog.text
 
 
 class Vectors:
