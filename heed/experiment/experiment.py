@@ -31,7 +31,7 @@ from heed.experiment.run_files import (
 from heed.files import digest_json, locked, remembering, write_json
 from heed.formats.document_store import DocumentStore, open_documents
 from heed.formats.trec_files import write_pool
-from heed.measures.registry import AnyMeasure
+from heed.measures.registry import AnyMeasure, as_measures
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics_file import topics_file
@@ -385,7 +385,7 @@ class Experiment:
             inputs = topics_file(collection, store, ledger.documents, size, {**ledger.topics}, warnings)
             results = results_of(self.folder, inputs, collection.judging, systems, self._manifest(systems))
         write_json(self.folder / "timings.json", self.timings)
-        return results
+        return replace(results, requested=[*map(str, as_measures(measures))])
 
     def _runs_of(
         self, system: Retriever | Reranker, run_file: Callable[[Destination, Sequence[Query]], RunFile]
