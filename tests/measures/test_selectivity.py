@@ -206,6 +206,8 @@ def test_tables_fit_into_100_columns(heed: Heed) -> None:
     assert heads[1] == ["system", "condition", "selectivity", "P@10", "p-MRR in neither", "n"]
     assert [line.split()[:2] for line in upper[2:]] == [line.split()[:2] for line in lower[1:]]
     assert max(map(len, [*upper, *lower])) <= 100
+    shown = heed("pipelines.neuclir", *options, "--measure", "recall_1000").stdout.splitlines()[1]  # trec_eval's name
+    assert "R@1000" in re.split("  +", shown)
 
 
 def test_the_plane_is_against_selectivity_and_against_p_mrr_behind_a_fold(tmp_path: Path) -> None:
