@@ -235,6 +235,23 @@ def test_the_readme_says_whether_another_system_can_be_judged(campaign: None) ->
     )
 
 
+def test_runs_that_say_nothing_of_the_judgements_get_no_verdict_that_all_is_well(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a judged document to lose every τ is 1 and every loss 0 %, as of judgements for any system."""
+    documents = [document["id"] for document in DOCUMENTS]
+    other = write_lists(Path(), {"s": {"91": documents}, "t": {"92": documents}})
+    assert publish("pool.db", "--ids-only", "--runs", *other) == 1
+    assert "--runs: their topics (91, 92) are none of those that are judged (1, 2)" in capsys.readouterr().err
+    one = write_lists(Path(), {"s.original": {"1": documents}, "s.changed": {"1": documents}})
+    assert publish("pool.db", "--ids-only", "--runs", *one) == 0
+    assert "all runs are of one system, so none is left out" in capsys.readouterr().err
+    assert "Can it be used" not in Path("release/README.md").read_text(encoding="utf-8")
+    foreign = write_lists(Path(), {"s": {"1": ["x"]}, "t": {"1": documents, "2": documents}})
+    assert publish("pool.db", "--ids-only", "--runs", *foreign) == 0
+    assert "none of the 6 judged documents is in any list of the s run" in capsys.readouterr().err
+
+
 def test_facts_that_only_people_know_are_asked_for_all_at_once(
     campaign: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

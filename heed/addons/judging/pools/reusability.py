@@ -24,10 +24,10 @@ from heed.addons.judging.pools.build import (
     system_of,
 )
 from heed.addons.judging.pools.selection import ALL
-from heed.errors import fail
+from heed.errors import DataError, fail
 from heed.files import read_lines
 from heed.formats.trec_files import Pool
-from heed.measures.comparison import compare_pair
+from heed.measures.comparison import compare_pair, warn_of_foreign_ids
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import Array, Inputs, PerTopic, RankedRun, mean, not_judged
 from heed.measures.registry import standard
@@ -198,6 +198,13 @@ class Judgements(NamedTuple):
         )
         return self._replace(original=original, changed=None if self.changed is None else changed)
 
+    def of_topics(self, qids: Collection[str]) -> "Judgements":
+        """Return the judgements of the topics ``qids``."""
+        changed = self.changed and {qid: grades for qid, grades in self.changed.items() if qid in qids}
+        return self._replace(
+            original={qid: self.original[qid] for qid in self.original if qid in qids}, changed=changed
+        )
+
     def relevant(self, qid: str) -> set[str]:
         """Return the documents of a topic that are relevant under one of the narratives."""
         both = (self.original, self.changed or {})
@@ -224,6 +231,23 @@ def read_teams(path: Path, runs: Iterable[str]) -> dict[str, str]:
 def team_of(teams: Mapping[str, str]) -> Group:
     """Return the function from a run to its team."""
     return lambda run: teams.get(system_of(run), system_of(run))
+
+
+def scorable(runs: Mapping[str, Run], judgements: Judgements) -> Judgements:
+    """Return the judgements by which systems can be left out, of topics of the runs; none for a single system.
+
+    Raises :class:`DataError` for judgements of other topics alone.
+    """
+    qrels, known = judgements.original, {qid for run in runs.values() for qid in run}
+    if qrels and known.isdisjoint(qrels):
+        raise DataError(
+            f"qrels: its topics ({brief(sorted(qrels))}) are those of the pool, not those of the runs "
+            f"({brief(sorted(known))}), which cannot be scored by them; give judgements under the runs' ids"
+        )
+    if qrels and len(set(map(system_of, runs))) < 2:
+        log.info("qrels: all runs are of one system, so none is left out")
+        return judgements.of_topics(())
+    return judgements.of_topics(known)
 
 
 Values = dict[str, dict[str, PerTopic]]  # measure -> run, or system with both conditions -> qid -> value
@@ -490,12 +514,18 @@ def left_out_data(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
 
 
 def reusable_text(runs: Mapping[str, Run], pool: Pool, judged: Judgements) -> str:
-    """Return whether judgements of a finished ``pool`` of ``runs`` suit another system, as tables."""
+    """Return as tables whether judgements of a finished ``pool`` suit another system; empty for ``runs`` of one alone.
+
+    Warns of runs whose lists have no judged document.
+    """
+    judged = scorable(runs, judged.of_topics(pool))
+    if not judged.original:
+        return ""
+    warn_of_foreign_ids(runs, [judged.original])
     base_of = {qid: qid for qid in pool}
     lists = ranked_lists(runs, base_of, {})
     reached = lists_reached(pool, {}, {qid: lists.get(qid, []) for qid in pool})
     documents = {qid: set(docids) for qid, docids in pool.items()}
-    judged = judged._replace(original={qid: grades for qid, grades in judged.original.items() if qid in pool})
     groups: dict[str, Group] = {"system": system_of} | ({"team": team_of(judged.teams)} if judged.teams else {})
     tables = [
         left_out_text(leave_out(runs, judged, base_of, absent_at_depth(documents, reached, by), by), AT_DEPTH, kind)
