@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heed.addons.judging.agreement import ORDER_MEASURES, kendall
+from heed.addons.judging.annotate.task import tabbed_lines
 from heed.addons.judging.pools.build import (
     DEPTH,
     BuiltPool,
@@ -25,7 +26,6 @@ from heed.addons.judging.pools.build import (
 )
 from heed.addons.judging.pools.selection import ALL
 from heed.errors import DataError, fail
-from heed.files import read_lines
 from heed.formats.trec_files import Pool
 from heed.measures.comparison import compare_pair, warn_of_foreign_ids
 from heed.measures.pairwise import P_MRR, SELECTIVITY
@@ -217,13 +217,11 @@ def read_teams(path: Path, runs: Iterable[str]) -> dict[str, str]:
     A system without a line is a team of its own.
     """
     systems, teams, problems = {*map(system_of, runs)}, {}, []
-    for line_no, line in read_lines(path):
-        system, tab, team = line.strip().partition("\t")
-        if line.strip() and not (tab and system in systems):
+    for place, system, team in tabbed_lines(path):
+        if not team or system not in systems:
             expected = f"expected a system ({brief(sorted(systems))}), a tab, and its team"
-            problems.append(f"{path}, line {line_no}: found {line.strip()!r}, {expected}")
-        elif line.strip():
-            teams[system] = team
+            problems.append(f"{place}: found {system!r}, {expected}")
+        teams[system] = team
     fail(problems or ([] if teams else [f"{path}: empty; expected lines of a system, a tab, and its team"]))
     return teams
 
