@@ -31,6 +31,7 @@ from heed.measures.comparison import compare_pair, warn_of_foreign_ids
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import Array, Inputs, PerTopic, RankedRun, mean, not_judged
 from heed.measures.registry import standard
+from heed.measures.significance import residual_variance
 from heed.measures.summary import WIDTH, aligned
 from heed.progress import bar, brief, log, logging_only
 from heed.ranking import fuse
@@ -476,9 +477,7 @@ def dependability(table: Array) -> tuple[float | None, int | None]:
     systems, topics = table.shape
     if min(systems, topics) < 2:
         return None, None
-    residual = table - table.mean(1, keepdims=True) - table.mean(0) + table.mean()
-    of_systems = topics * float(table.mean(1).var(ddof=1))
-    of_chance = float((residual**2).sum()) / ((systems - 1) * (topics - 1))
+    of_systems, of_chance = topics * float(table.mean(1).var(ddof=1)), residual_variance(table)
     if of_systems <= of_chance:
         return None, None
     needed = DEPENDABLE / (1 - DEPENDABLE) * of_chance * topics / (of_systems - of_chance)
