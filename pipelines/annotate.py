@@ -335,7 +335,8 @@ def _invite(options: argparse.Namespace, store: Store, roles: Mapping[str, str],
     _print_links(options, invite(store, roles), port)
     if ADJUDICATOR not in roles.values():
         log.info("nobody decides where assessors differ: name one in a file for --assessors, NAME, a tab, adjudicator")
-    log.info(f"{number_of(len(roles), 'name')}, each with a link that is printed once; --new-link NAME makes another")
+    links = number_of(len(store.link_digests()), "name")
+    log.info(f"{links}, each with a link that is printed once; --new-link NAME makes another")
     return partial(person_of, store)
 
 

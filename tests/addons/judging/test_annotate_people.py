@@ -82,6 +82,7 @@ def test_a_link_is_revoked_or_replaced_while_the_server_runs(tmp_path: Path, hee
         assert unknown.returncode == 1 and "Dan has no link; who has: Ann, Bob, Chair" in unknown.stderr
     with inviting(tmp_path / "pool.jsonl") as server:
         assert server.links == {}, "each is printed once"
+        server.waits_for("2 names, each with a link")
     exported = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
     assert exported.returncode == 0
     [line] = map(json.loads, (tmp_path / "out" / "judgements.jsonl").read_text().splitlines())

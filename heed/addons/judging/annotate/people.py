@@ -40,10 +40,9 @@ def read_people(path: Path) -> dict[str, str]:
 
 def invite(store: Store, roles: Mapping[str, str]) -> dict[str, str]:
     """Give people their ``roles``; return new tokens by name, of those who have never had one."""
-    tokens = {}
+    known = store.people()
+    tokens = {name: secrets.token_urlsafe(32) for name in roles if name not in known}
     for name, role in roles.items():
-        if name not in store.people():
-            tokens[name] = secrets.token_urlsafe(32)
         store.set_person(name, role, token_digest(tokens[name]) if name in tokens else None)
     return tokens
 
