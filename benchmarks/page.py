@@ -31,8 +31,8 @@ Where no other program does the same, Heed is compared with a limit in seconds. 
 A row is of the steps that are compared with one program: their number, the smallest and the largest ratio, and the
 step with the smallest. Seconds and ratios are medians of all repetitions, with the smallest and the largest behind.
 **processor** is the ratio in processor time, and **missed** the number of steps below the ratio that we aim at.
-docs/benchmarks.json has all steps and repetitions. **load** is the machine's load average before; where it is larger than
-the number of cores, seconds are of a busy machine, and processor time says more.
+docs/benchmarks.json has all steps and repetitions. **load** is the machine's load average before; where it is larger
+than the number of cores, seconds are of a busy machine, and processor time says more.
 """
 HEAD = (
     "area",
