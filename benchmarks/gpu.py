@@ -1,18 +1,18 @@
 """Heed compared with sentence-transformers and transformers on a GPU: ``python -m benchmarks.gpu``.
 
-Needs what ``heed.models`` imports, and neither Java nor a hub: weights are random, in the shapes of published models.
-Both sides read the same texts, one side after the other, the libraries with the best of three sizes of batches. The
-share of the peak is that of the arithmetic of every text read once, whole and without padding: what Heed reads once
-for many prompts counts for each. Kendall's tau compares Heed's order in bfloat16 with that in float32, of random
-weights. What does not fit, and what the time does not suffice for, is left out by name. Ends within eight minutes on
-one card.
+Needs what ``heed.models`` imports, and neither Java nor a hub: weights are random, in the shapes of published models,
+but those of a bi-encoder's folder that ``--folder`` names. Both sides read the same texts, one side after the other,
+the libraries with the best of three sizes of batches. The share of the peak is that of the arithmetic of every text
+read once, whole and without padding: what Heed reads once for many prompts counts for each. Kendall's tau compares
+Heed's order in bfloat16 with that in float32. What does not fit, and what the time does not suffice for, is left out by
+name. Ends within eight minutes on one card.
 """
 
 import argparse
 import gc
-import json
 import logging
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -34,14 +34,16 @@ from benchmarks.gpu_models import (
     Work,
     kendall,
     make,
+    of_folder,
+    opened,
     operations,
     parameters,
     shrunk,
     words,
 )
 from benchmarks.neural_models import word_pieces
-from benchmarks.page import table
-from benchmarks.timing import machine
+from benchmarks.page import renew, table
+from benchmarks.timing import machine, origin
 
 DTYPES = {"float32": 4, "bfloat16": 2}  # bytes of a number
 ROOM = 1.2  # of the weights' bytes, with a batch's states
@@ -49,7 +51,13 @@ BATCH_ROOM = 2 << 30  # bytes
 TEXTS = 200  # that a tokenizer is learnt from
 HEAD = (
     *("model", "dtype", "Heed /s", "library /s", "batch of library", "ratio"),
-    *("Heed, of peak", "library, of peak", "Heed GiB", "library GiB", "tau"),
+    *("Heed, of peak", "library, of peak", "Heed GiB", "library GiB", "tau", "apart"),
+)
+ABOUT = (
+    "Documents or pairs a second, a query after another, of texts of 20 to 400 words: 2000 a query for bi-encoders, 48 "
+    "for Qwen3-8B, 500 for others. The library is sentence-transformers, or transformers for Qwen3, with the best of "
+    "three sizes of batches. all-MiniLM-L6-v2 has its weights, the others are shapes with random ones. *tau* compares "
+    "Heed's order in bfloat16 with that in float32, *apart* is the largest difference between both sides' scores."
 )
 
 
@@ -67,6 +75,7 @@ class Row:
     heed_bytes: int | None = None
     library_bytes: int | None = None
     tau: float | None = None
+    apart: float | None = None
     note: str = ""
 
     def cells(self) -> list[str]:
@@ -76,7 +85,8 @@ class Row:
         shares = (f"{share:.1%}" for share in (self.heed_share, self.library_share) if share is not None)
         memory = (f"{size / 2**30:.1f}" if size else "-" for size in (self.heed_bytes, self.library_bytes))
         rates = [f"{self.heed:.4g}", f"{self.library:.4g}", str(self.batch), f"{self.heed / self.library:.2f}"]
-        return [self.model, self.dtype, *rates, *shares, *memory, "" if self.tau is None else f"{self.tau:.4f}"]
+        tau, apart = "" if self.tau is None else f"{self.tau:.4f}", "" if self.apart is None else f"{self.apart:.0e}"
+        return [self.model, self.dtype, *rates, *shares, *memory, tau, apart]
 
 
 def main() -> None:
@@ -84,27 +94,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--tiny", action="store_true", help="tiny shapes, on a CPU if there is no GPU: does it run?")
     parser.add_argument("--model", action="append", choices=SHAPES, help="this shape; repeatable")
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="a bi-encoder with its weights, before the shapes")
     parser.add_argument("--seconds", type=float, default=360, help="nothing is begun after these (default 360)")
     parser.add_argument("--measure", type=float, default=6, help="seconds of each measurement at least (default 6)")
-    parser.add_argument("--json", type=Path, help="write the rows to this file")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="renew benchmarks.json and benchmarks.md in it")
     options = parser.parse_args()
     if not options.tiny and not torch.cuda.is_available():
         parser.error(f"torch {torch.__version__} finds no GPU; try --tiny, or benchmarks --only neural on a CPU")
     quiet()
+    start = time.perf_counter()
     end = time.monotonic() + options.seconds
     card = Card("cuda" if torch.cuda.is_available() else "cpu", 1024 if options.tiny else 8192)
-    print(f"{machine()}; {', '.join(f'{name} {value}' for name, value in card.described().items())}", flush=True)
+    where = f"{machine()}; {', '.join(f'{name} {value}' for name, value in card.described().items())}"
+    print(where, flush=True)
     searches = dense(card, 2_000 if options.tiny else 1_000_000)
     print("\n".join(searches), flush=True)
     bench, rows = Bench(card, end, 0.01 if options.tiny else options.measure), []
-    for name in options.model or SHAPES:
-        for row in bench.rows(name, shrunk(SHAPES[name]) if options.tiny else SHAPES[name]):
+    shapes = {name: SHAPES[name] for name in options.model or SHAPES}
+    if options.folder:
+        shapes = {options.folder.name: of_folder(options.folder), **shapes}
+    for name, shape in shapes.items():
+        for row in bench.rows(name, shrunk(shape) if options.tiny else shape):
             rows.append(row)
             print("  ".join(row.cells()), flush=True)
-    print(table(HEAD, ([*row.cells(), *[""] * (len(HEAD) - len(row.cells()))] for row in rows)))
-    if options.json:
-        found = {"machine": machine(), **card.described(), "rows": [asdict(row) for row in rows], "search": searches}
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    shown = table(HEAD, ([*row.cells(), *[""] * (len(HEAD) - len(row.cells()))] for row in rows))
+    print(shown)
+    if options.out:
+        found = {
+            **origin(" ".join(["python -m benchmarks.gpu", *sys.argv[1:]]), start),
+            "machine": where,
+            "about": ABOUT,
+        }
+        renew(
+            options.out, "gpu", {**found, "models": [asdict(row) for row in rows], "search": searches, "table": shown}
+        )
 
 
 class Bench:
@@ -123,7 +146,7 @@ class Bench:
             if reason:
                 yield Row(name, "", note=reason)
                 return
-            work = make(shape, Path(place), self._card.device, self._tokenizer)
+            work = opened(shape) if shape.folder else make(shape, Path(place), self._card.device, self._tokenizer)
             gc.collect()
             arithmetic, order = operations(work, multiplied), dict[str, Scores]()
             for dtype, size in DTYPES.items():
@@ -149,13 +172,17 @@ class Bench:
         count, peak = len(work.texts), self._card.peak(row.dtype)
         self._card.begin()
         heed = Heed(work, row.dtype, self._card.device)
-        order[row.dtype] = heed.scores(0)  # a first call, which is not counted, as libraries have one
+        for _ in range(1 + len(BATCHES)):  # calls that are not counted, as many as the library has
+            order[row.dtype] = heed.scores(0)
         row.heed = self._rate(heed.scores, count)
         row.heed_bytes = self._card.most()
         heed.close()
         self._card.begin()
         library = Library(work, row.dtype, self._card.device)
         row.batch = self._best(library, count)
+        if work.shape.family != "causal":  # whose libraries cut a prompt's end, where Heed cuts the document
+            scores = library.scores(0, row.batch)
+            row.apart = max(abs(one - other) for one, other in zip(order[row.dtype], scores, strict=True))
         row.library = self._rate(partial(library.scores, batch=row.batch), count)
         row.library_bytes = self._card.most()
         library.close()

@@ -20,16 +20,18 @@ LONGEST = 512  # tokens of a text or pair
 INSTRUCTION = " ".join(["only what names a river and says in which year it was measured"] * 4)
 BATCHES = (16, 64, 256)  # of which the libraries take the best
 EMBEDDINGS = ("embed", "lm_head")  # parameters that are looked up, or of which two rows are used
+SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 Scores = list[float]
 
 
 class Shape(NamedTuple):
-    """The sizes of a published model, what it is used as, and how many documents are read at a time."""
+    """The sizes of a published model, what it is used as, how many documents are read at a time, and its weights."""
 
     family: str
     config: str
     sizes: dict[str, Any]
     pool: int
+    folder: Path | None = None
 
 
 def _bert(width: int, layers: int, heads: int, words: int) -> dict[str, Any]:
@@ -61,10 +63,21 @@ KINDS = {
 
 
 def shrunk(shape: Shape) -> Shape:
-    """Return the shape with small sizes."""
+    """Return the shape with small sizes; of real weights, with fewer documents."""
+    if shape.folder:
+        return shape._replace(pool=4)
     small = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     heads = {"num_key_value_heads": 1, "head_dim": 16} if shape.family == "causal" else {}
     return shape._replace(sizes={**shape.sizes, **small, **heads, "vocab_size": 8000}, pool=4)
+
+
+def of_folder(folder: Path) -> Shape:
+    """Return the shape of a bi-encoder's folder, with its weights."""
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder)
+    sizes = {name: getattr(config, name) for name in SIZES}
+    return Shape("bi-encoder", type(config).__name__, sizes, 2000, folder)
 
 
 class Work(NamedTuple):
@@ -76,10 +89,10 @@ class Work(NamedTuple):
     tokenizer: Any
 
 
-def words(count: int) -> list[str]:
-    """Return ``count`` texts of 20 to 400 words, drawn as often as in real texts."""
+def words(count: int, known: Sequence[str] = ()) -> list[str]:
+    """Return ``count`` texts of 20 to 400 words, the first of ``known`` most often, or of random letters."""
     chooser = random.Random(0)
-    known = ["".join(chooser.choices(string.ascii_lowercase, k=2 + at % 7)) for at in range(2000)]
+    known = known or ["".join(chooser.choices(string.ascii_lowercase, k=2 + at % 7)) for at in range(2000)]
     weights = [1 / (at + 1) for at in range(len(known))]
     return [" ".join(chooser.choices(known, weights, k=chooser.randint(20, 400))) for _ in range(count)]
 
@@ -107,6 +120,16 @@ def make(shape: Shape, folder: Path, device: str, tokenizer: Any) -> Work:
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return Work(shape, folder, words(shape.pool), tokenizer)
+
+
+def opened(shape: Shape) -> Work:
+    """Return the work of real weights, whose texts are of the words of their tokenizer."""
+    from transformers import AutoTokenizer
+
+    assert shape.folder
+    tokenizer = AutoTokenizer.from_pretrained(shape.folder)
+    entries = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])  # BERT's begin with the frequent ones
+    return Work(shape, shape.folder, words(shape.pool, [word for word, _ in entries if word.isalpha()]), tokenizer)
 
 
 def _network(shape: Shape) -> Any:

@@ -78,7 +78,7 @@ def measure(settings: Settings) -> Measured:
     about = (
         f"{len(documents):,} documents of {name} and {len(queries)} queries with their instructions, 1000 documents a "
         f"query, 2 threads. Over 300,000 documents [the ratios are lower](scale.md#search-beside-other-programs). "
-        f"Repetitions: {repeat}."
+        f"During the first queries Java compiles the loop. Repetitions: {repeat}."
     )
     return Measured(about, [_row(times, columns, len(queries)) for columns in ROWS])
 

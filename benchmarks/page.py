@@ -21,6 +21,7 @@ AREAS = {  # in the order of the page
     "pools": "Pools",
     "stores": "Stored documents",
 }
+TITLES = {**AREAS, "gpu": "On a GPU"}
 INTRODUCTION = """# Speed compared with other programs
 
 Heed and another program do the same step with the same input, in turn, on one machine. The ratio is the other
@@ -30,7 +31,8 @@ Where no other program does the same, Heed is compared with a limit in seconds. 
 A row is of the steps that are compared with one program: their number, the smallest and the largest ratio, and the
 step with the smallest. Seconds and ratios are medians of all repetitions, with the smallest and the largest behind.
 **processor** is the ratio in processor time, and **missed** the number of steps below the ratio that we aim at.
-docs/benchmarks.json has all steps and repetitions. **load** is the machine's load average before.
+docs/benchmarks.json has all steps and repetitions. **load** is the machine's load average before; where it is larger
+than the number of cores, seconds are of a busy machine, and processor time says more.
 """
 HEAD = (
     "area",
@@ -52,7 +54,7 @@ def renew(folder: Path, area: str, entry: dict[str, Any]) -> None:
     path = folder / JSON
     entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     entries[area] = entry
-    write_json(path, {name: entries[name] for name in AREAS if name in entries})
+    write_json(path, {name: entries[name] for name in TITLES if name in entries})
     write_page(folder)
 
 
@@ -63,13 +65,14 @@ def write_page(folder: Path) -> None:
 
 def page(entries: dict[str, dict[str, Any]]) -> str:
     """Return the page of these areas: how each was measured, and with what result, then the machines."""
-    lines = (cells(area, rows) for area, entry in entries.items() for rows in _by_peer(entry["rows"]))
+    lines = (cells(area, rows) for area, entry in entries.items() for rows in _by_peer(entry.get("rows", ())))
     parts = [INTRODUCTION, table(HEAD, lines)]
     for area, entry in entries.items():
-        parts.append(f"## {AREAS[area]}\n\n{entry['about']} {_run(entry)}\n")
+        parts.append(f"## {TITLES[area]}\n\n{entry['about']} {_run(entry)}\n")
+        parts += [entry["table"], *(f"- {line}" for line in entry["search"]), ""] if "table" in entry else []
     machines = dict.fromkeys(entry["machine"] for entry in entries.values())
     for machine in machines:
-        areas = [AREAS[area] for area, entry in entries.items() if entry["machine"] == machine]
+        areas = [TITLES[area] for area, entry in entries.items() if entry["machine"] == machine]
         parts.append(f"{'; '.join(areas) if len(machines) > 1 else 'All'}: {machine}.\n")
     return "\n".join(parts)
 

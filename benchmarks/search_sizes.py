@@ -4,14 +4,17 @@
 own, over the same index or the same postings, which are made in DIR unless they are there. Seconds of processor time:
 the first call after one topic alone, and the least of three more. Anserini is what pyserini's ``batch_search`` calls;
 bm25s has its scores made from Heed's postings and returns documents by number. It comes with the extra ``bench``.
+tantivy, which is measured where it is installed, has an index of its own tokens, and returns documents by number too.
 """
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from heed.retrieval.bm25.index import K1, B, Bm25Settings, Searcher, build_index
 from heed.retrieval.bm25.postings import Postings
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.jvm import java
+from heed.reuse import ensure_folder
 
 DEPTH, THREADS, AGAIN = 1000, 2, 3
 Queries = dict[str, str]
@@ -125,11 +129,39 @@ def bm25s(place: Path, backend: str) -> Search:
     return search
 
 
+def tantivy(place: Path) -> Search:
+    """Return the search of tantivy, one query after another, over an index that is made at first."""
+    import tantivy as package
+
+    text = {"name": "text", "tokenizer_name": "en_stem", "index_option": "freq"}
+    schema = package.SchemaBuilder().add_text_field(**text).build()
+
+    def build(into: Path) -> None:
+        writer = package.Index(schema, path=str(into)).writer(num_threads=THREADS)
+        count = int(place.name)
+        for document in open_store(
+            place / "documents", Files(write_documents(place.parent / "data" / "documents", count))
+        ):
+            writer.add_document(package.Document(text=document.contents()))
+        writer.commit()
+        writer.wait_merging_threads()
+
+    index = package.Index.open(str(ensure_folder(place / "tantivy", {"text": text}, build)))
+    searcher = index.searcher()
+
+    def search(queries: Queries) -> object:
+        parsed = [index.parse_query(re.sub(r"\W+", " ", query), ["text"]) for query in queries.values()]
+        return [[(score, at.doc) for score, at in searcher.search(query, DEPTH).hits] for query in parsed]
+
+    return search
+
+
 SIDES: dict[str, Callable[[Path], Search]] = {
     "Heed": heed,
     "Anserini": anserini,
     "bm25s": lambda place: bm25s(place, "numpy"),
     "bm25s, numba": lambda place: bm25s(place, "numba"),
+    **({"tantivy": tantivy} if find_spec("tantivy") else {}),
 }
 
 if __name__ == "__main__":

@@ -77,15 +77,19 @@ def measured(area: str, settings: Settings) -> dict[str, Any]:
     command = f"python -m benchmarks --only {area}" + " --quick" * settings.quick
     if settings.repeat:
         command += f" --repeat {settings.repeat}"
+    rows = [asdict(row) for row in result.rows]
+    return {**origin(command, start), "load": load, "about": result.about, "rows": rows}
+
+
+def origin(command: str, start: float) -> dict[str, Any]:
+    """Return what a table says of its command, which began at ``start``, and of this machine."""
     return {
         "command": command,
         "seconds": round(time.perf_counter() - start, 1),
         "date": date.today().isoformat(),
         "commit": commit(),
         "machine": machine(),
-        "load": load,
-        "about": result.about,
-        "rows": [asdict(row) for row in result.rows],
+        "load": "-",
     }
 
 
