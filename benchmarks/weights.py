@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import ROOT, Measured, Row, Settings, difference, in_turn, seconds
-from heed.addons.architectures.late_interaction import begins
 from heed.addons.architectures.learned_sparse import SparseTextEncoder
 from heed.compute import Compute
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.reranking.similarity import Similarity
+from heed.retrieval.dense.vectors import begins
 from heed.types import Document, Query
 
 ENGLISH, CHINESE = "scifact/corpus.jsonl.gz", "hc4/cc-news-zho-1000.jsonl.gz"

@@ -25,7 +25,7 @@ from heed.models.weights import POOLER, positions_of, weights_in
 from heed.progress import bar, logging_only
 from heed.ranking import top
 from heed.retrieval.corpus import Corpus
-from heed.retrieval.dense.vectors import Vectors, embed, folder_of
+from heed.retrieval.dense.vectors import Vectors, begins, embed, folder_of, split
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run
 
@@ -201,16 +201,6 @@ def packed(texts: Sequence[Matrix]) -> Matrix:
     np.concatenate(texts, out=rows[:, 1:])
     rows[np.cumsum([0, *map(len, texts[:-1])]), 0] = 1
     return rows
-
-
-def begins(rows: Matrix) -> NDArray[np.int64]:
-    """Return the rows of a packed matrix at which texts begin."""
-    return np.flatnonzero(rows[:, 0])
-
-
-def split(rows: Matrix) -> list[Matrix]:
-    """Return a packed matrix of several texts as one packed matrix for each text."""
-    return np.split(rows, begins(rows)[1:])
 
 
 def maxsim(queries: Matrix, documents: Matrix) -> NDArray[np.float64]:

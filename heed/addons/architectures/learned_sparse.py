@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.addons.architectures.late_interaction import LateReranker, LateRetriever, begins, packed, split
+from heed.addons.architectures.late_interaction import LateReranker, LateRetriever, packed
 from heed.errors import ModelError
 from heed.models.encoders import PrefixedText, SentenceEncoder
 from heed.models.files import local_copy, raw_kind, sparse_origin
@@ -32,7 +32,7 @@ from heed.progress import bar, logging_only, timed
 from heed.ranking import top
 from heed.retrieval.bm25.index import FIELD
 from heed.retrieval.bm25.postings import Postings
-from heed.retrieval.dense.vectors import Vectors, document_config
+from heed.retrieval.dense.vectors import Vectors, begins, document_config, split
 from heed.retrieval.lucene.index_files import ID
 from heed.reuse import Recipe, ensure_folder, recipe_version
 from heed.types import Config, Matrix, Query, Run

@@ -73,9 +73,18 @@ class Vectors:
 
 
 def pieces_of(matrix: Matrix, documents: int) -> list[Matrix]:
-    """Return the rows of each document of a matrix, which may be packed: a row begins one where its column 0 is 1."""
-    starts = np.arange(documents) if len(matrix) == documents else np.flatnonzero(matrix[:, 0])
-    return np.split(matrix, starts[1:])
+    """Return the rows of each document of a matrix, which may be packed."""
+    return np.split(matrix, documents) if len(matrix) == documents else split(matrix)
+
+
+def begins(rows: Matrix) -> NDArray[np.int64]:
+    """Return the rows of a packed matrix at which texts begin: column 0 is 1 there."""
+    return np.flatnonzero(rows[:, 0])
+
+
+def split(rows: Matrix) -> list[Matrix]:
+    """Return a packed matrix of several texts as one packed matrix for each text."""
+    return np.split(rows, begins(rows)[1:])
 
 
 def document_config(encoder: Encoder) -> Config | str:

@@ -32,9 +32,10 @@ from tiny_late_models import (
 )
 
 from heed.addons.architectures import late_interaction
-from heed.addons.architectures.late_interaction import LateEncoder, LateReranker, maxsim, packed, split
+from heed.addons.architectures.late_interaction import LateEncoder, LateReranker, maxsim, packed
 from heed.errors import HeedError
 from heed.models.registry.entries import Model, Registry
+from heed.retrieval.dense.vectors import split
 from heed.types import Document
 
 DOCUMENTS = tiny.documents(DOCIDS)

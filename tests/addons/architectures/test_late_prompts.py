@@ -4,7 +4,8 @@ from pathlib import Path
 
 from shown_prompts import assert_shown_is_read, every_entry, every_prompt
 
-from heed.addons.architectures.late_interaction import LateEncoder, split
+from heed.addons.architectures.late_interaction import LateEncoder
+from heed.retrieval.dense.vectors import split
 
 
 @every_entry
