@@ -11,7 +11,7 @@ from heed.errors import DataError, fail
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
 from heed.formats.document_store import DocumentStore
-from heed.formats.trec_files import as_tag, one_score, read_run, with_shared_ids, write_run
+from heed.formats.trec_files import as_tag, one_score, read_run, write_run
 from heed.measures.summary import SystemEntry
 from heed.notebook import html_table
 from heed.progress import brief, log, replies, replying, timed, warn
@@ -50,7 +50,7 @@ class RunFile:
             if digest(self.path) != self.sha256:
                 raise DataError(f"{self.path}: was changed since this experiment used it; retrieve or rerank again")
             # a run without any document is an empty file
-            self._run = self._named(with_shared_ids(read_run(self.path)) if self.path.stat().st_size else {})
+            self._run = self._named(read_run(self.path, shared_ids=True) if self.path.stat().st_size else {})
         return self._run
 
     def _named(self, scores: Scores) -> Run:

@@ -16,7 +16,6 @@ from heed.formats.trec_files import (
     read_run,
     warn_of_order,
     warn_of_tags,
-    with_shared_ids,
 )
 from heed.progress import brief, warn
 from heed.types import CONDITIONS, Run, Topic, under
@@ -27,16 +26,19 @@ FORMS = (
 )
 
 
-def read_any_run(path: Path, subset: str | None = None, encoding: str | None = None) -> Run:
+def read_any_run(
+    path: Path, subset: str | None = None, encoding: str | None = None, *, shared_ids: bool = False
+) -> Run:
     """Read a run: TREC's, JSON of scores by docid by qid, a Parquet table, rank_llm's or MTEB's; packed or not.
 
     Warns where the order of a file is not that of its scores.
 
     ``subset`` names the MTEB subset (``subset`` or ``subset/split``) where a file holds several.
+    ``shared_ids`` as in :func:`heed.formats.trec_files.read_run`, for TREC's alone.
     Raises :class:`DataError` for a file of another form, naming what was found.
     """
     if not unpacked_name(path).endswith(OTHER_FORMS):
-        return read_run(path, encoding, check_order=True)
+        return read_run(path, encoding, check_order=True, shared_ids=shared_ids)
     if path.suffix == ".parquet":
         return with_ids(_of_table(path), path)
     content = _load(path, encoding)
@@ -182,9 +184,10 @@ def _read_by_condition(
         files = {condition: file.replace("{condition}", condition) for condition in conditions}
         files = {condition: path for condition, path in files.items() if _split(path)[0].exists()}
     else:
-        return name, {}, _by_endings(text, read_any_run(*_split(file), encoding))
+        return name, {}, _by_endings(text, read_any_run(*_split(file), encoding, shared_ids=True))
     paths = {condition: _split(path)[0] for condition, path in files.items()}
-    return name, paths, {condition: read_any_run(*_split(path), encoding) for condition, path in files.items()}
+    runs = {name: read_any_run(*_split(path), encoding, shared_ids=True) for name, path in files.items()}
+    return name, paths, runs
 
 
 def _split(file: str) -> tuple[Path, str | None]:
@@ -213,4 +216,4 @@ def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> 
     missing = [qid for qid in qids if qid not in known]
     if missing:
         warn(f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
-    return with_shared_ids(known)
+    return known

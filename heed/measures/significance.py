@@ -24,7 +24,7 @@ from heed.measures.registry import find
 
 RESAMPLES = 10_000
 SEED = 0
-BLOCK = 1 << 20  # numbers drawn at once
+BLOCK = 1 << 14  # numbers drawn, and multiplied, at once: so few that their memory is used again
 EXACT_UP_TO = 13  # topics for which all sign flips (2^13 = 8,192) are fewer than the resamples
 ALPHA = 0.05
 NEAR = 1e-12  # what rounding leaves of a difference
@@ -123,7 +123,7 @@ TESTS: Mapping[str, Callable[[Array], Array]] = {"fisher": _fisher, "wilcoxon": 
 @lru_cache(maxsize=8)
 def _resamples(count: int) -> NDArray[np.uint8]:
     """Return how often each of ``count`` topics is drawn in each of the resamples, which are the rows."""
-    drawn = [picks + count * np.arange(len(picks))[:, None] for picks in _draw(count, count)]
+    drawn = (picks + count * np.arange(len(picks))[:, None] for picks in _draw(count, count))
     counts = [np.bincount(picks.ravel(), minlength=picks.size).astype(np.uint8) for picks in drawn]
     return np.concatenate(counts).reshape(RESAMPLES, count)
 

@@ -35,6 +35,16 @@ def test_a_run_reads_back_as_it_was_written(
     assert read_run(path) == run
 
 
+def test_a_docid_is_in_memory_once_for_all_topics_where_it_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    write_run(path, {"1": {"document-1": 2.0}, "2": {"document-1": 1.0}}, "tag")
+    apart, shared = (
+        len({id(docid) for _ in range(2) for scores in read_run(path, shared_ids=shared).values() for docid in scores})
+        for shared in (False, True)
+    )
+    assert (apart, shared) == (4, 1)
+
+
 def test_a_run_is_written_in_six_columns_best_first(tmp_path: Path) -> None:
     write_run(tmp_path / "a.run", {"007": {"x": 1.0, "NA": 1.0, "y": 2.5}}, "bm25-query")
     assert (tmp_path / "a.run").read_text() == (

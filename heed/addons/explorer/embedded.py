@@ -46,6 +46,7 @@ SHARED = PurePosixPath("report/page/shared")  # with the annotation page
 SHEETS = ("explorer", "topic", "ranking", "document", "further", "narrow")
 STYLES = tuple(PAGE / f"{name}.css" for name in SHEETS)
 AFRESH = "*, *::before, *::after { all: revert; }"  # of what the page says of its own elements
+MARKED = 1000  # instructions up to which a page has them read though no system has
 TOGETHER = 1 << 16  # bytes of JSON that are packed as one
 BATCH = 200  # documents read at once
 SAFE = 0.95  # of the room, since beginnings pack a little worse than whole texts
@@ -134,6 +135,11 @@ def packed(explored: Explored, limit: int) -> Packed:
     shown = {qid: shown_docids(explored, explored.topics[qid], of_topic) for qid, of_topic in lists.items()}
     docids = _by_importance(explored, lists, shown)
     number = {docid: index for index, docid in enumerate(docids)}
+    instructions = sum(len(topic.instructions) for topic in topics)
+    explored.marks = bool(explored.readers) or instructions <= MARKED
+    if not explored.marks:
+        why = f"no system of this folder has read them, and they are {instructions:,}"
+        explored.notes.append(f"Instructions are not marked here: {why}. heed explore RUNS_DIR marks them.")
     about = folder_view(explored)
     room = limit - len(pack(encode([about, docids])))
     topic_blocks = pack_blocks(

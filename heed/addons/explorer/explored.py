@@ -43,6 +43,7 @@ class Explored:
         """Read the files of the folder of ``results``; :class:`DataError` for a ``topics.json`` of another form."""
         self.results, self.path, self.notes, self.reader = results, results.path, list[str](), reader
         self._read = dict[str, Spans]()  # instructions that were asked for
+        self.marks = True  # whether any is
         self.run = cache(self.read)  # of a system and condition; for whoever asks for one topic after the other
         self.runs = {
             (system, condition): path
@@ -72,12 +73,16 @@ class Explored:
             folder = f"{inputs.store}, seen from this folder"  # no name of a home: pages are passed on
             self.notes.append(f"The documents are no longer in {folder}, so their texts are not shown: {AGAIN}.")
 
+    @cached_property
+    def readers(self) -> set[tuple[str, str]]:
+        """The systems that read instructions, each with a digest of its reader."""
+        notes = ((system, read_note(note_of(path))) for (system, _), path in self.runs.items())
+        return {(system, digest_json(used)) for system, note in notes if note for used in readers_of(note.recipe)}
+
     def _read_otherwise(self) -> list[str]:
         """Return the systems that read instructions by another reader than these pages."""
-        notes = ((system, read_note(note_of(path))) for (system, _), path in self.runs.items())
-        readers = {(system, digest_json(used)) for system, note in notes if note for used in readers_of(note.recipe)}
-        shown = digest_json(reader_at(self.reader).config) if readers else ""
-        return sorted({system for system, used in readers if used != shown})
+        shown = digest_json(reader_at(self.reader).config) if self.readers else ""
+        return sorted({system for system, used in self.readers if used != shown})
 
     def _pairs(self) -> list[tuple[str, str]]:
         """Return the pairs that are compared, and for each other condition one to look at beside it."""
@@ -105,6 +110,8 @@ class Explored:
 
     def spans_of(self, instruction: str) -> Spans:
         """Return the spans of a topic's instruction, which is not read again after :meth:`keep_readings`."""
+        if not self.marks:
+            return ()
         if instruction not in self._read:
             earlier = self._earlier.get(instruction)
             self._read[instruction] = earlier or reader_at(self.reader).as_given(instruction)
@@ -125,7 +132,7 @@ class Explored:
 
     def keep_readings(self) -> None:
         """Write the spans that were asked for into the folder, if it can be written to, for the next page of it."""
-        if self._read != self._earlier:
+        if self.marks and self._read != self._earlier:
             note = Note(self._reading, {"spans": digest_json(self._read)}, {"spans": self._read})
             with suppress(OSError, HeedError):
                 write_note(self.path / READINGS, note)

@@ -124,6 +124,28 @@ def test_a_page_reads_no_instruction_that_the_last_one_has_read(moved: Path, mon
     assert pages == [pages[0]] * 5
 
 
+def test_a_page_of_many_instructions_that_no_system_has_read_says_that_they_are_not_marked(
+    moved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spans() -> list[object]:
+        explored = Explored(*read_tree(moved))
+        [topics] = map(unpack, packed(explored, 10**6).data["topics"])
+        return [explored.notes[1:], *(topic[0]["changed"]["spans"] for topic in topics)]  # type: ignore[attr-defined]
+
+    before = (moved / READINGS).read_bytes()
+    monkeypatch.setattr("heed.addons.explorer.embedded.MARKED", 6)  # three topics with two each
+    notes, *marked = spans()
+    assert notes == [] and all(marked)
+    monkeypatch.setattr("heed.addons.explorer.embedded.MARKED", 5)
+    why = "no system of this folder has read them, and they are 6"
+    assert spans() == [[f"Instructions are not marked here: {why}. heed explore RUNS_DIR marks them."], [], [], []]
+    assert topic_view(Explored(*read_tree(moved)), "1")["narratives"]["changed"]["spans"]
+    note = moved / ".made" / "obeys.changed.run.json"
+    note.write_text(json.dumps(json.loads(note.read_text()) | {"recipe": {"system": {"reader": "of obeys"}}}))
+    assert all(spans()[1:])
+    assert (moved / READINGS).read_bytes() == before
+
+
 def test_a_narrative_is_shown_as_a_person_has_read_it_and_lines_as_they_are_given() -> None:
     text = "Find ships.\nLeave   out\n\u200bferries of\nall kinds."
     reader = reader_at()
