@@ -204,23 +204,18 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe |
     ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. One that
     ``goes_on`` gets what it had made for the same recipe when it was stopped.
     """
-    if logged_reason(folder, recipe) is None:
+    reason = folder_reason(folder, recipe)
+    log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
+    if reason is None:
         if goes_on:
             shutil.rmtree(part_of(folder), ignore_errors=True)  # begun for another recipe, which is not wanted any more
     else:
         with finished_folder(folder, partial(is_begun, recipe=recipe) if goes_on else None) as part:
-            if goes_on:
+            if goes_on and not (part / NOTE).exists():
                 write_note(part / NOTE, Note(recipe, {}, finished=False))
             facts = build(part)
             write_note(part / NOTE, Note(recipe, digests(part), facts or {}))
     return folder
-
-
-def logged_reason(folder: Path, recipe: Recipe) -> str | None:
-    """Log why ``folder`` must be made, or that it is used again; return the reason, None for the latter."""
-    reason = folder_reason(folder, recipe)
-    log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
-    return reason
 
 
 def folder_note(folder: Path) -> Note:

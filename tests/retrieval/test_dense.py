@@ -150,7 +150,7 @@ def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         embed(tmp_path / "killed", store, LetterCounts(fail_after=200))
-    shard = tmp_path / "killed/shard-00001.npy"
+    shard = tmp_path / ".killed.part/shard-00001.npy"
     content = shard.read_bytes()
     if harm == "shape":
         np.save(shard, np.zeros((64, 9), dtype=np.float32))
@@ -159,7 +159,7 @@ def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
     second = LetterCounts()
     resumed = embed(tmp_path / "killed", store, second)
     assert len(second.encoded) == 500 - 4 * 64 + 64  # the damaged shard beside those not made yet
-    assert shard.read_bytes() == content
+    assert (tmp_path / "killed/shard-00001.npy").read_bytes() == content
     whole = embed(tmp_path / "whole", store, LetterCounts())
     assert [one.read_bytes() for one in resumed.shards] == [one.read_bytes() for one in whole.shards]
     assert {one.name for one in (tmp_path / "killed").iterdir()} == {one.name for one in (tmp_path / "whole").iterdir()}
