@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import tee
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from heed.reranking.rescore import Pair, Wrapper, checked, finite
 from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System, of_heed
 
+S = TypeVar("S", bound=System)
+
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 METHODS = ("score", "search", "encode_documents", "encode_queries")
 CODE = "module's code"  # the key of its digest in a config
@@ -34,6 +36,34 @@ def check_name(name: str) -> None:
     """Raise :class:`UsageError` for the name of a system that no run file can have."""
     if not FILE_NAME.fullmatch(name):
         raise UsageError(f"system {name!r}: expected letters, digits and . + @ : _ -, for its run files")
+
+
+class Alone(System, Generic[S]):
+    """A ``system`` that is used without an experiment, loaded at its first use; an experiment runs the system itself.
+
+    It closes at the end of a ``with`` block.
+    """
+
+    def __init__(self, system: S) -> None:
+        self.system = system
+        self.name, self.config, self.made_by = system.name, system.config, system.made_by
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    def load(self) -> None:
+        """Load the system."""
+        self.system.load()
+
+    def close(self) -> None:
+        """Free the system's memory; a later use loads it again."""
+        self.system.close()
 
 
 class OwnSystem(System):
