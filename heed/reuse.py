@@ -2,8 +2,8 @@
 
 A *recipe* is plain JSON data: settings, versions and the digests of inputs. A *note* holds the recipe of files, and
 their digests; a file or folder is used again only where its recipe is the same and nobody has changed it. There is one
-form of note, in three places: ``made.json`` in a folder that is made as a whole, ``.made/<file>.json`` beside a file,
-and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
+form of note, in four places: ``made.json`` in a folder that is made as a whole, ``.made/<file>.json`` beside a file,
+``.made/results.json`` in a folder of results, and ``.made/source.json`` in one of indexes.
 """
 
 import json
@@ -22,7 +22,7 @@ from heed.types import Query
 Recipe = dict[str, Any]
 NOTE = "made.json"
 RESULTS = Path(".made") / "results.json"  # in a folder of results
-SOURCE = Path(".made") / "source.json"  # in folders of results and indexes: where their documents are from
+SOURCE = Path(".made") / "source.json"  # in a folder of indexes: where its documents are from
 DIGEST = re.compile(r'"([0-9a-f]{32}|[0-9a-f]{64})"')  # a SHA-256, or the random text of a system without a config
 
 
