@@ -53,7 +53,6 @@ class Collection:
     own_ids: bool = False
 
     def __post_init__(self) -> None:
-        """Fill in ``index``."""
         object.__setattr__(self, "index", self.index or self.subset)
 
     def __repr__(self) -> str:

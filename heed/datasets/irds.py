@@ -58,7 +58,6 @@ class IrDataset:
             raise DataError(f"{dataset_id}: its documents have {', '.join(kind._fields)}, no text; expected another id")
 
     def __str__(self) -> str:
-        """Return the id as shown to the user."""
         return f"{self._id} (ir_datasets)"
 
     @property

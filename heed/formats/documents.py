@@ -29,8 +29,7 @@ from heed.files import (
     unpacked_name,
     word_of,
 )
-from heed.formats.data_set_folders import is_data_set
-from heed.formats.data_sets import config_files, read_parquet
+from heed.formats.data_sets import config_files, is_data_set, read_parquet
 from heed.formats.topics import ENTITY
 from heed.progress import brief, counted, log, setting
 from heed.types import Document
@@ -83,7 +82,6 @@ class Files:
         self._encoding = encoding
 
     def __str__(self) -> str:
-        """Return the paths as shown to the user."""
         return shown_paths(self.paths)
 
     @property
@@ -112,7 +110,6 @@ class Documents:
         fail(problems)
 
     def __str__(self) -> str:
-        """Return their number as shown to the user."""
         return f"{len(self._documents)} {MEMORY}"
 
     @cached_property
