@@ -105,17 +105,14 @@ class SystemRuns(Mapping[str, Run]):
         return 0 if any("depth" in note.recipe or note.recipe.get("system") for note in notes) else 2
 
     def __getitem__(self, condition: str) -> Run:
-        """Return the run of a condition."""
         run = self.files[condition].read()
         self._may_differ = True
         return run
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the conditions."""
         return iter(self.files)
 
     def __len__(self) -> int:
-        """Return the number of conditions."""
         return len(self.files)
 
     def __repr__(self) -> str:
@@ -279,10 +276,7 @@ def _ensure(
         file.reused, file.note = ensure_file(path, recipe, build, reuse)
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
-    if "warnings" not in file.note.facts:  # of an earlier version
-        file.note = file.note._replace(facts={**file.note.facts, "unanswered": 0, "warnings": doubts()})
-        write_note(note_of(path), file.note)
-    for warning in file.note.facts["warnings"]:
+    for warning in file.note.facts.get("warnings", ()):
         warn(warning)
     return file
 
