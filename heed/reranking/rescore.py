@@ -32,7 +32,6 @@ class ReadOnce:
     """
 
     def __init__(self, store: DocumentStore) -> None:
-        """Read documents of ``store``."""
         self._store, self._room = store, ROOM
         self._by_pool: dict[tuple[str, ...], list[Document]] = {}
 
@@ -132,7 +131,6 @@ class Wrapper(Reranker):
     """A reranker that makes its scores, by its ``score_all``, of those of another one."""
 
     def __init__(self, inner: Reranker) -> None:
-        """Wrap ``inner``."""
         self._inner, self.at_once, self.independent = inner, inner.at_once, inner.independent
 
     def load(self) -> None:

@@ -47,7 +47,6 @@ class PoolVectors:
             self._rows.update(zip(keys, rows, strict=True))
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is a vector of this key."""
         return key in self._rows
 
     def of(self, keys: Sequence[str]) -> Matrix:

@@ -38,7 +38,6 @@ class Tables:
         self._odd: dict[str, int] = {}  # by docid the rows of other lengths than the first, 0 where there is no table
 
     def __str__(self) -> str:
-        """Return the paths as shown to the user."""
         return shown_paths(self.paths)
 
     @property
