@@ -430,10 +430,7 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read_lines(path: Path, encoding: str | None = None, seen: Seen | None = None) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number from 1, line without its end)`` of a text file; see :func:`read_texts`.
-
-    Lines that are ``seen`` are left out.
-    """
+    """Yield ``(line number from 1, line without end)`` of a text file, but those ``seen``; see :func:`read_texts`."""
     pieces = _unseen(read_pieces(path), seen) if seen else read_pieces(path)
     for line_no, text in _texts(path, encoding, pieces):
         yield from numbered_lines(text, line_no)

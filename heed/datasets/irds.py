@@ -239,10 +239,7 @@ def parse_id(text: str) -> DatasetId | None:
 def judged(
     source: str, parts: Sequence[str], collection: str, lang: str, fields: str = "title", translation: str = "any"
 ) -> tuple[list[Topic], Qrels]:
-    """Return the topics that are judged over documents in ``collection``, of years of ``neuclir`` or splits of ``hc4``.
-
-    ``lang``, ``fields`` and ``translation`` are those of :func:`heed.formats.topics.read_neuclir_topics`.
-    """
+    """Return the topics judged over documents in ``collection``, of years of ``neuclir`` or splits of ``hc4``."""
     topics: dict[str, Topic] = {}
     qrels: Qrels = {}
     for part in parts:

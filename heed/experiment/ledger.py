@@ -36,10 +36,7 @@ class Ledger(NamedTuple):
     topics: Mapping[str, str]
 
     def destination(self, name: str, condition: str, recipe: Recipe, facts: Recipe) -> Path:
-        """Write the ``facts`` into the note of the finished run of ``recipe``; return its path, else where to make it.
-
-        Also removes what a killed process left of it.
-        """
+        """Write ``facts`` into the note of the finished run of ``recipe``; return its path, else where to make it."""
         path = self.folder / f"{name}.{condition}.run"
         new = self.folder / NEW / digest_json(recipe)[:16] / path.name
         note, journal = finished_note(path), journal_of(new)
@@ -54,10 +51,7 @@ class Ledger(NamedTuple):
         return new
 
     def lists(self, name: str, recipe: Recipe, queries: Mapping[str, str]) -> dict[str, dict[str, float]]:
-        """Return the lists of ``queries``, digests by topic, in runs of a system by ``recipe`` but for other topics.
-
-        Runs in ``earlier/`` are among them.
-        """
+        """Return the lists of ``queries``, digests by topic, in runs of a system by ``recipe`` but for other topics."""
         run, lists = f"{name}.{recipe['condition']}.run", dict[str, dict[str, float]]()
         recipe = json.loads(json.dumps({**recipe, "topics": ""}))
         for path in [self.folder / run, *sorted(self.folder.glob(f"{ASIDE}/*/{run}"))]:

@@ -74,10 +74,7 @@ class SystemRuns(Mapping[str, Run]):
 
     @property
     def entry(self) -> SystemEntry:
-        """What the system rescored, and how many replies are no answers, as ``summary.json`` says it.
-
-        There is no ``pool`` where it is not known.
-        """
+        """What the system rescored, and how many replies are no answers, as ``summary.json`` says it."""
         notes = [file.note for file in self.files.values()]
 
         def common(key: str) -> Any:
@@ -286,10 +283,7 @@ def _label(system: Retriever | Reranker, queries: Sequence[Query]) -> str:
 
 
 def pool_of_runs(systems: Sequence[SystemRuns], topics: Sequence[Topic], depth: int) -> dict[str, list[str]]:
-    """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
-
-    A query has one pool under all its instructions.
-    """
+    """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion."""
     base = {topic.qid: topic.base or topic.qid for topic in topics}  # the topic that asks the same query alone
     lists = (item for system in systems for run in system.contents().values() for item in run.items())
     pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
@@ -297,10 +291,7 @@ def pool_of_runs(systems: Sequence[SystemRuns], topics: Sequence[Topic], depth: 
 
 
 def published_pool(collection: Collection, documents: DocumentStore) -> dict[str, list[str]]:
-    """Return the published candidates of the topics; raise :class:`DataError` if there are none.
-
-    Candidates that are not among ``documents`` are left out, with a warning.
-    """
+    """Return the published candidates of the topics; raise :class:`DataError` if there are none."""
     fail([] if collection.candidates else ["pool: these topics come without published candidate lists"])
     pooled = {}
     for topic in collection.topics:

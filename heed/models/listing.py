@@ -141,10 +141,7 @@ def _has_weights(source: str, revision: str | None) -> bool:
 
 
 def as_data(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
-    """Return the entry as JSON data, with the texts that it reads and what is missing here.
-
-    ``prompts`` are those of :func:`heed.models.listing.scoring_facts`.
-    """
+    """Return the entry as JSON data, with the texts that it reads and what is missing here."""
     fields = {field: value for field, value in model._asdict().items() if field not in ("trusted", "entry")}
     plain = {**fields, "family": family_of(model), "names": dict(model.names), "presets": list(model.presets)}
     return {"name": name, **plain, "missing": missing(model), "sees": dict(inputs(model, prompts))}

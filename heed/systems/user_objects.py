@@ -39,10 +39,7 @@ def check_name(name: str) -> None:
 
 
 class Alone(System, Generic[S]):
-    """A ``system`` that is used without an experiment, loaded at its first use; an experiment runs the system itself.
-
-    It closes at the end of a ``with`` block.
-    """
+    """A ``system`` used without an experiment, loaded at its first use; an experiment runs the system itself."""
 
     def __init__(self, system: S) -> None:
         self.system = system

@@ -38,10 +38,7 @@ Term = tuple[str, str]  # field, term as the index holds it
 
 
 class Bm25Settings(NamedTuple):
-    """BM25's k1 (term saturation, from 0) and b (length normalisation, 0 to 1), and the weights of a table's fields.
-
-    ``feedback`` is a :class:`heed.retrieval.bm25.feedback.Feedback`, the settings of RM3 and Rocchio.
-    """
+    """BM25's k1 (term saturation, from 0) and b (length normalisation, 0 to 1), and the weights of a table's fields."""
 
     k1: float = K1
     b: float = B
