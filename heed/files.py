@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import zstandard
 
-from heed.errors import BusyError, DataError, UsageError, did_you_mean
+from heed.errors import BusyError, DataError, HeedError, UsageError, did_you_mean
 from heed.languages import SYLLABIC, Language, known_language
 from heed.progress import log
 
@@ -393,6 +393,20 @@ def parse_json(text: str) -> Any:
         except UnicodeEncodeError as error:
             raise ValueError("half of a surrogate pair, a broken \\u escape") from error
     return value
+
+
+def read_by_name(path: Path, kind: str, example: Path) -> dict[str, Any]:
+    """Return the entries by name of a JSON file of some ``kind``, such as the shipped ``example``.
+
+    Raises :class:`DataError` for another file, and where an entry is no object.
+    """
+    try:
+        entries = parse_json(read_text(path))
+    except (ValueError, HeedError) as error:
+        raise DataError(f"{path}: not a {kind} ({error}); its form is that of {example}") from error
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise DataError(f"{path}: not a {kind} (no object of objects); its form is that of {example}")
+    return entries
 
 
 def read_text(path: Path, encoding: str | None = None) -> str:
