@@ -76,16 +76,19 @@ class Source(Protocol):
 class Files:
     """Documents in ``.jsonl`` and ``.parquet`` files, TREC's SGML, or folders of them; see :func:`read_lines`."""
 
-    def __init__(self, paths: Sequence[Path], encoding: str | None = None) -> None:
-        """Find the files; raises :class:`DataError` for a missing path or a folder without such a file."""
-        self.paths, self.places = corpus_files(paths), list(map(str, paths))
+    def __init__(
+        self, paths: Sequence[Path], encoding: str | None = None, suffixes: tuple[str, ...] = SUFFIXES
+    ) -> None:
+        """Find the files; raises :class:`DataError` for a missing path or a folder without a file of ``suffixes``."""
+        self.paths, self.places = corpus_files(paths, suffixes), list(map(str, paths))
         self._encoding = encoding
 
     def __str__(self) -> str:
-        return shown_paths(self.paths)
+        more = f" and {len(self.paths) - 3} more files" if len(self.paths) > 3 else ""
+        return ", ".join(map(str, self.paths[:3])) + more
 
     @property
-    def recipe(self) -> list[str]:
+    def recipe(self) -> Any:
         """The files' digests, whatever their names and order; of the Washington Post's, that all parts are read."""
         digests = sorted(f"{digest(path)} articles" if ".jl" in path.suffixes else digest(path) for path in self.paths)
         return [*digests, *named(self._encoding)]
@@ -123,11 +126,6 @@ class Documents:
     def lines(self) -> Iterator[DocumentLine]:
         """Yield every document."""
         return (DocumentLine(MEMORY, number, document) for number, document in enumerate(self._documents, 1))
-
-
-def shown_paths(paths: Sequence[Path]) -> str:
-    """Return the first three paths, and how many more there are."""
-    return ", ".join(map(str, paths[:3])) + (f" and {len(paths) - 3} more files" if len(paths) > 3 else "")
 
 
 def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:
