@@ -71,8 +71,8 @@ class Searcher:
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have.
         """
         fail(_impossible(settings), UsageError)
-        self._settings, self._folder = settings, folder
-        self._analysis = Analysis(language)
+        self._settings, self._folder, analysis = settings, folder, Analysis(language)
+        self.terms, self.terms_of_each = analysis.terms, analysis.terms_of_each  # of texts, as the index holds them
 
     def load(self) -> None:
         """Export the postings unless they are there, and open them, so that it can be timed alone."""
@@ -130,14 +130,6 @@ class Searcher:
         matrix, size = self._matrix, self._matrix.postings.size
         frequent = {term for bag in bags for term in set(bag) if is_frequent(matrix.find(FIELD, term).size, size)}
         return {docid: chosen_terms(bag, frequent) for docid, bag in zip(docids, bags, strict=True)}
-
-    def terms(self, text: str) -> list[str]:
-        """Return the terms of ``text`` as the index holds them, repeats included."""
-        return self._analysis.terms(text)
-
-    def terms_of_each(self, texts: Iterable[str]) -> list[list[str]]:
-        """Return the terms of each of ``texts``."""
-        return self._analysis.terms_of_each(texts)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of terms in the whole text, ``ln(1 + (N − n + 0.5) / (n + 0.5))``."""
