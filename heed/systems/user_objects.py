@@ -21,9 +21,9 @@ from heed.formats.document_store import DocumentStore, docids_of
 from heed.process import free_memory
 from heed.progress import log
 from heed.ranking import top
-from heed.reranking.rescore import Pair, Wrapper, checked, finite
+from heed.reranking.rescore import Pair, Wrapper, checked
 from heed.retrieval.corpus import Corpus
-from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System, of_heed
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System, finite, of_heed
 
 S = TypeVar("S", bound=System)
 
