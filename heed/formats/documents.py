@@ -3,9 +3,8 @@
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -57,9 +56,7 @@ class DocumentLine(NamedTuple):
 _seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
 
 
-def leaving_out(seen: Seen | None) -> AbstractContextManager[Seen | None]:
-    """Leave out those lines of JSON, in files that are read inside the block, that are ``seen``."""
-    return setting(_seen, seen)
+leaving_out = partial(setting, _seen)  # those lines of JSON, in files that are read inside the block, that are seen
 
 
 class Source(Protocol):
