@@ -18,17 +18,8 @@ from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.own_files import given_judgements, given_topics, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_text
-from heed.formats.data_sets import (
-    Columns,
-    HubRow,
-    collection_name,
-    config_files,
-    data_set_in,
-    parsed,
-    read_listed,
-    rows,
-    topics_of,
-)
+from heed.formats.data_set_folders import collection_name, data_set_in
+from heed.formats.data_sets import Columns, HubRow, config_files, parsed, read_listed, rows, topics_of
 from heed.formats.topics import read_topics, with_bases
 from heed.formats.trec_files import read_qrels
 from heed.languages import language

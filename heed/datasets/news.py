@@ -14,7 +14,8 @@ from heed.datasets.loading import check_data
 from heed.datasets.own_files import LocalCopy, given_judgements, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
-from heed.formats.data_sets import collection_name, data_set_in, data_set_of, is_mfollowir, read_mfollowir
+from heed.formats.data_set_folders import collection_name, data_set_in, data_set_of
+from heed.formats.data_sets import is_mfollowir, read_mfollowir
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
 from heed.formats.topics import recognised
 from heed.languages import code_of, foreign_letters, known_language, language, suggestion

@@ -16,11 +16,9 @@ from heed.datasets.fetchable import Repository, folder_names, part_files, roots_
 from heed.datasets.irds import CODES, IrDataset, language_of
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
+from heed.formats.data_set_folders import collection_name, data_set_in, is_data_set
 from heed.formats.data_sets import (
-    collection_name,
     config_files,
-    data_set_in,
-    is_data_set,
     is_mfollowir,
     is_paired,
     qrels_files,

@@ -28,7 +28,8 @@ from heed.files import (
     unpacked_name,
     word_of,
 )
-from heed.formats.data_sets import config_files, is_data_set, read_parquet
+from heed.formats.data_set_folders import is_data_set
+from heed.formats.data_sets import config_files, read_parquet
 from heed.formats.topics import ENTITY
 from heed.progress import brief, counted, log, setting
 from heed.types import Document

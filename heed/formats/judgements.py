@@ -8,7 +8,8 @@ import msgspec
 
 from heed.errors import DataError, fail
 from heed.files import read_text, unpacked_name
-from heed.formats.data_sets import grades_of, is_data_set, read_rows, test_qrels
+from heed.formats.data_set_folders import is_data_set
+from heed.formats.data_sets import grades_of, read_rows, test_qrels
 from heed.formats.trec_files import COLUMNS, JUDGED, as_judged, read_qrels
 from heed.types import Qrels
 

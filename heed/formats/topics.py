@@ -12,7 +12,8 @@ from typing import Any
 from heed.data import FIELDS
 from heed.errors import DataError, UsageError, did_you_mean, fail
 from heed.files import parse_json, read_lines, read_objects, read_pieces, read_text, unpacked_name, word_of
-from heed.formats.data_sets import is_data_set, read_queries
+from heed.formats.data_set_folders import is_data_set
+from heed.formats.data_sets import read_queries
 from heed.formats.topic_ids import topics_with_ids
 from heed.languages import code_of
 from heed.progress import brief, counted, log, warn

@@ -8,7 +8,8 @@ from hub_copies import published
 
 import heed as library
 from heed.errors import HeedError, UsageError
-from heed.formats.data_sets import collection_name, qrels_files
+from heed.formats.data_set_folders import collection_name
+from heed.formats.data_sets import qrels_files
 from heed.formats.documents import Files
 from heed.types import Topic
 
