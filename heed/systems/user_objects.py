@@ -248,17 +248,17 @@ class OwnEncoder(OwnSystem, Encoder):
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return one vector a document; :class:`ModelError` for a wrong shape and for numbers that are not finite."""
-        self.load()
-        with self._calling("encode_documents"):
-            vectors = self._system.encode_documents(documents)
-        return self._checked(vectors, len(documents), "documents")
+        return self._encoded("documents", documents)
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return one vector a query; :class:`ModelError` for a wrong shape and for numbers that are not finite."""
+        return self._encoded("queries", queries)
+
+    def _encoded(self, kind: str, texts: Sequence[Document] | Sequence[Query]) -> Matrix:
         self.load()
-        with self._calling("encode_queries"):
-            vectors = self._system.encode_queries(queries)
-        return self._checked(vectors, len(queries), "queries")
+        with self._calling(method := f"encode_{kind}"):
+            vectors = getattr(self._system, method)(texts)
+        return self._checked(vectors, len(texts), kind)
 
     def _checked(self, returned: Any, count: int, kind: str) -> Matrix:
         try:
