@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -205,11 +205,7 @@ def mean_rank(run: Run, gold: Judged) -> PerTopic:
 
 
 def wise(
-    runs: tuple[Run, Run, Run],
-    gold: Gold,
-    judged: Mapping[str, int],
-    k: int = K,
-    variant: Literal["paper", "released", "wheel"] = "paper",
+    runs: tuple[Run, Run, Run], gold: Gold, judged: Mapping[str, int], k: int = K, variant: Variant = "paper"
 ) -> PerTopic:
     """Return each topic's weighted instruction sensitivity (WISE), −1 … 1, the mean over its gold documents.
 
@@ -224,8 +220,7 @@ def wise(
     the runs, have no value; KeyError if ``judged`` lacks one of the others.
 
     ``released`` (the repository's ``utils.py``): full reward only if ``o < n``, and ``√(o − i)`` in
-    place of ``o − i``. ``wheel`` (``mteb_infosearch 0.1.0``): full reward only if ``o < n``, and
-    the −1 is never given.
+    place of ``o − i``.
     """
     ranks = ranks_of(runs, gold)
     original, instructed, reverse = ranks.values
@@ -235,7 +230,7 @@ def wise(
     if variant == "released":
         rise = np.sqrt(rise)
     followed = (instructed <= original) & (original < reverse)
-    opposed = (reverse < original) & (original < instructed) & (variant != "wheel")
+    opposed = (reverse < original) & (original < instructed)
     cases = [
         (followed & near & (instructed == 1), 1.0),
         (followed & (original > k), BEYOND_K),
