@@ -1,14 +1,4 @@
-"""The errors that Heed raises on purpose.
-
-HeedError
-├── UsageError      settings or arguments that are wrong or contradict each other
-├── DataError       files: topics, documents, runs, qrels, pools, indexes
-│   └── BusyError   a folder in which another process works
-├── ModelError      a model, or a system of the user's own, that cannot be loaded or gives no usable scores
-├── ServiceError    a model behind an API
-├── WorkerError     worker processes, GPUs, Ray
-└── JavaError       Java or Lucene
-"""
+"""The errors that Heed raises on purpose."""
 
 import difflib
 from collections.abc import Iterable, Mapping

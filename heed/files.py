@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import zstandard
 
-from heed.errors import BusyError, DataError, UsageError, did_you_mean
+from heed.errors import BusyError, DataError, HeedError, UsageError, did_you_mean
 from heed.languages import SYLLABIC, Language, known_language
 from heed.progress import log
 
@@ -395,6 +395,20 @@ def parse_json(text: str) -> Any:
     return value
 
 
+def read_by_name(path: Path, kind: str, example: Path) -> dict[str, Any]:
+    """Return the entries by name of a JSON file of some ``kind``, such as the shipped ``example``.
+
+    Raises :class:`DataError` for another file, and where an entry is no object.
+    """
+    try:
+        entries = parse_json(read_text(path))
+    except (ValueError, HeedError) as error:
+        raise DataError(f"{path}: not a {kind} ({error}); its form is that of {example}") from error
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise DataError(f"{path}: not a {kind} (no object of objects); its form is that of {example}")
+    return entries
+
+
 def read_text(path: Path, encoding: str | None = None) -> str:
     """Return the text of a file that is read whole; see :func:`read_lines`."""
     return "".join(text for _, text in _texts(path, encoding, [(1, read_bytes(path))]))
@@ -430,10 +444,7 @@ def read_raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read_lines(path: Path, encoding: str | None = None, seen: Seen | None = None) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number from 1, line without its end)`` of a text file; see :func:`read_texts`.
-
-    Lines that are ``seen`` are left out.
-    """
+    """Yield ``(line number from 1, line without end)`` of a text file, but those ``seen``; see :func:`read_texts`."""
     pieces = _unseen(read_pieces(path), seen) if seen else read_pieces(path)
     for line_no, text in _texts(path, encoding, pieces):
         yield from numbered_lines(text, line_no)

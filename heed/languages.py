@@ -84,7 +84,6 @@ HAN = "\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uffef"  # wit
 THAI_WORD = 4
 THAI = "\u0e01-\u0e3a\u0e40-\u0e5b"
 _THAI_MARKS = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"  # above and below a letter
-SCRIPTS = {"zho": r"[\u3400-\u9fff]", "fas": r"[\u0600-\u06ff]", "rus": r"[\u0400-\u04ff]", "eng": r"[a-z]"}
 JAPANESE = 0.05  # least share of kana among kana and Chinese characters; Chinese news have 0.0001
 LEAST_LETTERS = 100  # that tell a text's language
 OWN_SHARE = 0.01  # least share of a language's own letters; Persian news have 0.024, Russian ones 0.000002
@@ -178,10 +177,3 @@ def foreign_letters(text: str, expected: Language) -> tuple[str, str] | None:
         each.code for each in others if each.own_letters and sum(map(text.lower().count, each.own_letters)) >= least
     ]
     return letters.capitalize(), next(iter(by_own + [each.code for each in others if not each.own_letters]), "")
-
-
-def script_language(text: str) -> str:
-    """Return Chinese, Persian, Russian or English, in whose script most letters are; English without any letter."""
-    counts = {code: len(re.findall(pattern, text.lower())) for code, pattern in SCRIPTS.items()}
-    counts["zho"] *= 3  # one Han character carries about as much as one word of the others
-    return max(counts, key=lambda code: counts[code]) if any(counts.values()) else "eng"

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypedDict, TypeVar
 
 from heed.process import peak_mib, processor_seconds
@@ -61,9 +62,8 @@ def setting(variable: ContextVar[Any], value: Item) -> Iterator[Item]:
         variable.reset(token)
 
 
-def recording(timings: list[Timing]) -> AbstractContextManager[list[Timing]]:
-    """Append the stages that are timed inside the block, in this thread, to ``timings``."""
-    return setting(_timings, timings)
+recording = partial(setting, _timings)  # append the stages timed inside the block, in this thread, to a list
+showing = partial(setting, _progress)  # show progress in this thread inside the block, or none
 
 
 def gathering(warnings: list[str]) -> AbstractContextManager[list[str]]:
@@ -79,11 +79,6 @@ def replying() -> AbstractContextManager[Replies]:
 def replies() -> Replies:
     """Return the replies that the :func:`replying` around has gathered."""
     return _replies.get({})
-
-
-def showing(progress: bool) -> AbstractContextManager[bool]:
-    """Show progress in this thread inside the block, or none."""
-    return setting(_progress, progress)
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 A *recipe* is plain JSON data: settings, versions and the digests of inputs. A *note* holds the recipe of files, and
 their digests; a file or folder is used again only where its recipe is the same and nobody has changed it. There is one
-form of note, in three places: ``made.json`` in a folder that is made as a whole, ``.made/<file>.json`` beside a file,
-and ``.made/results.json`` and ``.made/source.json`` in a folder of results.
+form of note, in four places: ``made.json`` in a folder that is made as a whole, ``.made/<file>.json`` beside a file,
+``.made/results.json`` in a folder of results, and ``.made/source.json`` in one of indexes.
 """
 
 import json
@@ -22,7 +22,7 @@ from heed.types import Query
 Recipe = dict[str, Any]
 NOTE = "made.json"
 RESULTS = Path(".made") / "results.json"  # in a folder of results
-SOURCE = Path(".made") / "source.json"  # in folders of results and indexes: where their documents are from
+SOURCE = Path(".made") / "source.json"  # in a folder of indexes: where its documents are from
 DIGEST = re.compile(r'"([0-9a-f]{32}|[0-9a-f]{64})"')  # a SHA-256, or the random text of a system without a config
 
 
@@ -204,23 +204,18 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe |
     ``build`` gets an empty folder, and may return facts for the note; if it fails, the earlier folder stays. One that
     ``goes_on`` gets what it had made for the same recipe when it was stopped.
     """
-    if logged_reason(folder, recipe) is None:
+    reason = folder_reason(folder, recipe)
+    log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
+    if reason is None:
         if goes_on:
             shutil.rmtree(part_of(folder), ignore_errors=True)  # begun for another recipe, which is not wanted any more
     else:
         with finished_folder(folder, partial(is_begun, recipe=recipe) if goes_on else None) as part:
-            if goes_on:
+            if goes_on and not (part / NOTE).exists():
                 write_note(part / NOTE, Note(recipe, {}, finished=False))
             facts = build(part)
             write_note(part / NOTE, Note(recipe, digests(part), facts or {}))
     return folder
-
-
-def logged_reason(folder: Path, recipe: Recipe) -> str | None:
-    """Log why ``folder`` must be made, or that it is used again; return the reason, None for the latter."""
-    reason = folder_reason(folder, recipe)
-    log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
-    return reason
 
 
 def folder_note(folder: Path) -> Note:

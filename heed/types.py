@@ -1,5 +1,6 @@
 """The things that every step hands on: documents, topics, queries, runs, qrels, and what a system is."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
@@ -310,6 +311,15 @@ class Reranker(System):
     def over(self, corpus: Callable[[], Any]) -> "Reranker":
         """Return the same reranker over other documents, those of ``corpus``: itself where it reads no index."""
         return self
+
+
+def finite(score: Any) -> float | None:
+    """Return ``score`` as a float, None for what is no finite number; a text is none."""
+    try:
+        number = math.nan if isinstance(score, str | bytes) else float(score)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def of_heed(system: object) -> bool:

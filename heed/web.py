@@ -7,6 +7,7 @@ who use the page, or each person's own.
 """
 
 import hmac
+import os
 import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
@@ -214,7 +215,8 @@ def listen(port: int, previous: int) -> socket.socket:
         return _bind(port or previous)
     except OSError as error:
         if port or not previous:
-            raise UsageError(f"port: {port} cannot be used ({error.strerror}); choose another, or 0 for any") from error
+            why = os.strerror(error.errno or 0)
+            raise UsageError(f"port: {port} cannot be used ({why}); choose another, or 0 for any") from error
         return _bind(0)
 
 
@@ -227,15 +229,8 @@ def check_port(port: int) -> None:
 
 
 def _bind(port: int) -> socket.socket:
-    # named as TCP, else asyncio leaves Nagle's delay on: 40 ms an answer
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port is free again at once after its server
-        sock.bind((LOCAL, port))
-        sock.listen(128)
-    except OSError:
-        sock.close()
-        raise
+    sock = socket.create_server((LOCAL, port), backlog=128)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # of connections too: Nagle's delay is 40 ms an answer
     return sock
 
 

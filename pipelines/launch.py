@@ -4,7 +4,6 @@ import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from heed.addon_table import brought_if_here
@@ -13,19 +12,27 @@ from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
 from heed.datasets.loading import find_collections
 from heed.errors import UsageError, fail
-from heed.experiment.experiment import Experiment
+from heed.experiment.experiment import Experiment, Pool
 from heed.experiment.merged_runs import RULES, add_merged
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
+from heed.formats.run_formats import read_external_runs
 from heed.measures.registry import needs_subtopics
 from heed.measures.summary import Detail, Row, average, printed, summary_of, table
 from heed.progress import log, number_of
-from heed.systems.make import refuse_twins, split_name
+from heed.reranking.maxp import Cut
+from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.dense.search import Dense
+from heed.retrieval.fused import FusedRetriever
+from heed.systems.make import Search, refuse_twins, split_name
+from heed.systems.user_objects import check_name
+from heed.types import Reranker, Retriever, Run
+from pipelines.options.settings import Machinery, machinery_of, maxp_of, search_of
 from pipelines.resources import log_resources
-from pipelines.systems import NOTHING, Systems, systems_of
 
 RERANKER = "reranker"  # beside the rules, a way to make one list of several languages'
+NOTHING = "--retriever none: nothing is left to run; name a retriever, or runs of your own with --run"
 
 
 def run_named(
@@ -42,20 +49,7 @@ def run_named(
     languages of one become one list.
     """
     collections = find_collections(name, data, parameters, catalogue)
-    systems = systems_of(options, collections[0])
-    experiment = partial(
-        Experiment,
-        indexes=options.indexes,
-        out=options.out,
-        conditions=options.condition or [],
-        depth=options.depth,
-        search=systems.search,
-        compute=systems.machinery.here,
-        registry=systems.machinery.registry,
-        keep_own_id=options.keep_own_id,
-        verify=options.verify,
-    )
-    job = Job(systems, experiment, options.command_line, options.measure, options.depth, options.published, data)
+    job = _job_of(options, collections[0], data)
     if collections[0].parts:
         results = [job.run_languages(collections[0], merge)]
     else:
@@ -85,29 +79,138 @@ def _average(results: Sequence[Results]) -> dict[str, Any]:
     return summary_of(results[0].collection, "average", rows, warnings, results[0].lower_is_better)
 
 
+def _job_of(options: argparse.Namespace, collection: Collection, data: Data) -> "Job":
+    """Return the systems that the options of a command name, over ``collection`` and others of its name."""
+    job = Job(
+        options,
+        data,
+        machinery=machinery_of(options),
+        search=search_of(options),
+        maxp=maxp_of(options),
+        measures=options.measure,
+        retrievers=_without_none(options.retriever or _usual_retrievers(collection.name, options.docs)),
+        rerankers=_without_none(options.reranker) if options.reranker else None,
+        external=options.run or (),
+    )
+    if options.rerank_depth and job.has_published_pool(collection):
+        raise UsageError("rerank_depth: not used here; published candidates are rescored whole; --pool retrieved cuts")
+    return job
+
+
+def _without_none(names: Sequence[str]) -> list[str]:
+    """Return the names without ``none``, which is no system."""
+    return [name for name in names if name != "none"]
+
+
+def _usual_retrievers(name: str, docs: Sequence[str]) -> list[str]:
+    """Return bm25, and over the documents of an embedded sample lsa too: elsewhere that takes long."""
+    entry = Catalogue().entries.get(name)
+    if entry and entry.embedded and not docs:
+        return ["bm25", "lsa"]
+    log.info("retriever bm25 alone; add a dense one with --retriever: lsa, or an encoder by name, path or hub id")
+    return ["bm25"]
+
+
 @dataclass(frozen=True)
 class Job:
-    """The systems that run over collections, and what is measured and printed.
+    """The systems that a command's options name, run over collections; what is measured and printed.
 
-    ``published`` are the rows of papers that are printed: ``near``, ``all`` or ``none``.
+    ``rerankers`` are None for the usual one. ``external`` are runs made elsewhere, as ``NAME=FILE``.
     """
 
-    systems: Systems
-    make: Callable[[Collection], Experiment]
-    command: str
-    measures: Sequence[str]
-    depth: int
-    published: str
+    options: argparse.Namespace
     data: Data
+    machinery: Machinery
+    search: Search
+    maxp: Cut | None
+    measures: Sequence[str]
+    retrievers: Sequence[str]
+    rerankers: Sequence[str] | None
+    external: Sequence[str]
+
+    @property
+    def pool_depth(self) -> int:
+        """The documents of a topic in a pool of retrieved ones."""
+        depth: int = self.options.rerank_depth or self.options.usual_rerank_depth or self.options.depth
+        return depth
+
+    def has_published_pool(self, collection: Collection) -> bool:
+        """Return whether rerankers get the candidates published with the topics."""
+        pool = self.options.pool
+        return pool == "published" or (pool is None and collection.reranked and bool(collection.candidates))
 
     def run(self, collection: Collection) -> tuple[Results, list[SystemRuns]]:
         """Run all systems over one collection, print its table, and return the results and the runs."""
-        return self._evaluate(self._experiment(collection), self.systems.run)
+        return self._evaluate(self._experiment(collection), self._runs)
 
     def _experiment(self, collection: Collection) -> Experiment:
-        experiment = self.make(replace(collection, judging=collection.judging.also(self.measures)))
-        experiment.command = self.command
+        options = self.options
+        experiment = Experiment(
+            replace(collection, judging=collection.judging.also(self.measures)),
+            indexes=options.indexes,
+            out=options.out,
+            conditions=options.condition or [],
+            depth=options.depth,
+            search=self.search,
+            compute=self.machinery.here,
+            registry=self.machinery.registry,
+            keep_own_id=options.keep_own_id,
+            verify=options.verify,
+        )
+        experiment.command = options.command_line
         return experiment
+
+    def _runs(self, experiment: Experiment) -> list[SystemRuns]:
+        """Return the runs of all systems; errors in any of their names or files come before the first search."""
+        published = self.has_published_pool(experiment.collection)
+        external = self._external_runs(experiment)
+        retrievers = [experiment.retriever(self.machinery.system(name, Retriever)) for name in self.retrievers]
+        fail(self._unused(retrievers), UsageError)
+        has_pool = bool(retrievers or published)
+        names = self.rerankers if self.rerankers is not None else ["polarity"] if has_pool else []
+        rerankers = self._rerankers(experiment, names)
+        systems = [system.name for system in (*retrievers, *rerankers)]
+        refuse_twins([*systems, *external], [*self.retrievers, *names, *(f"{name}=FILE" for name in external)])
+        if rerankers and not has_pool:
+            raise UsageError("--retriever none: rerankers have no pool; name a retriever, or use --pool published")
+        if not (systems or external):
+            raise UsageError(NOTHING)
+        runs = [experiment.retrieve(retriever) for retriever in retrievers]
+        if has_pool:
+            pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
+            runs += self._rerank(experiment, rerankers, pool)
+        return runs + [experiment.add(name, external.pop(name)) for name in [*external]]  # in memory once
+
+    def _rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
+        reuse = self.options.reuse_scores
+        return [experiment.rerank(each, pool, maxp=self.maxp, reuse_scores=reuse) for each in rerankers]
+
+    def _external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
+        """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
+        by_system: dict[str, dict[str, Run]] = {}
+        collection = experiment.collection
+        encoding = self.options.encoding or collection.language.code
+        external = read_external_runs(self.external, collection.topics, experiment.conditions, encoding)
+        for (name, condition), run in external.items():
+            check_name(name)
+            by_system.setdefault(name, {})[condition] = run
+        return by_system
+
+    def _rerankers(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
+        """Return the rerankers of these names; :class:`UsageError` for a version that none of them has."""
+        self.machinery.check_version(names)
+        return [experiment.reranker(self.machinery.system(name, Reranker)) for name in names]
+
+    def _unused(self, retrievers: Sequence[Retriever]) -> Iterator[str]:
+        """Yield what is wrong with an index or vectors that none of ``retrievers`` searches."""
+        retrievers = [
+            part for each in retrievers for part in (each.parts if isinstance(each, FusedRetriever) else [each])
+        ]
+        if self.search.lucene_index and not any(isinstance(retriever, Bm25) for retriever in retrievers):
+            yield "index: none of the retrievers searches it; name bm25, bm25+rm3 or bm25+rocchio"
+        dense = [retriever for retriever in retrievers if isinstance(retriever, Dense)]
+        if self.search.vectors and not any(retriever.takes_vectors for retriever in dense):
+            yield "vectors: none of the retrievers searches them; name the bi-encoder that made them"
 
     def _evaluate(
         self, experiment: Experiment, run: Callable[[Experiment], list[SystemRuns]]
@@ -115,8 +218,8 @@ class Job:
         """Evaluate the runs that ``run`` makes, print their table, and return the results and the runs."""
         collection = experiment.collection
         topics = number_of(len(collection.topics), "topic")
-        published = self.systems.published(collection)
-        pool = "published candidates" if published else f"the best {self.systems.pool_depth} of these"
+        published = self.has_published_pool(collection)
+        pool = "published candidates" if published else f"the best {self.pool_depth} of these"
         log.info(f"collection {collection.name}, {collection.subset}: {topics}; documents {collection.source}")
         with experiment:
             runs = run(experiment)
@@ -140,57 +243,57 @@ class Job:
 
         ``merge`` is one of :data:`heed.experiment.merged_runs.RULES`, the first where it is empty, or ``reranker``.
         """
-        systems, rule = self.systems, RULES[0] if merge in ("", RERANKER) else merge
-        names: Sequence[str] = []
+        names, rule = list[str](), RULES[0] if merge in ("", RERANKER) else merge
         if merge == RERANKER:
-            names = (
-                (["polarity"] if _in_english(collection) else []) if systems.rerankers is None else systems.rerankers
-            )
-        fail(_contradictions(systems, collection, merge, names), UsageError)
+            usual = ["polarity"] if _in_english(collection) else []
+            names = usual if self.rerankers is None else [*self.rerankers]
+        fail(_contradictions(self, collection, merge, names), UsageError)
         whole = self._experiment(collection)
         with whole:  # what may be wrong with the whole is known before anything is searched
-            external = systems.external_runs(whole)
-            rerankers = systems.rerankers_of(whole, names) if names else []
+            external = self._external_runs(whole)
+            rerankers = self._rerankers(whole, names) if names else []
             refuse_twins([reranker.name for reranker in rerankers], names)
             log.info(f"{len(collection.parts)} languages, {whole.documents.count} documents")
         measures = [measure for measure in self.measures if not needs_subtopics(measure)]
-        job = replace(self, systems=systems.of_parts(reranked=merge != RERANKER), measures=measures)
-        parts = collection.parts if systems.retrievers else {}
+        job = replace(self, external=(), measures=measures)
+        if merge == RERANKER:  # which is of all languages together
+            job = replace(job, rerankers=(), machinery=replace(self.machinery, version=None))
+        parts = collection.parts if self.retrievers else {}
         by_language = {lang: job.run(part)[1] for lang, part in parts.items()}
 
         def merged(experiment: Experiment) -> list[SystemRuns]:
             lists = add_merged(experiment, by_language, rule)
             if rerankers:
-                pool = experiment.pool(lists, systems.pool_depth)
-                lists += systems.rerank(experiment, rerankers, pool)
+                lists += self._rerank(experiment, rerankers, experiment.pool(lists, self.pool_depth))
             return lists + [experiment.add(name, runs) for name, runs in external.items()]
 
         return self._evaluate(whole, merged)[0]
 
     def print_table(self, title: str, rows: Sequence[Row], depth: float = math.inf) -> None:
         """Print the measures that are asked for, and those that look no deeper than the runs and ``depth``."""
-        print(table(printed(rows, self.measures, min(self.depth, depth)), f"{title}, values ×100"))
+        print(table(printed(rows, self.measures, min(self.options.depth, depth)), f"{title}, values ×100"))
 
     def print_published(self, summary: Mapping[str, Any], pool: str) -> None:
         """Print where the systems stand among those of a paper that ran the same setting, and why figures may differ.
 
         ``pool`` says what the rerankers rescored.
         """
-        published_text = brought_if_here("published rows") if self.published != "none" else None
+        which = self.options.published
+        published_text = brought_if_here("published rows") if which != "none" else None
         if published_text is None:
             return
         about = summary["collection"], summary["subset"], summary["rows"]
-        text, reasons = published_text(*about, every=self.published == "all")
+        text, reasons = published_text(*about, every=which == "all")
         if text:
             print("\n".join([f"\n{text}\nhere: {'; '.join(self._here(pool))}", *reasons]))
 
     def _here(self, pool: str) -> Iterator[str]:
         """Yield what ran here, and what is not as the paper had it."""
-        if self.systems.retrievers:
-            yield f"retrievers search all documents to depth {self.depth}"
-        if self.systems.rerankers is None or self.systems.rerankers:
+        if self.retrievers:
+            yield f"retrievers search all documents to depth {self.options.depth}"
+        if self.rerankers is None or self.rerankers:
             yield f"rerankers rescore {pool}"
-        if self.systems.external:
+        if self.external:
             yield "runs of --run are as they came"
         if self.data.judged:
             yield "judgements of your own, so the figures are not comparable"
@@ -201,8 +304,8 @@ def _in_english(collection: Collection) -> bool:
     return all(part.language.code == "eng" for part in collection.parts.values())
 
 
-def _contradictions(systems: Systems, collection: Collection, merge: str, rerankers: Sequence[str]) -> Iterator[str]:
-    """Yield why ``systems`` cannot run over several languages, with ``rerankers`` over one pool of all of them."""
+def _contradictions(job: Job, collection: Collection, merge: str, rerankers: Sequence[str]) -> Iterator[str]:
+    """Yield why ``job`` cannot run over several languages, with ``rerankers`` over one pool of all of them."""
     if merge == RERANKER and any(topic.lang != "eng" for topic in collection.topics):
         yield "--merge reranker: one query for documents in all languages; give --query-lang eng"
     if merge == RERANKER and not rerankers:
@@ -214,11 +317,11 @@ def _contradictions(systems: Systems, collection: Collection, merge: str, rerank
             "a multilingual model, or --docs-lang eng"
             for name in of_words
         )
-    if not systems.retrievers and (merge or systems.rerankers is not None):
+    if not job.retrievers and (merge or job.rerankers is not None):
         yield "--retriever none: there is nothing to merge or to rerank; name a retriever"
-    if not systems.retrievers and not systems.external:
+    if not job.retrievers and not job.external:
         yield NOTHING
-    if systems.search.lucene_index or systems.search.vectors:
+    if job.search.lucene_index or job.search.vectors:
         yield "--index and --vectors: are of one language; leave them out"
-    if systems.pool == "published":
+    if job.options.pool == "published":
         yield "--pool published: there are no candidate lists over several languages; leave it out"

@@ -17,7 +17,6 @@ from heed.models.listing import (
     FIELDS,
     UNKNOWN,
     as_data,
-    family_of,
     find_entry,
     list_models,
     missing,
@@ -182,7 +181,7 @@ def _family(model: Model) -> str:
     if model.guessed_from:
         return f"{model.family}, guessed from {model.guessed_from}; --family or an entry says otherwise"
     if model.family or model.status == "named":
-        return family_of(model)
+        return model.family or UNKNOWN
     if not Path(model.source).is_dir():
         return "not told by its entry; it will be read from the model's files"
     return "not told by its files; without --family a bi-encoder as --retriever, a cross-encoder as --reranker"

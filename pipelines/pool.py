@@ -280,6 +280,8 @@ def _by_key(option: str, numbers: Sequence[tuple[str, int]]) -> dict[str, int]:
 
 def settings_as_data(options: argparse.Namespace, settings: PoolSettings) -> dict[str, Any]:
     """Return the settings as JSON data."""
+    names = ("only_relevant", "judged", "qrels", "changed_qrels", "teams")
+    files = {name: getattr(options, name) for name in names}
     return {
         "depth": settings.depth,
         "size": dict(settings.sizes),
@@ -291,11 +293,7 @@ def settings_as_data(options: argparse.Namespace, settings: PoolSettings) -> dic
         "order": settings.order,
         "seed": settings.seed,
         "exclude_judged": sorted(map(str, options.exclude_judged)),
-        "only_relevant": options.only_relevant and str(options.only_relevant),
-        "judged": options.judged and str(options.judged),
-        "qrels": options.qrels and str(options.qrels),
-        "changed_qrels": options.changed_qrels and str(options.changed_qrels),
-        "teams": options.teams and str(options.teams),
+        **{name: path and str(path) for name, path in files.items()},
     }
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from heed.errors import DataError, HeedError, UsageError, did_you_mean, fail
-from heed.files import parse_json, read_text
+from heed.errors import DataError, UsageError, did_you_mean, fail
+from heed.files import read_by_name
 from heed.formats.data_sets import Columns
 from heed.languages import LANGUAGES
 from heed.measures import STANDARD
@@ -174,14 +174,8 @@ def read_catalogue(path: Path) -> dict[str, CatalogueEntry]:
 
     Raises :class:`DataError` for another file, and naming the entry with an unknown field or a value of another type.
     """
-    try:
-        entries = parse_json(read_text(path))
-    except (ValueError, HeedError) as error:
-        raise DataError(f"{path}: not a catalogue ({error}); its form is that of {DATA}") from error
-    if not isinstance(entries, dict):
-        raise DataError(f"{path}: not a catalogue (no object); its form is that of {DATA}")
     problems, read = [], {}
-    for name, entry in entries.items():
+    for name, entry in read_by_name(path, "catalogue", DATA).items():
         try:
             read[name] = msgspec.convert(entry, CatalogueEntry)
         except msgspec.ValidationError as error:

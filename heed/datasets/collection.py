@@ -16,7 +16,6 @@ from heed.languages import LANGUAGES, Language, foreign_letters
 from heed.measures.evaluate import Judging
 from heed.notebook import html_table
 from heed.progress import brief, gathering, log, warn
-from heed.tables.documents import Tables
 from heed.types import INSTRUCTED, JOIN, Topic, conditions_of, under
 
 Arguments = ParamSpec("Arguments")
@@ -53,7 +52,6 @@ class Collection:
     own_ids: bool = False
 
     def __post_init__(self) -> None:
-        """Fill in ``index``."""
         object.__setattr__(self, "index", self.index or self.subset)
 
     def __repr__(self) -> str:
@@ -126,7 +124,7 @@ def warn_of_unchanged(topics: Sequence[Topic]) -> None:
 
 def warn_of_letters(source: Source, language: Language) -> None:
     """Warn of documents in letters that ``language`` does not have, by the first of their files."""
-    if not isinstance(source, Files | Tables):  # others might have to be fetched first
+    if not isinstance(source, Files):  # others might have to be fetched first
         return
     documents = [line.document for line in islice(source.lines(), SAMPLED) if line.document]
     text = "\n".join(f"{document.title} {document.text[:BEGINNING]}" for document in documents)

@@ -58,7 +58,6 @@ class IrDataset:
             raise DataError(f"{dataset_id}: its documents have {', '.join(kind._fields)}, no text; expected another id")
 
     def __str__(self) -> str:
-        """Return the id as shown to the user."""
         return f"{self._id} (ir_datasets)"
 
     @property
@@ -240,10 +239,7 @@ def parse_id(text: str) -> DatasetId | None:
 def judged(
     source: str, parts: Sequence[str], collection: str, lang: str, fields: str = "title", translation: str = "any"
 ) -> tuple[list[Topic], Qrels]:
-    """Return the topics that are judged over documents in ``collection``, of years of ``neuclir`` or splits of ``hc4``.
-
-    ``lang``, ``fields`` and ``translation`` are those of :func:`heed.formats.topics.read_neuclir_topics`.
-    """
+    """Return the topics judged over documents in ``collection``, of years of ``neuclir`` or splits of ``hc4``."""
     topics: dict[str, Topic] = {}
     qrels: Qrels = {}
     for part in parts:

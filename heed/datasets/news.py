@@ -18,7 +18,7 @@ from heed.formats.data_set_folders import collection_name, data_set_in, data_set
 from heed.formats.data_sets import is_mfollowir, read_mfollowir
 from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
 from heed.formats.topics import recognised
-from heed.languages import code_of, known_language, language, script_language, suggestion
+from heed.languages import code_of, foreign_letters, known_language, language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log
 from heed.types import Qrels, SubtopicGrades, Topic
@@ -101,10 +101,10 @@ def mfollowir(folder: Path, request: Data) -> Collection:
     lang = _query_lang(request)
     topics, published, candidates, documents = read_mfollowir(folder, request.lang, lang)
     # the cross-lingual data set has the names of the monolingual one: only the queries differ
-    script = script_language(" ".join(topic.query for topic in topics))
-    if script != lang:
-        fix = "give query_lang=eng" if script == "eng" else "leave query_lang=eng out"
-        raise UsageError(f"{folder}: its queries are in {script}, expected {lang}; {fix}")
+    if foreign := foreign_letters(" ".join(topic.query for topic in topics), language(lang)):
+        spoken = foreign[1] or "eng"  # Latin letters are of most languages
+        fix = "give query_lang=eng" if spoken == "eng" else "leave query_lang=eng out"
+        raise UsageError(f"{folder}: its queries are in {spoken}, expected {lang}; {fix}")
     name = "mfollowir"
     if request.docs:  # figures over other documents do not replace those over the published ones
         documents, name = _given_documents(request), f"mfollowir-{_name(request.docs[0])}"
@@ -276,7 +276,6 @@ class Joined:
     sources: Sequence[Source]
 
     def __str__(self) -> str:
-        """Return the sources as shown to the user."""
         return ", ".join(map(str, self.sources))
 
     @property

@@ -50,10 +50,7 @@ def ignores_own_ids(name: str) -> bool:
 
 
 def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) -> AbstractSet[str]:
-    """Return the queries that are documents: of the same id and, unless ``by_id``, the same title, text or both.
-
-    They are logged, and so are those that have the id of a document alone.
-    """
+    """Return the queries that are documents: of the same id and, unless ``by_id``, the same title, text or both."""
     documents, left_out = store.find([topic.qid for topic in topics]), {}
     for topic in (topic for topic in topics if topic.qid in documents):
         query, title, text = (part.casefold().split() for part in (topic.query, *documents[topic.qid][1:3]))
@@ -116,10 +113,7 @@ def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic
 
 
 def given_topics(data: Data, lang: str, collection: str = "", translation: str = "any") -> list[Topic]:
-    """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``.
-
-    ``collection`` and ``translation`` are those of :func:`heed.formats.topics.read_neuclir_topics`.
-    """
+    """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``."""
     path, form = Path(data.topics or data.docs[0]), data.topics_format
     if not form and not path.exists() and find_spec("ir_datasets"):
         return irds.read_queries(str(path), lang, data.fields)

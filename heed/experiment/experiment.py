@@ -112,7 +112,6 @@ class Experiment:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Release the folders."""
         self.close()
 
     def close(self) -> None:
@@ -138,7 +137,7 @@ class Experiment:
     def documents(self) -> DocumentStore:
         """The collection's documents, read and sorted by docid the first time."""
         with self._working(), timed("documents") as work:
-            store = open_documents(self.collection.source, self._index, self.folder)
+            store = open_documents(self.collection.source, self._index)
             work.did(store.count, "documents")
         self._missing = missing_documents(self.collection, store)
         return store

@@ -6,7 +6,7 @@ A command that was killed meanwhile is to be repeated: it finds what was made, a
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -36,10 +36,7 @@ class Ledger(NamedTuple):
     topics: Mapping[str, str]
 
     def destination(self, name: str, condition: str, recipe: Recipe, facts: Recipe) -> Path:
-        """Write the ``facts`` into the note of the finished run of ``recipe``; return its path, else where to make it.
-
-        Also removes what a killed process left of it.
-        """
+        """Write ``facts`` into the note of the finished run of ``recipe``; return its path, else where to make it."""
         path = self.folder / f"{name}.{condition}.run"
         new = self.folder / NEW / digest_json(recipe)[:16] / path.name
         note, journal = finished_note(path), journal_of(new)
@@ -54,10 +51,7 @@ class Ledger(NamedTuple):
         return new
 
     def lists(self, name: str, recipe: Recipe, queries: Mapping[str, str]) -> dict[str, dict[str, float]]:
-        """Return the lists of ``queries``, digests by topic, in runs of a system by ``recipe`` but for other topics.
-
-        Runs in ``earlier/`` are among them.
-        """
+        """Return the lists of ``queries``, digests by topic, in runs of a system by ``recipe`` but for other topics."""
         run, lists = f"{name}.{recipe['condition']}.run", dict[str, dict[str, float]]()
         recipe = json.loads(json.dumps({**recipe, "topics": ""}))
         for path in [self.folder / run, *sorted(self.folder.glob(f"{ASIDE}/*/{run}"))]:
@@ -124,7 +118,7 @@ class Ledger(NamedTuple):
         if unknown:
             say = f"not measured, nobody knows what it was made of: {brief(unknown)}; give it as a run made elsewhere"
             log.warning(f"{self.folder}: {say}")
-        return _in_order(systems.values())
+        return sorted(systems.values(), key=lambda system: (system.kind, system.name))
 
     def completed(self, system: SystemRuns) -> SystemRuns:
         """Return ``system`` with its other finished runs too; as it is where its own are not those in the folder."""
@@ -151,15 +145,6 @@ def runs_in(folder: Path, name: str = "*") -> dict[str, dict[str, RunFile]]:
             system, condition = _parts(path)
             by_system.setdefault(system, {})[condition] = RunFile(path, note)
     return by_system
-
-
-def systems_in(folder: Path) -> list[SystemRuns]:
-    """Return first stages, rerankers and systems made elsewhere, each by name, with their finished runs."""
-    return _in_order(SystemRuns.of_files(name, files) for name, files in runs_in(folder).items())
-
-
-def _in_order(systems: Iterable[SystemRuns]) -> list[SystemRuns]:
-    return sorted(systems, key=lambda system: (system.kind, system.name))
 
 
 def finished_note(path: Path) -> Note | None:

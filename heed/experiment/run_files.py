@@ -74,10 +74,7 @@ class SystemRuns(Mapping[str, Run]):
 
     @property
     def entry(self) -> SystemEntry:
-        """What the system rescored, and how many replies are no answers, as ``summary.json`` says it.
-
-        There is no ``pool`` where it is not known.
-        """
+        """What the system rescored, and how many replies are no answers, as ``summary.json`` says it."""
         notes = [file.note for file in self.files.values()]
 
         def common(key: str) -> Any:
@@ -105,17 +102,14 @@ class SystemRuns(Mapping[str, Run]):
         return 0 if any("depth" in note.recipe or note.recipe.get("system") for note in notes) else 2
 
     def __getitem__(self, condition: str) -> Run:
-        """Return the run of a condition."""
         run = self.files[condition].read()
         self._may_differ = True
         return run
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the conditions."""
         return iter(self.files)
 
     def __len__(self) -> int:
-        """Return the number of conditions."""
         return len(self.files)
 
     def __repr__(self) -> str:
@@ -279,10 +273,7 @@ def _ensure(
         file.reused, file.note = ensure_file(path, recipe, build, reuse)
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
-    if "warnings" not in file.note.facts:  # of an earlier version
-        file.note = file.note._replace(facts={**file.note.facts, "unanswered": 0, "warnings": doubts()})
-        write_note(note_of(path), file.note)
-    for warning in file.note.facts["warnings"]:
+    for warning in file.note.facts.get("warnings", ()):
         warn(warning)
     return file
 
@@ -292,10 +283,7 @@ def _label(system: Retriever | Reranker, queries: Sequence[Query]) -> str:
 
 
 def pool_of_runs(systems: Sequence[SystemRuns], topics: Sequence[Topic], depth: int) -> dict[str, list[str]]:
-    """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion.
-
-    A query has one pool under all its instructions.
-    """
+    """Return for each topic the union of the runs' first ``depth`` documents, cut to ``depth`` by fusion."""
     base = {topic.qid: topic.base or topic.qid for topic in topics}  # the topic that asks the same query alone
     lists = (item for system in systems for run in system.contents().values() for item in run.items())
     pooled = fused_pool(({base[qid]: scores} for qid, scores in lists if qid in base), depth, depth)
@@ -303,10 +291,7 @@ def pool_of_runs(systems: Sequence[SystemRuns], topics: Sequence[Topic], depth: 
 
 
 def published_pool(collection: Collection, documents: DocumentStore) -> dict[str, list[str]]:
-    """Return the published candidates of the topics; raise :class:`DataError` if there are none.
-
-    Candidates that are not among ``documents`` are left out, with a warning.
-    """
+    """Return the published candidates of the topics; raise :class:`DataError` if there are none."""
     fail([] if collection.candidates else ["pool: these topics come without published candidate lists"])
     pooled = {}
     for topic in collection.topics:

@@ -93,7 +93,6 @@ class Qrels(dict[str, dict[str, int]]):
     """The judgements of one condition, ``qid -> docid -> grade``; relevant from 1."""
 
     def __init__(self, grades: Mapping[str, Mapping[str, int]] = {}) -> None:
-        """Hold ``grades``."""
         super().__init__(grades)  # type: ignore[arg-type]  # as of a run
 
     def __repr__(self) -> str:

@@ -7,8 +7,8 @@ Each is compressed on its own by Zstandard, so that reading one unpacks no other
 documents have in common: a few hundred words hold too little repetition to compress well on their own, and the
 dictionary is as if each came after typical ones (RFC 8878, section 5).
 
-A folder of results or indexes notes where its documents are from, so that no other collection of its name overwrites
-it. Documents that were edited in place are built again; other documents from another place are another collection.
+A folder of indexes notes where its documents are from, so that no other collection of its name overwrites it. Documents
+that were edited in place are built again; other documents from another place are another collection.
 """
 
 import json
@@ -66,7 +66,6 @@ class Unpacker(local):
     """Reads compressed documents in any thread: each has a decompressor of its own."""
 
     def __init__(self, dictionary: bytes) -> None:
-        """Called in each thread that uses the object."""
         self._decompressor = zstandard.ZstdDecompressor(dict_data=_trained(dictionary))
 
     def texts(self, content: bytes) -> list[str]:
@@ -218,11 +217,9 @@ class StoredDocuments(Sequence[Document]):
     @overload
     def __getitem__(self, index: slice) -> list[Document]: ...
     def __getitem__(self, index: int | slice) -> Document | list[Document]:
-        """Return a document, or those of a slice."""
         return self._documents[index]
 
     def __len__(self) -> int:
-        """Return the number of documents."""
         return len(self.docids)
 
 
@@ -425,46 +422,31 @@ def _listed(path: Path) -> Iterator[DocumentLine]:
             yield DocumentLine(path, line_no, Document(words[0], "", ""))
 
 
-def open_documents(source: Source, index: Path, *others: Path) -> DocumentStore:
-    """Return the documents of ``source``, stored below ``index``; it and ``others`` note where these are from.
+def open_documents(source: Source, index: Path) -> DocumentStore:
+    """Return the documents of ``source``, stored below ``index``, which notes where they are from.
 
-    Raises :class:`DataError`, before anything is written, if one of these folders is of other documents from other
-    places. Sources without ``places`` (files and folders, or the id of a data set), and folders that do not say, are
-    taken as they come.
+    Raises :class:`DataError`, before anything is written, if it is of other documents from other places. Sources
+    without ``places`` (files and folders, or the id of a data set), and an index that names none, are taken as they
+    come.
     """
-    folders = (*others, index)
-    for folder in folders:
-        _check(folder, source)
-    store = open_store(index / "documents", source)
-    for folder in folders:
-        _note(folder, source, store.digest)
-    return store
-
-
-def _check(folder: Path, source: Source) -> None:
-    earlier, places = read_note(folder / SOURCE), _relative(source, folder)
-    if not earlier or not places or _meet(earlier.recipe["places"], places):
-        return
-    if digest_json(source.recipe) != earlier.recipe["documents"]:
-        paths = [(name, os.path.normpath(folder / name)) for name in earlier.recipe["places"]]
-        others = ", ".join(path if name.startswith(os.pardir) or Path(path).exists() else name for name, path in paths)
+    note, places = read_note(index / SOURCE), _relative(source, index)
+    earlier: Recipe = note.recipe if note else {"documents": "", "places": []}
+    is_elsewhere = places and earlier["places"] and not _meet(earlier["places"], places)
+    if is_elsewhere and digest_json(source.recipe) != earlier["documents"]:
+        parent = os.pardir
+        others = (os.path.normpath(index / name) if name.startswith(parent) else name for name in earlier["places"])
         raise DataError(
-            f"{folder}: is of another collection of this name, whose documents are {others}; asked for are those of "
-            f"{source}; give this collection another name (name=NAME), or other folders, out=DIR and "
-            "indexes=DIR, or remove this one"
+            f"{index}: is of another collection of this name, whose documents are {', '.join(others)}; asked for are "
+            f"those of {source}; give this collection another name (name=NAME), or another folder, indexes=DIR, or "
+            "remove this one"
         )
-
-
-def _note(folder: Path, source: Source, documents: str) -> None:
-    """Write into ``folder`` where its documents, of digest ``documents``, are from: files, folders or a data set."""
-    earlier, places = read_note(folder / SOURCE), _relative(source, folder)
-    if not places:
-        return
-    if earlier and earlier.recipe["documents"] == documents:
-        places = sorted({*places, *earlier.recipe["places"]})
-    recipe = {"documents": documents, "places": places}
-    if not earlier or earlier.recipe != recipe:
-        write_note(folder / SOURCE, Note(recipe, {}))
+    store = open_store(index / "documents", source)
+    if store.digest == earlier["documents"]:
+        places = sorted({*places, *earlier["places"]})
+    recipe = {"documents": store.digest, "places": places}
+    if places and recipe != earlier:
+        write_note(index / SOURCE, Note(recipe, {}))
+    return store
 
 
 def _relative(source: Source, folder: Path) -> list[str]:

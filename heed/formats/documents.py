@@ -3,9 +3,8 @@
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -58,9 +57,7 @@ class DocumentLine(NamedTuple):
 _seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
 
 
-def leaving_out(seen: Seen | None) -> AbstractContextManager[Seen | None]:
-    """Leave out those lines of JSON, in files that are read inside the block, that are ``seen``."""
-    return setting(_seen, seen)
+leaving_out = partial(setting, _seen)  # those lines of JSON, in files that are read inside the block, that are seen
 
 
 class Source(Protocol):
@@ -77,17 +74,19 @@ class Source(Protocol):
 class Files:
     """Documents in ``.jsonl`` and ``.parquet`` files, TREC's SGML, or folders of them; see :func:`read_lines`."""
 
-    def __init__(self, paths: Sequence[Path], encoding: str | None = None) -> None:
-        """Find the files; raises :class:`DataError` for a missing path or a folder without such a file."""
-        self.paths, self.places = corpus_files(paths), list(map(str, paths))
+    def __init__(
+        self, paths: Sequence[Path], encoding: str | None = None, suffixes: tuple[str, ...] = SUFFIXES
+    ) -> None:
+        """Find the files; raises :class:`DataError` for a missing path or a folder without a file of ``suffixes``."""
+        self.paths, self.places = corpus_files(paths, suffixes), list(map(str, paths))
         self._encoding = encoding
 
     def __str__(self) -> str:
-        """Return the paths as shown to the user."""
-        return shown_paths(self.paths)
+        more = f" and {len(self.paths) - 3} more files" if len(self.paths) > 3 else ""
+        return ", ".join(map(str, self.paths[:3])) + more
 
     @property
-    def recipe(self) -> list[str]:
+    def recipe(self) -> Any:
         """The files' digests, whatever their names and order; of the Washington Post's, that all parts are read."""
         digests = sorted(f"{digest(path)} articles" if ".jl" in path.suffixes else digest(path) for path in self.paths)
         return [*digests, *named(self._encoding)]
@@ -112,7 +111,6 @@ class Documents:
         fail(problems)
 
     def __str__(self) -> str:
-        """Return their number as shown to the user."""
         return f"{len(self._documents)} {MEMORY}"
 
     @cached_property
@@ -126,11 +124,6 @@ class Documents:
     def lines(self) -> Iterator[DocumentLine]:
         """Yield every document."""
         return (DocumentLine(MEMORY, number, document) for number, document in enumerate(self._documents, 1))
-
-
-def shown_paths(paths: Sequence[Path]) -> str:
-    """Return the first three paths, and how many more there are."""
-    return ", ".join(map(str, paths[:3])) + (f" and {len(paths) - 3} more files" if len(paths) > 3 else "")
 
 
 def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) -> list[Path]:

@@ -138,10 +138,7 @@ def renamed(values: Mapping[str, Item], pairs: Mapping[str, str]) -> dict[str, I
 
 
 def qrels_for(qrels: Qrels, pairs: Mapping[str, str]) -> Qrels:
-    """Return ``qid -> grades``, where ``pairs`` gives the id of a topic in the qrels, or one with the same stem.
-
-    Judged topics without a pair are logged: they are in no mean.
-    """
+    """Return ``qid -> grades``, where ``pairs`` gives the id of a topic in the qrels, or one with the same stem."""
     known = {qid: name for qid, partner in pairs.items() for name in (stem(partner), partner) if name in qrels}
     stems = {stem(partner) for partner in pairs.values()}
     alone = sorted(qid for qid in qrels.keys() - known.values() if stem(qid) not in stems)

@@ -446,10 +446,7 @@ Pool = dict[str, list[str]]  # qid -> docids
 
 
 def write_pool(path: Path, pooled: Mapping[str, Sequence[str]]) -> None:
-    """Write ``pooled``: topics by :func:`heed.ranking.in_order`, documents as given; gzipped by suffix.
-
-    A file that holds the same is left as it is.
-    """
+    """Write ``pooled``: topics by :func:`heed.ranking.in_order`, documents as given; gzipped by suffix."""
     lines = (json.dumps({"qid": qid, "docids": [*pooled[qid]]}, ensure_ascii=False) for qid in in_order(pooled))
     content = packed(path, "".join(f"{line}\n" for line in lines).encode())
     if not path.is_file() or path.read_bytes() != content:

@@ -8,6 +8,7 @@ passed over. A document that a run lacks is below all others.
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise, product
 
 from heed.measures.definition import Measure
@@ -152,6 +153,13 @@ def _sides(qrels: Qrels) -> dict[str, tuple[list[str], list[str]]]:
     return {qid: both for qid, both in sides.items() if all(both)}
 
 
+_of_sides = partial(
+    Measure,
+    parameters={"@": "cutoff"},
+    needs="wanted and unwanted documents",
+    source="ExcluIR; equal to its program",
+)
+
 MEASURES = (
     Measure(
         name="PairwiseAccuracy",
@@ -178,31 +186,22 @@ MEASURES = (
         needs="several grades",
         source="MultiConIR, task 2",
     ),
-    Measure(
+    _of_sides(
         name="dR",
         function=delta_recall,
-        parameters={"@": "cutoff"},
         value="R@k of wanted documents (grade ≥ 1) − R@k of unwanted ones (grade 0)",
-        needs="wanted and unwanted documents",
-        source="ExcluIR; equal to its program",
         examples=("dR@1",),
     ),
-    Measure(
+    _of_sides(
         name="dMRR",
         function=delta_mrr,
-        parameters={"@": "cutoff"},
         value="1 ÷ rank of the first wanted document − 1 ÷ rank of the first unwanted one; 0 beyond rank k",
-        needs="wanted and unwanted documents",
-        source="ExcluIR; equal to its program",
         examples=("dMRR@10",),
     ),
-    Measure(
+    _of_sides(
         name="RightRank",
         function=right_rank,
-        parameters={"@": "cutoff"},
         value="1 if a wanted document is among the first k and no unwanted one is above it",
-        needs="wanted and unwanted documents",
-        source="ExcluIR; equal to its program",
         examples=("RightRank@10",),
     ),
     Measure(

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from heed.errors import ModelError, UsageError
 from heed.measures.per_topic import Inputs, Judged, PerTopic
-from heed.types import Qrels, Run
+from heed.types import Qrels, Run, finite
 
 SUCH_AS = "expected such as nDCG@20, AP, R@1000, P@10, RR"
 LARGEST = 1e9  # the largest value that a results file holds
@@ -138,17 +138,9 @@ class Measure:
             ) from error
         if not isinstance(values, Mapping):
             raise ModelError(f"measure {self.name}: returned {type(values).__name__}; expected qid -> value")
-        numbers = {str(qid): _number(value) for qid, value in values.items()}
-        wrong = [f"topic {qid}: {values[qid]!r:.60}" for qid in values if numbers[str(qid)] is None]
-        if wrong:
-            raise ModelError(f"measure {self.name}, {wrong[0]}; expected a number from -1e9 to 1e9, or no entry")
+        numbers = {str(qid): finite(value) for qid, value in values.items()}
+        for qid, value in values.items():
+            if (number := numbers[str(qid)]) is None or abs(number) > LARGEST:
+                said = f"topic {qid}: {value!r:.60}; expected a number from -1e9 to 1e9, or no entry"
+                raise ModelError(f"measure {self.name}, {said}")
         return {qid: number for qid, number in numbers.items() if number is not None}
-
-
-def _number(value: Any) -> float | None:
-    """Return a value as a float; None for what a results file cannot hold."""
-    try:
-        number = float(value) if not isinstance(value, str | bytes) else None
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if number is not None and abs(number) <= LARGEST else None

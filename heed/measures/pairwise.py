@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -204,11 +205,7 @@ def mean_rank(run: Run, gold: Judged) -> PerTopic:
 
 
 def wise(
-    runs: tuple[Run, Run, Run],
-    gold: Gold,
-    judged: Mapping[str, int],
-    k: int = K,
-    variant: Literal["paper", "released", "wheel"] = "paper",
+    runs: tuple[Run, Run, Run], gold: Gold, judged: Mapping[str, int], k: int = K, variant: Variant = "paper"
 ) -> PerTopic:
     """Return each topic's weighted instruction sensitivity (WISE), −1 … 1, the mean over its gold documents.
 
@@ -223,8 +220,7 @@ def wise(
     the runs, have no value; KeyError if ``judged`` lacks one of the others.
 
     ``released`` (the repository's ``utils.py``): full reward only if ``o < n``, and ``√(o − i)`` in
-    place of ``o − i``. ``wheel`` (``mteb_infosearch 0.1.0``): full reward only if ``o < n``, and
-    the −1 is never given.
+    place of ``o − i``.
     """
     ranks = ranks_of(runs, gold)
     original, instructed, reverse = ranks.values
@@ -234,7 +230,7 @@ def wise(
     if variant == "released":
         rise = np.sqrt(rise)
     followed = (instructed <= original) & (original < reverse)
-    opposed = (reverse < original) & (original < instructed) & (variant != "wheel")
+    opposed = (reverse < original) & (original < instructed)
     cases = [
         (followed & near & (instructed == 1), 1.0),
         (followed & (original > k), BEYOND_K),
@@ -290,43 +286,34 @@ def _of_three_and_judged(pair: Inputs) -> tuple[Any, ...] | None:
     return (tuple(pair.runs.values()), gold_of(pair), judged, K, pair.variant) if pair.reverse else None
 
 
+# what measures of documents that move share; mFollowIR compares systems by Wilcoxon's test
+_of_moves = partial(Measure, of="pair", by_name=False, test="wilcoxon", signed=True)
+
 MEASURES = (
-    Measure(
+    _of_moves(
         name=P_MRR,
         function=p_mrr,
-        of="pair",
         takes=_of_ruled_out,
         about=lambda pair: (pair.two, pair.ruled_out),
-        by_name=False,
-        test="wilcoxon",  # as mFollowIR did
-        signed=True,
         value="mean over the ruled-out documents; of rank r → s: 1 − r ÷ s if it fell, s ÷ r − 1 if it rose",
         needs="qrels of both conditions, or the changed documents",
         source="FollowIR, eq. 1",
     ),
-    Measure(
+    _of_moves(
         name=KEPT,
         function=p_mrr,
-        of="pair",
         takes=_of_kept,
         about=lambda pair: (pair.two, pair.relevant),
         lower_is_better=True,
-        by_name=False,
         comes_with=P_MRR,
-        test="wilcoxon",
-        signed=True,
         value="p-MRR of the documents that stay relevant: above 0 if they fell",
         needs="qrels of both conditions",
     ),
-    Measure(
+    _of_moves(
         name=SELECTIVITY,
         function=selectivity,
-        of="pair",
         takes=lambda pair: (*pair.two, pair.ruled_out, pair.relevant),
-        by_name=False,
         comes_with=P_MRR,
-        test="wilcoxon",
-        signed=True,
         value="p-MRR − p-MRR kept",
         needs="documents of both kinds in the topic",
         source="Heed's own, see below",
@@ -342,15 +329,11 @@ MEASURES = (
         needs="trap documents",
         source="FollowTable, § 5.6",
     ),
-    Measure(
+    _of_moves(
         name="IRS",
         function=irs,
-        of="pair",
         takes=_of_corpus,
         about=lambda pair: (pair.two, _both(pair)),
-        by_name=False,
-        test="wilcoxon",
-        signed=True,
         value="gain of weights 1 ÷ log₂(rank + 1), wanted − unwanted, ÷ the ideal one",
         needs="qrels of both conditions, the size of the corpus",
         source="FollowTable, eqs. 1–4",
@@ -368,28 +351,24 @@ MEASURES = (
         source="IFIR",
         examples=("INSTFOL@20",),
     ),
-    Measure(
+    _of_moves(
         name="WISE",
         function=wise,
         of="three",
         takes=_of_three_and_judged,
         about=lambda pair: (list(pair.runs.values()), pair.relevant),
-        by_name=False,
-        test="wilcoxon",
-        signed=True,
         value="mean reward of the documents that stay relevant: high if they rise with the instruction and fall with "
         "the opposite one",
         needs="a third run, under the opposite instruction",
         source="InfoSearch, eqs. 6–9",
     ),
-    Measure(
+    _of_moves(
         name="SICR",
         function=sicr,
         of="three",
         takes=_of_three,
         about=lambda pair: (list(pair.runs.values()), pair.relevant),
-        by_name=False,
-        test="wilcoxon",
+        signed=False,
         value="share of the documents that stay relevant whose rank and score both rise with the instruction and fall "
         "with the opposite one",
         needs="a third run, under the opposite instruction",

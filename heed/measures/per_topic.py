@@ -154,10 +154,7 @@ class Inputs:
 
 
 def paired(base: Run, new: Run, pairs: Mapping[str, str], qrels: Qrels, new_qrels: Qrels) -> Inputs:
-    """Return two runs and their judgements under the new run's qids; ``pairs`` maps them to the base run's.
-
-    Judged topics that have no pair are logged.
-    """
+    """Return two runs and their judgements under the new run's qids; ``pairs`` maps them to the base run's."""
     unchanged = {qid: qid for qid in pairs}
     return Inputs(
         base=renamed(base, pairs),

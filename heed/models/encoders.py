@@ -48,7 +48,6 @@ class SentenceEncoder(LocalModel, Encoder):
     """
 
     def __init__(self, model: Model, compute: Compute) -> None:
-        """As of :class:`LocalModel`."""
         super().__init__(model, compute)
         similarity = self._similarity()
         self.cosine = similarity == "cosine"

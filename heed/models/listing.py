@@ -107,11 +107,6 @@ def list_models(registry: Registry) -> dict[str, Model]:
     return models
 
 
-def family_of(model: Model) -> str:
-    """Return the family, ``-`` where it is unknown."""
-    return model.family or UNKNOWN
-
-
 def missing(model: Model) -> list[str]:
     """Return the weights, packages and variables that ``model`` needs and this machine lacks; no network is used."""
     if model.status == "named" or model.family == LEXICAL:
@@ -141,12 +136,9 @@ def _has_weights(source: str, revision: str | None) -> bool:
 
 
 def as_data(name: str, model: Model, prompts: Mapping[str, str] = {}) -> dict[str, Any]:
-    """Return the entry as JSON data, with the texts that it reads and what is missing here.
-
-    ``prompts`` are those of :func:`heed.models.listing.scoring_facts`.
-    """
+    """Return the entry as JSON data, with the texts that it reads and what is missing here."""
     fields = {field: value for field, value in model._asdict().items() if field not in ("trusted", "entry")}
-    plain = {**fields, "family": family_of(model), "names": dict(model.names), "presets": list(model.presets)}
+    plain = {**fields, "family": model.family or UNKNOWN, "names": dict(model.names), "presets": list(model.presets)}
     return {"name": name, **plain, "missing": missing(model), "sees": dict(inputs(model, prompts))}
 
 

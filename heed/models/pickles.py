@@ -279,10 +279,7 @@ def _digest(value: object) -> str:
 
 
 def _convert(folder: Path, target: Path, pickles: list[str]) -> None:
-    """Fill ``target`` with the weights as safetensors, their index and links to the other files, all or nothing.
-
-    What earlier states of ``folder`` became is removed.
-    """
+    """Fill ``target`` with the weights as safetensors, their index and links to the other files, all or nothing."""
     size = sum((folder / name).stat().st_size for name in pickles) / 1e9
     log.info(f"{folder}: converting its pickled weights to safetensors, once ({size:.1f} GB, {target})")
     for earlier in (path for path in target.parent.iterdir() if path.name != LOCK):

@@ -16,7 +16,7 @@ from heed.files import digest_json
 from heed.formats.document_store import DocumentStore, StoredDocuments, docids_of
 from heed.progress import Replies, bar, brief, duration, log, plain_rate, replies, replying, timed, warn
 from heed.reuse import queries_digest
-from heed.types import Document, Query, Reranker, Run
+from heed.types import Document, Query, Reranker, Run, finite
 
 EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
@@ -32,7 +32,6 @@ class ReadOnce:
     """
 
     def __init__(self, store: DocumentStore) -> None:
-        """Read documents of ``store``."""
         self._store, self._room = store, ROOM
         self._by_pool: dict[tuple[str, ...], list[Document]] = {}
 
@@ -132,7 +131,6 @@ class Wrapper(Reranker):
     """A reranker that makes its scores, by its ``score_all``, of those of another one."""
 
     def __init__(self, inner: Reranker) -> None:
-        """Wrap ``inner``."""
         self._inner, self.at_once, self.independent = inner, inner.at_once, inner.independent
 
     def load(self) -> None:
@@ -233,12 +231,3 @@ def checked(name: str, qid: str, docids: Sequence[str], returned: Any) -> list[f
     ]
     fail(problems, ModelError)
     return [number for number in scores if number is not None]
-
-
-def finite(score: Any) -> float | None:
-    """Return ``score`` as a float, None for what is no finite number; a text is none."""
-    try:
-        number = math.nan if isinstance(score, str | bytes) else float(score)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None

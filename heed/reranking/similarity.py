@@ -47,7 +47,6 @@ class PoolVectors:
             self._rows.update(zip(keys, rows, strict=True))
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is a vector of this key."""
         return key in self._rows
 
     def of(self, keys: Sequence[str]) -> Matrix:
@@ -128,10 +127,7 @@ class VectorReranker(Reranker):
         return scores
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
-        """Embed the documents of all pools that have no vector yet, from the collection; passages wait for their use.
-
-        Raises as the encoder does.
-        """
+        """Embed all pools' documents that have no vector yet, from the collection; passages wait for their use."""
         if self._corpus is None or self._index:
             return
         pools = takewhile(self._are_stored, map(documents, queries))

@@ -1,7 +1,6 @@
 """Models alone, without an experiment: rerankers that score texts, and encoders that make vectors of them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,39 +10,14 @@ from heed.errors import UsageError
 from heed.files import digest_json
 from heed.languages import language
 from heed.models.registry.entries import Registry
-from heed.reranking.rescore import Wrapper, score_alone
-from heed.retrieval.corpus import Corpus
+from heed.reranking.rescore import score_alone
 from heed.systems.make import Place, compute_of, make
-from heed.types import Document, Encoder, Matrix, Query, Reranker, System
+from heed.systems.user_objects import Alone
+from heed.types import Document, Encoder, Matrix, Query, Reranker
 
 
-class _Alone(System):
-    """A model that is loaded at its first use; it closes at the end of a ``with`` block."""
-
-    def __enter__(self) -> Self:
-        """Return the model."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Free its memory."""
-        self.close()
-
-    def __repr__(self) -> str:
-        """Return its kind and name."""
-        return f"<{type(self).__name__} {self.name}>"
-
-
-class TextReranker(Wrapper, _Alone):
-    """A reranker that scores texts; an experiment takes it too."""
-
-    def __init__(self, reranker: Reranker) -> None:
-        """Score by ``reranker``."""
-        super().__init__(reranker)
-        self.name, self.config, self.made_by = reranker.name, reranker.config, reranker.made_by
-
-    def over(self, corpus: Callable[[], Corpus]) -> Reranker:
-        """Return the reranker over other documents."""
-        return self._inner.over(corpus)
+class TextReranker(Alone[Reranker]):
+    """A reranker that scores texts."""
 
     def score(
         self, query: str | Query, texts: Sequence[str | Document], instruction: str = "", lang: str = "eng"
@@ -55,44 +29,27 @@ class TextReranker(Wrapper, _Alone):
         that cannot be loaded, and for a score that is not finite.
         """
         [question] = _queries([query], instruction, lang)
-        return score_alone(self._inner, question, _documents(texts))
+        return score_alone(self.system, question, _documents(texts))
 
 
-class TextEncoder(_Alone, Encoder):
-    """A bi-encoder that makes vectors of texts; an experiment takes it too."""
+class TextEncoder(Alone[Encoder]):
+    """A bi-encoder that makes vectors of texts."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        """Make vectors by ``encoder``."""
-        self._encoder = encoder
-        self.name, self.config, self.made_by = encoder.name, encoder.config, encoder.made_by
-        self.cosine = encoder.cosine
-
-    def load(self) -> None:
-        """Load the model."""
-        self._encoder.load()
-
-    def close(self) -> None:
-        """Free the model's memory; a later use loads it again."""
-        self._encoder.close()
-
-    def begin(self, collection: Any) -> None:
-        """Log the estimated cost, if the model has one."""
-        self._encoder.begin(collection)
-
-    def encode_batches(self, batches: Iterable[Sequence[Document]]) -> Iterator[Matrix]:
-        """Yield the vectors of each batch of documents, in their order."""
-        return self._encoder.encode_batches(batches)
+    @property
+    def cosine(self) -> bool:
+        """Whether vectors are of length 1."""
+        return self.system.cosine
 
     def encode_queries(self, queries: Sequence[str | Query], instruction: str = "", lang: str = "eng") -> Matrix:
         """Return the vectors of ``queries`` with ``instruction``, shape ``(len(queries), d)``, in float32.
 
         Instruction and language are those of :meth:`TextReranker.score`.
         """
-        return self._encoder.encode_queries(_queries(queries, instruction, lang))
+        return self.system.encode_queries(_queries(queries, instruction, lang))
 
     def encode_documents(self, texts: Sequence[str | Document]) -> Matrix:
         """Return the vectors of ``texts``, shape ``(len(texts), d)``, in float32."""
-        return self._encoder.encode_documents(_documents(texts))
+        return self.system.encode_documents(_documents(texts))
 
     def similarity(self, queries: Matrix, documents: Matrix) -> NDArray[np.float64]:
         """Return the model's similarity of each query's vector with each document's, shape ``(queries, documents)``.

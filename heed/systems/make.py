@@ -32,7 +32,7 @@ from heed.retrieval.bm25.retriever import Bm25
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
 from heed.retrieval.fused import FusedRetriever
-from heed.systems.user_objects import FILE_NAME, class_name, load_object, wrapped
+from heed.systems.user_objects import FILE_NAME, Alone, class_name, load_object, wrapped
 from heed.types import Encoder, Reranker, Retriever, System, of_heed
 
 S = TypeVar("S", bound=System)
@@ -156,6 +156,7 @@ def _object(name: str, place: Place, role: type[System]) -> System:
 
 def _users(system: object, name: str, place: Place, role: type[System]) -> System:
     """Return an object, called ``name`` by the user, as a system: wrapped once, unless it is one of Heed's own."""
+    system = system.system if isinstance(system, Alone) else system
     if isinstance(system, System) and of_heed(system):
         return system
     name, label = name or class_name(system), getattr(system, "name", "")

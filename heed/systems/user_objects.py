@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import tee
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from heed.formats.document_store import DocumentStore, docids_of
 from heed.process import free_memory
 from heed.progress import log
 from heed.ranking import top
-from heed.reranking.rescore import Pair, Wrapper, checked, finite
+from heed.reranking.rescore import Pair, Wrapper, checked
 from heed.retrieval.corpus import Corpus
-from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System, of_heed
+from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System, finite, of_heed
+
+S = TypeVar("S", bound=System)
 
 FILE_NAME = re.compile(r"[\w+@:][\w.+@:-]{0,99}")  # what a run's file may be called
 METHODS = ("score", "search", "encode_documents", "encode_queries")
@@ -34,6 +36,31 @@ def check_name(name: str) -> None:
     """Raise :class:`UsageError` for the name of a system that no run file can have."""
     if not FILE_NAME.fullmatch(name):
         raise UsageError(f"system {name!r}: expected letters, digits and . + @ : _ -, for its run files")
+
+
+class Alone(System, Generic[S]):
+    """A ``system`` used without an experiment, loaded at its first use; an experiment runs the system itself."""
+
+    def __init__(self, system: S) -> None:
+        self.system = system
+        self.name, self.config, self.made_by = system.name, system.config, system.made_by
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    def load(self) -> None:
+        """Load the system."""
+        self.system.load()
+
+    def close(self) -> None:
+        """Free the system's memory; a later use loads it again."""
+        self.system.close()
 
 
 class OwnSystem(System):
@@ -221,17 +248,17 @@ class OwnEncoder(OwnSystem, Encoder):
 
     def encode_documents(self, documents: Sequence[Document]) -> Matrix:
         """Return one vector a document; :class:`ModelError` for a wrong shape and for numbers that are not finite."""
-        self.load()
-        with self._calling("encode_documents"):
-            vectors = self._system.encode_documents(documents)
-        return self._checked(vectors, len(documents), "documents")
+        return self._encoded("documents", documents)
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return one vector a query; :class:`ModelError` for a wrong shape and for numbers that are not finite."""
+        return self._encoded("queries", queries)
+
+    def _encoded(self, kind: str, texts: Sequence[Document] | Sequence[Query]) -> Matrix:
         self.load()
-        with self._calling("encode_queries"):
-            vectors = self._system.encode_queries(queries)
-        return self._checked(vectors, len(queries), "queries")
+        with self._calling(method := f"encode_{kind}"):
+            vectors = getattr(self._system, method)(texts)
+        return self._checked(vectors, len(texts), kind)
 
     def _checked(self, returned: Any, count: int, kind: str) -> Matrix:
         try:

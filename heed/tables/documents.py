@@ -8,10 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from heed.errors import DataError, UsageError
 from heed.files import digest, encoding_of, named, read_bytes, unpacked_name
-from heed.formats.documents import SUFFIXES, DocumentLine, Files, corpus_files, shown_paths
+from heed.formats.documents import SUFFIXES, DocumentLine, Files
 from heed.progress import brief, counted, log, number_of
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_csv, parse_table
@@ -23,7 +24,7 @@ ONE_TABLE = (".txt", ".md", ".html", ".htm", *COLUMNS)  # one table a file; the 
 TABLE_SUFFIXES = (*SUFFIXES, *ONE_TABLE)
 
 
-class Tables:
+class Tables(Files):
     """Tables in JSONL or Parquet records (HTML or Markdown in their text), or a file each, in ``form``."""
 
     def __init__(self, paths: Sequence[Path], form: str, titles: bool = True, encoding: str | None = None) -> None:
@@ -33,16 +34,12 @@ class Tables:
         """
         if form not in FORMS:
             raise UsageError(f"table form is {form!r}, expected one of {', '.join(FORMS)}")
-        self.paths, self.places = corpus_files(paths, TABLE_SUFFIXES), list(map(str, paths))
-        self._form, self._titles, self._said, self._encoding = form, titles, False, encoding
+        super().__init__(paths, encoding, TABLE_SUFFIXES)
+        self._form, self._titles, self._said = form, titles, False
         self._odd: dict[str, int] = {}  # by docid the rows of other lengths than the first, 0 where there is no table
 
-    def __str__(self) -> str:
-        """Return the paths as shown to the user."""
-        return shown_paths(self.paths)
-
     @property
-    def recipe(self) -> dict[str, object]:
+    def recipe(self) -> Any:
         """The files' digests (with their names where a file is a table) and the form."""
         records = [path for path in self.paths if unpacked_name(path).endswith(SUFFIXES)]
         single = sorted([path.name, digest(path)] for path in self.paths if path not in records)

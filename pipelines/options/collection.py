@@ -35,7 +35,9 @@ def collection_options(
     more["topics"] = ", or an id of ir_datasets"
     data_options(data, "docs", "topics", "qrels", "changed_qrels", "reversed_qrels", more=more)
     _system_options(parser.add_argument_group("systems"), rerank_depth)
-    _output_options(parser.add_argument_group("output"))
+    output = parser.add_argument_group("output")
+    out_option(output)
+    json_option(output)
     reading = parser.add_argument_group(READING)
     data_options(reading, "topics_format", "encoding", "topic_ids", "name")
     _search_options(parser.add_argument_group(SEARCH))
@@ -116,11 +118,6 @@ def keep_own_id_option(group: Group) -> None:
     """Add --keep-own-id."""
     text = "keep a query that is a document itself, by id and text, in its own list (default: it is left out)"
     group.add_argument("--keep-own-id", action="store_true", help=text)
-
-
-def _output_options(output: Group) -> None:
-    out_option(output)
-    json_option(output)
 
 
 def _further_options(group: Group) -> None:

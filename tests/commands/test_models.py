@@ -148,7 +148,7 @@ def golden() -> str:
     title, text = EXAMPLE_DOCUMENT.title, EXAMPLE_DOCUMENT.text
     lines = ["# Written by python tests/commands/test_models.py: ↵ is a newline, ␣ a space that is easily missed."]
     for name, one in all_presets():
-        lines += ["", f"{name}  {catalogue.family_of(one)}, {one.status}"]
+        lines += ["", f"{name}  {one.family or catalogue.UNKNOWN}, {one.status}"]
         if one.status == "named" and one.query is None:
             continue
         document = document_text(one, title, text)

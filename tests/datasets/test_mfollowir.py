@@ -29,8 +29,8 @@ def test_options_that_mfollowir_does_not_know_are_refused(tmp_path: Path, heed: 
 
 
 def test_queries_in_another_language_than_asked_for_are_refused(tmp_path: Path, heed: Heed) -> None:
-    """The cross-lingual data set has the names of the other one."""
-    english = [one | {"text": "what it holds"} for one in FILES["queries-zho"]]
+    """The cross-lingual data set has the names of the other one; fewer than 100 letters would tell nothing."""
+    english = [one | {"text": "what it holds, in words of English " * 4} for one in FILES["queries-zho"]]
     folder = hub_copy(tmp_path / "hub", "jsonl", **{"queries_zho": english})
     told = ("--lang", "zho", "--topics", folder, "--retriever", "bm25", "--reranker", "none")
     wrong = heed("pipelines.neuclir", *told)

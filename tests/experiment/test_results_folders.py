@@ -24,9 +24,9 @@ def test_two_collections_of_one_name_are_refused_and_edited_documents_are_not(tm
     run = (tmp_path / "runs/docs/eng/bm25.query.run").read_bytes()
     refused = heed("pipelines.trec", "--docs", "two/docs.jsonl", *common)
     assert refused.stderr.splitlines() == [
-        "error: runs/docs/eng: is of another collection of this name, whose documents are one/docs.jsonl; asked for "
-        "are those of two/docs.jsonl; give this collection another name (--name NAME), or other folders, --out DIR "
-        "and --indexes DIR, or remove this one"
+        "error: indexes/docs/eng: is of another collection of this name, whose documents are one/docs.jsonl; asked for "
+        "are those of two/docs.jsonl; give this collection another name (--name NAME), or another folder, --indexes "
+        "DIR, or remove this one"
     ]
     assert refused.returncode == 1 and (tmp_path / "runs/docs/eng/bm25.query.run").read_bytes() == run
     reranked = ("--reranker", "polarity", "--docs", "two/docs.jsonl", "--topics", "t.jsonl", "--out", "new.run")
@@ -56,5 +56,4 @@ def test_the_same_documents_in_another_place_are_the_same_collection(tmp_path: P
     with pytest.raises(DataError, match="is of another collection of this name"):
         evaluate(tmp_path, load_files(paths[2], topics), Words())
     (tmp_path / "indexes/docs/eng/.made/source.json").write_text("{")  # a note that cannot be read refuses nothing
-    (tmp_path / "runs/docs/eng/.made/source.json").unlink()
     evaluate(tmp_path, load_files(paths[2], topics), Words())

@@ -171,27 +171,27 @@ def test_nfr_is_the_share_of_traps_that_rose() -> None:
 
 
 @pytest.mark.parametrize(
-    ("original", "instructed", "reverse", "paper", "released", "wheel"),
+    ("original", "instructed", "reverse", "paper", "released"),
     [
-        (3, 1, 4, 1.0, 1 - math.sqrt(2) / 20, 0.9),  # full reward at o = n: in the paper only
-        (2, 1, 4, 1.0, 1.0, 1.0),
-        (10, 4, 11, 0.35, (1 - math.sqrt(6) / 20) / 2, 0.35),  # the step under a root in the source tree only
-        (1, 1, 2, 1.0, 1.0, 1.0),
-        (4, 4, 9, 0.5, 0.5, 0.5),  # no reaction to the instruction still earns 1/√i
-        (25, 3, 30, 0.01, 0.01, 0.01),
-        (4, 8, 2, -1.0, -1.0, -0.5),  # the −1 is missing from the wheel
-        (4, 8, 9, -0.5, -0.5, -0.5),
-        (8, 2, 4, -0.5, -0.5, -0.5),
-        (8, 2, 8, 0.0, 0.0, 0.0),  # reversed stays where the original was
-        (5, 5, 2, 0.0, 0.0, 0.0),  # two clauses of equation 8 hold, (o − i) / i stands above (r − o) / o = −0.6
-        (5, 8, 5, -0.375, -0.375, -0.375),  # the same: (o − i) / i, not 0
+        (3, 1, 4, 1.0, 1 - math.sqrt(2) / 20),  # full reward at o = n: in the paper only
+        (2, 1, 4, 1.0, 1.0),
+        (10, 4, 11, 0.35, (1 - math.sqrt(6) / 20) / 2),  # the step under a root in the released program only
+        (1, 1, 2, 1.0, 1.0),
+        (4, 4, 9, 0.5, 0.5),  # no reaction to the instruction still earns 1/√i
+        (25, 3, 30, 0.01, 0.01),
+        (4, 8, 2, -1.0, -1.0),
+        (4, 8, 9, -0.5, -0.5),
+        (8, 2, 4, -0.5, -0.5),
+        (8, 2, 8, 0.0, 0.0),  # reversed stays where the original was
+        (5, 5, 2, 0.0, 0.0),  # two clauses of equation 8 hold, (o − i) / i stands above (r − o) / o = −0.6
+        (5, 8, 5, -0.375, -0.375),  # the same: (o − i) / i, not 0
     ],
 )
-def test_wise_by_hand_in_all_variants(
-    original: int, instructed: int, reverse: int, paper: float, released: float, wheel: float
+def test_wise_by_hand_in_both_variants(
+    original: int, instructed: int, reverse: int, paper: float, released: float
 ) -> None:
     runs = tuple({"q": at(rank)} for rank in (original, instructed, reverse))
-    for variant, expected in (("paper", paper), ("released", released), ("wheel", wheel)):
+    for variant, expected in (("paper", paper), ("released", released)):
         assert wise(runs, {"q": ["gold"]}, {"q": 3}, variant=variant)["q"] == pytest.approx(expected, abs=1e-12), (
             variant
         )

@@ -12,7 +12,7 @@ from heed.formats.documents import Files
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.retrieval.dense import vectors as vectors_module
-from heed.retrieval.dense.search import KINDS, MAX_ON_GPU, DenseIndex, OnGpus, Scan, on_gpus, open_index
+from heed.retrieval.dense.search import KINDS, MAX_ON_GPU, DenseIndex, on_gpus, open_index, scan, search_gpus
 from heed.retrieval.dense.vectors import Vectors, embed
 from heed.types import Query
 
@@ -150,7 +150,7 @@ def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         embed(tmp_path / "killed", store, LetterCounts(fail_after=200))
-    shard = tmp_path / "killed/shard-00001.npy"
+    shard = tmp_path / ".killed.part/shard-00001.npy"
     content = shard.read_bytes()
     if harm == "shape":
         np.save(shard, np.zeros((64, 9), dtype=np.float32))
@@ -159,7 +159,7 @@ def test_a_damaged_shard_of_a_killed_encoding_is_made_again(
     second = LetterCounts()
     resumed = embed(tmp_path / "killed", store, second)
     assert len(second.encoded) == 500 - 4 * 64 + 64  # the damaged shard beside those not made yet
-    assert shard.read_bytes() == content
+    assert (tmp_path / "killed/shard-00001.npy").read_bytes() == content
     whole = embed(tmp_path / "whole", store, LetterCounts())
     assert [one.read_bytes() for one in resumed.shards] == [one.read_bytes() for one in whole.shards]
     assert {one.name for one in (tmp_path / "killed").iterdir()} == {one.name for one in (tmp_path / "whole").iterdir()}
@@ -202,14 +202,14 @@ def test_the_index_of_a_gpu_gives_the_candidates_of_the_scan(tmp_path: Path, wan
     matrix = np.random.default_rng(0).standard_normal((3000, 8), dtype=np.float32)
     np.save(tmp_path / "shard-00000.npy", matrix)
     (tmp_path / "docids.txt").write_text("".join(f"d{at}\n" for at in range(len(matrix))))
-    scan, flat = Scan(Vectors(tmp_path)), faiss.IndexFlatIP(8)
+    vectors, flat = Vectors(tmp_path), faiss.IndexFlatIP(8)
     flat.add(matrix)
-    found = OnGpus(flat, scan).candidates(matrix[:3], wanted)
-    for one, other in zip(found, scan.candidates(matrix[:3], wanted), strict=True):
+    found = search_gpus(flat, vectors, matrix[:3], wanted)
+    for one, other in zip(found, scan(vectors, matrix[:3], wanted), strict=True):
         assert sorted(one) == sorted(other) and len(one) == wanted
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
 def test_without_a_gpu_the_shards_are_scanned(tmp_path: Path, store: DocumentStore) -> None:
     made = embed(tmp_path / "v", store, LetterCounts())
-    assert on_gpus(made, Scan(made)) is None
+    assert on_gpus(made) is None

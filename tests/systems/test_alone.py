@@ -198,7 +198,7 @@ def test_what_a_class_that_inherits_overrides_is_called(tmp_path: Path, monkeypa
                 yield self.encode_documents(batch)
 
     alone = heed.reranker(Heir())
-    assert alone.at_once == 2 and heed.encoder(Batches()).cosine
+    assert alone.system.at_once == 2 and heed.encoder(Batches()).cosine
     with heed.Experiment(heed.load("neuclir-sample", lang="eng"), device="cpu", conditions=["query"]) as experiment:
         docids = list(experiment.documents.docids())[:4]
         run = experiment.rerank(Heir(), {"01": docids[:2], "02": docids})["query"]
@@ -214,4 +214,4 @@ def test_what_a_class_that_inherits_overrides_is_called(tmp_path: Path, monkeypa
             yield from ([1.0] for _ in pairs)
 
     with pytest.raises(heed.ModelError, match="heir: topic 1: 1 scores for 3 documents; return one score for each"):
-        list(heed.reranker(Short()).score_all([(Query("1", "q"), [Document(text, "", text) for text in TEXTS])]))
+        list(heed.reranker(Short()).system.score_all([(Query("1", "q"), [Document(text, "", text) for text in TEXTS])]))

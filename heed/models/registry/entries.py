@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from heed.errors import DataError, HeedError, ModelError, UsageError, did_you_mean, fail
-from heed.files import nearest, parse_json, read_text
+from heed.errors import DataError, ModelError, UsageError, did_you_mean, fail
+from heed.files import nearest, read_by_name
 from heed.models.registry.families import BI_ENCODER, FAMILIES, SERVICE
 
 DATA = Path(__file__).with_name("registry.json")
@@ -236,13 +236,8 @@ def read_entries(path: Path) -> dict[str, Model]:
 
     Raises :class:`DataError` naming an entry with an unknown field or a value of another type.
     """
-    try:
-        entries = parse_json(read_text(path))
-    except (ValueError, HeedError) as error:
-        raise DataError(f"{path}: not a models file ({error}); its form is that of {DATA}") from error
-    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-        raise DataError(f"{path}: not a models file (no object of objects); its form is that of {DATA}")
-    return {name: parse_entry(f"{path}: {name}", {"source": name, **entry}) for name, entry in entries.items()}
+    entries = read_by_name(path, "models file", DATA).items()
+    return {name: parse_entry(f"{path}: {name}", {"source": name, **entry}) for name, entry in entries}
 
 
 def parse_entry(origin: str, entry: Mapping[str, Any]) -> Model:

@@ -1,5 +1,6 @@
 """The families of models, a row each: what makes a system of one, who computes its scores, what an entry must say."""
 
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,12 +48,15 @@ class Family(NamedTuple):
 BI_ENCODER, CROSS_ENCODER, LATE, SPARSE = "bi-encoder", "cross-encoder", "late-interaction", "learned-sparse"
 BLOCK, TABLE, API_RERANK, LEXICAL = "block", "table-encoder", "api-rerank", "lexical"
 ANSWER = ("prompt", "tokens")  # of a model that answers one word
-CAUSAL_CLASS, SEQ2SEQ_CLASS = "transformers.AutoModelForCausalLM", "transformers.AutoModelForSeq2SeqLM"
+SEQ2SEQ_CLASS = "transformers.AutoModelForSeq2SeqLM"
 ENCODER_CLASS = "sentence_transformers.SentenceTransformer"
 PAIR_CLASS, LATE_CLASS = "sentence_transformers.CrossEncoder", "sentence_transformers.MultiVectorEncoder"
 SPARSE_CLASS = "sentence_transformers.SparseEncoder"
 TABLE_CLASS = "transformers.TapasModel, projected by heed"
 YES_NO = "rerankers.yes_no:YesNoReranker"
+_causal = partial(
+    Family, system=RERANKER, library=TRANSFORMERS, class_name="transformers.AutoModelForCausalLM", vllm=True
+)
 ROWS = (
     Family(
         BI_ENCODER,
@@ -73,16 +77,7 @@ ROWS = (
         saved_as=("CrossEncoder",),
     ),
     Family("peft", ENCODER, SENTENCE_TRANSFORMERS, f"{ENCODER_CLASS}, with peft", "encoders:PeftEncoder"),
-    Family(
-        "causal",
-        RERANKER,
-        TRANSFORMERS,
-        CAUSAL_CLASS,
-        YES_NO,
-        vllm=True,
-        needs=ANSWER,
-        architectures=("ForCausalLM", "LMHeadModel"),
-    ),
+    _causal(name="causal", made_by=YES_NO, needs=ANSWER, architectures=("ForCausalLM", "LMHeadModel")),
     Family(
         "seq2seq",
         RERANKER,
@@ -92,24 +87,8 @@ ROWS = (
         needs=ANSWER,
         architectures=("ForConditionalGeneration",),
     ),
-    Family(
-        "reasoning",
-        RERANKER,
-        TRANSFORMERS,
-        CAUSAL_CLASS,
-        "rerankers.yes_no:ReasoningReranker",
-        vllm=True,
-        needs=ANSWER,
-    ),
-    Family(
-        "listwise",
-        RERANKER,
-        TRANSFORMERS,
-        CAUSAL_CLASS,
-        "rerankers.listwise_local:local_listwise",
-        vllm=True,
-        prompt="rank_zephyr",
-    ),
+    _causal(name="reasoning", made_by="rerankers.yes_no:ReasoningReranker", needs=ANSWER),
+    _causal(name="listwise", made_by="rerankers.listwise_local:local_listwise", prompt="rank_zephyr"),
     Family(
         BLOCK,
         RERANKER,

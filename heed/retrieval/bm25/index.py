@@ -38,10 +38,7 @@ Term = tuple[str, str]  # field, term as the index holds it
 
 
 class Bm25Settings(NamedTuple):
-    """BM25's k1 (term saturation, from 0) and b (length normalisation, 0 to 1), and the weights of a table's fields.
-
-    ``feedback`` is a :class:`heed.retrieval.bm25.feedback.Feedback`, the settings of RM3 and Rocchio.
-    """
+    """BM25's k1 (term saturation, from 0) and b (length normalisation, 0 to 1), and the weights of a table's fields."""
 
     k1: float = K1
     b: float = B
@@ -74,8 +71,8 @@ class Searcher:
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have.
         """
         fail(_impossible(settings), UsageError)
-        self._settings, self._folder = settings, folder
-        self._analysis = Analysis(language)
+        self._settings, self._folder, analysis = settings, folder, Analysis(language)
+        self.terms, self.terms_of_each = analysis.terms, analysis.terms_of_each  # of texts, as the index holds them
 
     def load(self) -> None:
         """Export the postings unless they are there, and open them, so that it can be timed alone."""
@@ -133,14 +130,6 @@ class Searcher:
         matrix, size = self._matrix, self._matrix.postings.size
         frequent = {term for bag in bags for term in set(bag) if is_frequent(matrix.find(FIELD, term).size, size)}
         return {docid: chosen_terms(bag, frequent) for docid, bag in zip(docids, bags, strict=True)}
-
-    def terms(self, text: str) -> list[str]:
-        """Return the terms of ``text`` as the index holds them, repeats included."""
-        return self._analysis.terms(text)
-
-    def terms_of_each(self, texts: Iterable[str]) -> list[list[str]]:
-        """Return the terms of each of ``texts``."""
-        return self._analysis.terms_of_each(texts)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of terms in the whole text, ``ln(1 + (N − n + 0.5) / (n + 0.5))``."""

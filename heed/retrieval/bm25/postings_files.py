@@ -156,7 +156,6 @@ class _Union:
     """Earlier strings and new ones, each once, in their order."""
 
     def __init__(self, old: ByteStrings, new: ByteStrings) -> None:
-        """Find each of ``new`` among ``old``."""
         places, low = list[int](), 0
         for string in new:
             low = bisect_left(old, string, low, high := min(low + NEAR, len(old)))

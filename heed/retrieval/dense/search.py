@@ -1,7 +1,8 @@
 """Dense search: exact, through shards on disk or on GPUs; HNSW and IVF-PQ with FAISS."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ RECALL, SAMPLE = 0.95, 20  # of exact search's documents that IVF-PQ is to find,
 MOST_SPREAD = 4  # candidates of IVF-PQ for each document asked for, at most
 MAX_ON_GPU = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
 
+Candidates = Callable[[Matrix, int], Any]  # from queries and a depth to the numbers of vectors of each query
 Hits = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # queries, numbers of vectors, products
 
 
@@ -37,7 +39,7 @@ class DenseIndex:
     """Vectors of a collection behind an index; compared by inner product."""
 
     def __init__(self, vectors: Vectors, index: Any) -> None:
-        """Search ``vectors`` through their ``index``, as :func:`open_index` makes it."""
+        """Search ``vectors`` through their ``index``, FAISS's or a function, as :func:`open_index` makes it."""
         self._vectors, self._index = vectors, index
         self._spread = 1  # candidates for each document asked for
 
@@ -58,8 +60,8 @@ class DenseIndex:
         return {qid: self._scored(queries[row], candidates[row], depth) for row, qid in enumerate(qids)}
 
     def _candidates(self, queries: Matrix, count: int) -> Any:
-        if isinstance(self._index, Scan | OnGpus):
-            return self._index.candidates(queries, count)
+        if callable(self._index):
+            return self._index(queries, count)
         if hasattr(self._index, "hnsw"):
             self._index.hnsw.efSearch = count  # a smaller effort would return fewer documents
         return self._index.search(queries, count)[1]
@@ -71,7 +73,7 @@ class DenseIndex:
         the lists searched give 0.97 of a document's neighbours, topics had 0.78 (100,000 summaries, static vectors).
         """
         index, qids = self._index, [str(row) for row in range(len(queries))]
-        exact = DenseIndex(self._vectors, Scan(self._vectors)).search(qids, queries, depth)
+        exact = DenseIndex(self._vectors, partial(scan, self._vectors)).search(qids, queries, depth)
         worst = {qid: min(scores.values()) for qid, scores in exact.items()}
         index.nprobe, self._spread = min(PROBES, index.nlist), 1
         while True:
@@ -106,8 +108,7 @@ def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device
     import faiss
 
     if kind == "exact":
-        scan = Scan(vectors)
-        return DenseIndex(vectors, (device != "cpu" and on_gpus(vectors, scan)) or scan)
+        return DenseIndex(vectors, (device != "cpu" and on_gpus(vectors)) or partial(scan, vectors))
     index_recipe: Recipe = {
         "faiss": recipe_version("faiss"),
         "kind": kind,
@@ -220,24 +221,18 @@ class Dense(Retriever):
             self._model.close()
 
 
-class Scan:
-    """All vectors against all queries, shard by shard; rows below a query's best so far are dropped at once.
+def scan(vectors: Vectors, queries: Matrix, depth: int) -> list[NDArray[np.int64]]:
+    """Return the numbers of the ``depth`` best vectors for each query, and of all that equal the last.
 
-    Shards are read at each search, from the disk or the system's cache of it: the memory that a scan takes does not
-    grow with the collection.
+    All are compared with all queries, shard by shard; rows below a query's best so far are dropped at once. Shards are
+    read at each search, from the disk or the system's cache of it: the memory that this takes does not grow with the
+    collection.
     """
-
-    def __init__(self, vectors: Vectors) -> None:
-        """Search ``vectors``."""
-        self._vectors = vectors
-
-    def candidates(self, queries: Matrix, depth: int) -> list[NDArray[np.int64]]:
-        """Return the numbers of the ``depth`` best vectors for each query, and of all that equal the last."""
-        best, begin = _BestRows(len(queries), depth), 0
-        for part in self._vectors.parts():
-            best.search(part, queries, begin)
-            begin += len(part)
-        return best.numbers()
+    best, begin = _BestRows(len(queries), depth), 0
+    for part in vectors.parts():
+        best.search(part, queries, begin)
+        begin += len(part)
+    return best.numbers()
 
 
 class _BestRows:
@@ -277,22 +272,13 @@ class _BestRows:
         self._best = self._new = int(best.sum())
 
 
-class OnGpus:
-    """All vectors in the memory of every GPU."""
-
-    def __init__(self, index: Any, scan: Scan) -> None:
-        """Search ``index``, and ``scan`` for more candidates than FAISS returns on a GPU."""
-        self._index, self._scan = index, scan
-
-    def candidates(self, queries: Matrix, depth: int) -> Any:
-        """Return the numbers of the ``depth`` best vectors for each query."""
-        if depth > MAX_ON_GPU:
-            return self._scan.candidates(queries, depth)
-        return self._index.search(queries, depth)[1]
+def search_gpus(index: Any, vectors: Vectors, queries: Matrix, depth: int) -> Any:
+    """Return the same from the ``index`` of all ``vectors`` on GPUs, or by :func:`scan` where FAISS takes no more."""
+    return index.search(queries, depth)[1] if depth <= MAX_ON_GPU else scan(vectors, queries, depth)
 
 
-def on_gpus(vectors: Vectors, scan: Scan) -> OnGpus | None:
-    """Return ``vectors`` on the GPUs; None without faiss-gpu or a GPU, and, logged, where they do not fit in memory."""
+def on_gpus(vectors: Vectors) -> Candidates | None:
+    """Return a search of ``vectors`` on the GPUs; None without faiss-gpu or GPU, and, logged, where they do not fit."""
     import faiss
 
     if not hasattr(faiss, "StandardGpuResources") or not faiss.get_num_gpus():
@@ -308,4 +294,4 @@ def on_gpus(vectors: Vectors, scan: Scan) -> OnGpus | None:
         reason = (str(error).strip().splitlines() or ["RuntimeError"])[-1]
         log.info(f"the vectors are searched where they lie: the GPU does not take them ({reason[:200]})")
         return None
-    return OnGpus(index, scan)
+    return partial(search_gpus, index, vectors)

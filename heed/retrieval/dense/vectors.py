@@ -1,7 +1,6 @@
 """Document vectors in shards on disk: computed once for all conditions, kept when the process is killed."""
 
 import json
-import shutil
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,19 +15,7 @@ from numpy.typing import NDArray
 from heed.files import digest, finished, on_disk
 from heed.formats.document_store import DocumentStore
 from heed.progress import counting, timed
-from heed.reuse import (
-    NOTE,
-    Note,
-    Recipe,
-    digests,
-    folder_reason,
-    is_begun,
-    logged_reason,
-    read_note,
-    recipe_version,
-    unchanged_note,
-    write_note,
-)
+from heed.reuse import NOTE, Note, Recipe, ensure_folder, read_note, recipe_version, unchanged_note, write_note
 from heed.types import Config, Document, Encoder, Matrix
 
 SHARD = 4_096  # documents a shard: so many are encoded again after a kill
@@ -99,29 +86,20 @@ def document_config(encoder: Encoder) -> Config | str:
 def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     """Return the vectors of every document of ``store`` in docid order, computed unless they are there.
 
-    Shards that an earlier, killed process finished are kept if the encoder and the documents are
-    the same; otherwise the folder is emptied first. The vectors of an encoder without ``config`` are computed anew.
-    Where some documents have changed since vectors were made, their vectors alone are computed: the earlier ones are
-    beside the folder until all is there.
+    Shards that a killed process finished are kept if the encoder and the documents are the same. The vectors of an
+    encoder without ``config`` are computed anew. Where some documents have changed since vectors were made, their
+    vectors alone are computed.
     """
-    recipe, earlier = recipe_of(store, encoder), folder.with_name(f".{folder.name}.earlier")
-    if folder_reason(earlier, recipe) is None:  # what was begun of other documents is not wanted any more
-        shutil.rmtree(folder, ignore_errors=True)
-        earlier.rename(folder)
-    if logged_reason(folder, recipe) is None:
-        return Vectors(folder)
-    if not is_begun(folder, recipe):
-        if store.changed_since(unchanged_note(folder), recipe) is not None:
-            shutil.rmtree(earlier, ignore_errors=True)
-            folder.rename(earlier)
-        shutil.rmtree(folder, ignore_errors=True)
-    changed = store.changed_since(unchanged_note(earlier), recipe)
-    encoder.begin(store)
-    encoder.load()  # before the clock of progress starts
-    _write_shards(folder, recipe, store, encoder if changed is None else Completing(encoder, Vectors(earlier), changed))
-    write_note(folder / NOTE, Note(recipe, digests(folder)))
-    shutil.rmtree(earlier, ignore_errors=True)
-    return Vectors(folder)
+    recipe = recipe_of(store, encoder)
+
+    def build(part: Path) -> None:
+        changed = store.changed_since(unchanged_note(folder), recipe)
+        encoder.begin(store)
+        encoder.load()  # before the clock of progress starts
+        needed = encoder if changed is None else Completing(encoder, Vectors(folder), changed)
+        _write_shards(part, recipe, store, needed)
+
+    return Vectors(ensure_folder(folder, recipe, build, goes_on=True))
 
 
 class Completing(Encoder):
