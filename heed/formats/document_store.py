@@ -43,9 +43,7 @@ SEGMENT = 537  # bytes; what zstd finds best for tables and English, in four tim
 LEAST = 1 << 18  # bytes of a sample below which a dictionary would save less than it takes
 BETWEEN = b"\xff"  # in no text of UTF-8
 CHANGES = "changes"  # in the note: since each of the earlier states the documents added, changed or removed
-MOST_CHANGES = (
-    200_000  # docids and states in the note, of the last states, from which indexes can be brought up to date
-)
+MOST_CHANGES = 200_000  # docids and states in the note, of the last states, of which an index can be brought up to date
 MOST_CHANGED = 0.2  # of the documents: where more have changed, all is made at once
 DIGESTS = re.compile(r'"[0-9a-f]{64}( articles)?"(, )?')  # of files, in a recipe
 
@@ -73,7 +71,7 @@ class Unpacker(local):
 
     def texts(self, content: bytes) -> list[str]:
         """Return the texts that were packed; raises ZstdError or ValueError for damaged bytes."""
-        return [text.decode() if text else "" for text in self._decompressor.decompress(content).split(BETWEEN)]
+        return [text.decode() for text in self._decompressor.decompress(content).split(BETWEEN)]
 
 
 def _trained(dictionary: bytes) -> zstandard.ZstdCompressionDict | None:
@@ -131,8 +129,7 @@ class DocumentStore:
     def get(self, docids: Sequence[str]) -> list[Document]:
         """Return the documents of ``docids``, in that order; raises :class:`DataError` for one that is missing."""
         documents = self.find(docids)
-        if not documents.keys() >= {*docids}:
-            fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
+        fail(f"document {docid}: not in the collection" for docid in docids if docid not in documents)
         return [documents[docid] for docid in docids]
 
     def find(self, docids: Sequence[str]) -> dict[str, Document]:
@@ -223,10 +220,6 @@ class StoredDocuments(Sequence[Document]):
     def __getitem__(self, index: int | slice) -> Document | list[Document]:
         """Return a document, or those of a slice."""
         return self._documents[index]
-
-    def __iter__(self) -> Iterator[Document]:
-        """Yield the documents; one by one by their places takes four times as long."""
-        return iter(self._documents)
 
     def __len__(self) -> int:
         """Return the number of documents."""

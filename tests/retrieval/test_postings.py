@@ -21,7 +21,9 @@ from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
 from heed.retrieval.bm25 import matrix, postings, postings_files
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
+from heed.retrieval.bm25.matrix import threads_within
 from heed.retrieval.lucene.analysis import MARK, Analysis
+from heed.retrieval.lucene.index_files import open_reader
 from heed.retrieval.lucene.jvm import BM25, POSTINGS, java
 from heed.tables.documents import Tables
 from heed.types import Document, under
@@ -159,6 +161,22 @@ def test_how_many_queries_and_docids_are_held_at_once_changes_nothing(
     bounded = drawn.searchers(Bm25Settings())[0]
     assert bounded.search(queries, 60, threads=2) == expected
     assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
+
+
+def test_a_field_that_is_summed_apart_counts_in_the_memory_of_a_thread(
+    drawn: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def within(heap: int, sums: int, threads: int) -> int:
+        asked.append(sums)
+        return threads_within(heap, sums, threads)
+
+    monkeypatch.setattr(matrix, "threads_within", within)
+    searcher, size = drawn.searchers(Bm25Settings())[0], open_reader(drawn.folder).numDocs()
+    for weight in (1.0, 0.5):
+        searcher.search({"q": "w0"}, 9, fields={"caption": weight, "header": 1.0})
+    assert asked == [size, 2 * size]
 
 
 @pytest.mark.parametrize("known", [0, 10**6])

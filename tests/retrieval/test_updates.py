@@ -221,11 +221,8 @@ class StoppedError(Exception):
     """In place of a kill."""
 
 
-def test_a_stopped_update_leaves_the_earlier_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = drawn(200)
-    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
-    before = Searcher(tmp_path / "ours/bm25", ENGLISH, Bm25Settings()).search(QUERIES, 50)
-    changed = source(tmp_path / "docs.jsonl", edited(texts, 3))
+def stopped_update(folder: Path, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the update of an index when the changed documents are indexed and replace none yet."""
 
     def stop(*_: Any) -> None:
         raise StoppedError
@@ -233,7 +230,14 @@ def test_a_stopped_update_leaves_the_earlier_index(tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as patched:
         patched.setattr(index, "replace_documents", stop)
         with pytest.raises(StoppedError):
-            made(tmp_path / "ours", changed)
+            made(folder, source)
+
+
+def test_a_stopped_update_leaves_the_earlier_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = drawn(200)
+    made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
+    before = Searcher(tmp_path / "ours/bm25", ENGLISH, Bm25Settings()).search(QUERIES, 50)
+    stopped_update(tmp_path / "ours", source(tmp_path / "docs.jsonl", edited(texts, 3)), monkeypatch)
     assert (tmp_path / "ours/.bm25.part" / ADDED).exists()
     assert Searcher(tmp_path / "ours/bm25", ENGLISH, Bm25Settings()).search(QUERIES, 50) == before
     made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
@@ -248,14 +252,7 @@ def test_an_update_that_was_stopped_is_not_gone_on_with_as_a_whole(
     texts = drawn(200)
     made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
     changed = source(tmp_path / "docs.jsonl", edited(texts, 3))
-
-    def stop(*_: Any) -> None:
-        raise StoppedError
-
-    with monkeypatch.context() as patched:
-        patched.setattr(index, "replace_documents", stop)
-        with pytest.raises(StoppedError):
-            made(tmp_path / "ours", changed)
+    stopped_update(tmp_path / "ours", changed, monkeypatch)
     shutil.rmtree(tmp_path / "ours/bm25")
     compare(tmp_path / "ours", tmp_path / "fresh", changed)
 
@@ -268,8 +265,6 @@ from heed.formats.document_store import open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.retrieval.bm25 import index
-from heed.retrieval.dense import vectors
-from heed.retrieval.dense.vectors import embed
 from heed.retrieval.lucene import index_files
 
 index_files.PART, index_files.SHARE = 0.0, 0.0  # a commit after each document

@@ -45,9 +45,9 @@ class BestDocuments(NamedTuple):
     in_runs: NDArray[np.float64]
 
 
-def threads_within(heap: int, documents: int, threads: int) -> int:
-    """Return how many of ``threads`` search at once, so that their sums take no more than half of Java's ``heap``."""
-    return max(1, min(threads, heap // 2 // (8 * max(documents, 1))))
+def threads_within(heap: int, sums: int, threads: int) -> int:
+    """Return how many of ``threads`` search at once, so that the ``sums`` of each fit half of Java's ``heap``."""
+    return max(1, min(threads, heap // 2 // (8 * max(sums, 1))))
 
 
 class MatrixSearch:
@@ -75,8 +75,9 @@ class MatrixSearch:
         The sum of a field that is ``apart`` is rounded before it is added, as Lucene does where a field has a weight.
         """
         rounded = [name in apart for name in self._places]
+        sums = self.postings.size * (1 + any(rounded))  # a field that is apart has its own beside those of the query
         with java_errors("searching"):
-            threads = threads_within(java("java.lang.Runtime").getRuntime().maxMemory(), self.postings.size, threads)
+            threads = threads_within(java("java.lang.Runtime").getRuntime().maxMemory(), sums, threads)
         for group in batches(map(self._numbers, queries), QUERIES_AT_ONCE, lambda _: 1):
             ends = np.cumsum([len(query) for query in group]).tolist()
             with java_errors("searching"):

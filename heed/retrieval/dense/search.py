@@ -65,7 +65,11 @@ class DenseIndex:
         return self._index.search(queries, count)[1]
 
     def _raise_effort(self, queries: Matrix, depth: int) -> None:
-        """Search twice as many lists and candidates until the recall for ``queries`` is ``RECALL``, or all are."""
+        """Search twice as many lists and candidates until the recall for ``queries`` is ``RECALL``, or all are.
+
+        Documents in place of queries would give an index one effort for all, but they lie nearer to each other: where
+        the lists searched give 0.97 of a document's neighbours, topics had 0.78 (100,000 summaries, static vectors).
+        """
         index, qids = self._index, [str(row) for row in range(len(queries))]
         exact = DenseIndex(self._vectors, Scan(self._vectors)).search(qids, queries, depth)
         worst = {qid: min(scores.values()) for qid, scores in exact.items()}
