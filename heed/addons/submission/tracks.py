@@ -62,12 +62,15 @@ class Track(Struct, frozen=True, forbid_unknown_fields=True):
 class TrackData(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of ``tracks.json``.
 
-    ``letters`` of names (neuclir.github.io/2023, "Run Names"), those of ``queries`` with their languages, the forms of
-    ids, the documents by the first part of a name, and the tracks; the last two name forms of ids.
+    ``letters`` of names (neuclir.github.io/2023, "Run Names"), those of ``queries`` with their languages; NeuCLIR's
+    submission form, each of its ``questions`` with the answers, and ``optional`` ones; the forms of ids, the documents
+    by the first part of a name, and the tracks; the last two name forms of ids.
     """
 
     letters: dict[str, str]
     queries: dict[str, str]
+    questions: dict[str, tuple[str, tuple[str, ...]]]
+    optional: dict[str, str]
     shapes: dict[str, Shape]
     documents: dict[str, dict[str, Any]]
     tracks: dict[str, dict[str, Any]]
