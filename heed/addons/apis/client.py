@@ -129,7 +129,6 @@ class RefusedError(ServiceError):
     """The server refused a request: ``status`` and, in its own words, the ``reason``."""
 
     def __init__(self, message: str, status: int, reason: str) -> None:
-        """``message`` is for the user."""
         super().__init__(message)
         self.status, self.reason = status, reason
 
@@ -331,7 +330,6 @@ class AtServer(System):
     config: Config
 
     def __init__(self, model: Model, target: Endpoint, answers: Path) -> None:
-        """Keep answers in the folder ``answers``."""
         self.name = model.name
         self._model, self._endpoint = model, target
         self._client, self._answers = Client(target), Answers(answers)
