@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from math import ceil, cos, floor, pi, sin
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,6 @@ from heed.measures import mean
 from heed.measures.significance import interval
 from heed.measures.summary import Detail, Shift
 from heed.report.html import explorer_link, page_link
-from heed.report.results import TYPES
 
 Spec = dict[str, Any]  # of Vega-Lite
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -59,11 +58,6 @@ GROUPS = {"compliant": "stay relevant", "violating": "ruled out"}  # of per_topi
 
 # of charts of parts
 Series = dict[str, dict[str, float]]  # system -> part (dimension, constraint type) -> value
-RADIUS = 110  # pixels of the radar's outermost ring
-RINGS = 4
-CIRCLE = 72  # corners of a ring
-STEPS = (1, 2, 5, 10, 20, 25, 50, 100)  # from ring to ring
-ORDER = {"order": {"field": "at", "type": "quantitative"}}
 
 # of the chart of all systems
 SIZE = (400, 300)  # pixels
@@ -255,63 +249,15 @@ def _title(detail: Detail) -> str:
     return f"{detail['measure']} of {detail['condition']}, ×100"
 
 
-def radar(title: str, series: Series, folders: Mapping[str, str]) -> Spec:
-    """Return a spoke for each dimension, which leads to its folder, a line for each system; the dashed ring is 0."""
-    parts = sorted({part for values in series.values() for part in values})
-    heights = [0.0, *(100 * value for values in series.values() for value in values.values())]
-    reach = max(heights) - min(heights)
-    step = next((step for step in STEPS if step * RINGS >= reach), STEPS[-1])
-    rings = range(step * floor(min(heights) / step), step * ceil(max(heights) / step) + 1, step)
-    low, high = rings[0] - step, rings[-1]
-    turns = {part: index / len(parts) for index, part in enumerate(parts)}
+def grouped(title: str, series: Series, kind: str, folders: Mapping[str, str]) -> Spec:
+    """Return bars by part, in the order of ``folders``, to which they lead; ``kind`` says what the parts are.
 
-    def point(turn: float, height: float) -> Spec:
-        """Return the position at ``turn`` (1 is once around) and ``height`` on axes from -1 to 1."""
-        share = (height - low) / (high - low)
-        return {"x": share * cos(2 * pi * turn), "y": share * sin(2 * pi * turn)}
-
-    plain = {"scale": {"domain": [-1, 1], "nice": False}, "axis": None}
-    axes = {"x": number("x", "", **plain), "y": number("y", "", **plain)}
-    thin = {"type": "line", "color": TEXT, "strokeWidth": 1}
-    grid: list[Spec] = []
-    for height in rings:
-        ring = [point(corner / CIRCLE, height) | {"at": corner} for corner in range(CIRCLE + 1)]
-        style = {"opacity": 0.6, "strokeDash": [5, 3]} if height == 0 else {"opacity": 0.16}
-        grid.append(layer(ring, thin | style, axes | ORDER))
-    figure = {"type": "text", "fontSize": 9, "color": TEXT, "opacity": 0.75, "text": {"expr": "datum.height"}, "dy": -5}
-    between = 0.5 / len(parts)  # two spokes
-    grid.append(layer([point(between, height) | {"height": str(height)} for height in rings], figure, axes))
-    for part, turn in turns.items():
-        spoke = [point(turn, height) | {"at": height} for height in (low, high)]
-        x, y = cos(2 * pi * turn), sin(2 * pi * turn)
-        align = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
-        name = note(part, RADIUS * (1 + 1.08 * x), RADIUS * (1 - 1.12 * y), align)
-        grid += [layer(spoke, thin | {"opacity": 0.16}, axes | ORDER), name]
+    Each system has a colour.
+    """
+    parts = [part for part in folders if any(part in values for values in series.values())]
     values = [
-        point(turns[part], 100 * of[part])
-        | {"at": position, "name": short(system, 30), "to": page_link(folders[part])}
-        | says(("system", system), ("dimension", part), ("value ×100", (100 * of[part],)))
-        for system, of in series.items()
-        for position, part in enumerate([*parts, parts[0]])
-        if part in of
-    ]
-    ends = [value for value in values if value["at"] < len(parts)]
-    colours, shapes = marks([*series])
-    dots = {"type": "point", "filled": True, "size": 50, "opacity": 1}
-    layers = [
-        *grid,
-        layer(values, {"type": "line", "strokeWidth": 1.6}, axes | ORDER | colours),
-        layer(ends, dots, axes | colours | shapes | linked()),
-    ]
-    return chart(f"{title}, ×100", "", (2 * RADIUS, 2 * RADIUS), layers)
-
-
-def grouped(title: str, series: Series, folder: str) -> Spec:
-    """Return bars by constraint type, which lead to ``folder``, one colour for each system."""
-    parts = [part for part in TYPES if any(part in values for values in series.values())]
-    values = [
-        {"part": part, "y": 100 * of[part], "name": short(system, 30), "to": page_link(folder)}
-        | says(("system", system), ("constraint type", part), ("value ×100", (100 * of[part],)))
+        {"part": part, "y": 100 * of[part], "name": short(system, 30), "to": page_link(folders[part])}
+        | says(("system", system), (kind, part), ("value ×100", (100 * of[part],)))
         for system, of in series.items()
         for part in parts
         if part in of
@@ -320,7 +266,7 @@ def grouped(title: str, series: Series, folder: str) -> Spec:
     names = colours["color"]["scale"]["domain"]
     axis = {"labelAngle": 0, "grid": False}
     bars = {
-        "x": {"field": "part", "type": "nominal", "title": "constraint type", "sort": parts, "axis": axis},
+        "x": {"field": "part", "type": "nominal", "title": kind, "sort": parts, "axis": axis},
         "xOffset": {"field": "name", "type": "nominal", "sort": names, "scale": {"domain": names}},
         "y": number("y", "value ×100"),
     }

@@ -27,7 +27,7 @@ HEADINGS = {  # by kind, in the page's order
     "shift": "Rank shift of every judged document",
     "topics": "Topic by topic",
     "folded": "The same by p-MRR",
-    "radar": "InfoSearch by dimension",
+    "dimensions": "InfoSearch by dimension",
     "constraints": "FollowTable by type of constraint",
 }
 
@@ -61,7 +61,7 @@ def plots(folders: Sequence[ResultsFolder], most: int = MOST) -> list[Plot]:
     for results in folders:
         siblings.setdefault(str(PurePosixPath(results.folder).parent), []).append(results)
     for parent, group in siblings.items():
-        drawn += _radars(parent, group)
+        drawn += _dimensions(parent, group)
     return [plot._replace(name=name) for plot, name in zip(drawn, _file_names(drawn), strict=True)]
 
 
@@ -172,17 +172,16 @@ def _points(results: ResultsFolder, chosen: Sequence[str], x: Column, y: Column)
     return [Point(system, of_system[x], of_system[y]) for system, of_system in values.items() if {x, y} <= {*of_system}]
 
 
-def _radars(parent: str, group: Sequence[ResultsFolder]) -> Iterator[Plot]:
-    """Yield InfoSearch's measures that at least three dimensions have; fewer make no shape."""
+def _dimensions(parent: str, group: Sequence[ResultsFolder]) -> Iterator[Plot]:
+    """Yield InfoSearch's measures that several dimensions have."""
     dimensions = [each for each in group if each.collection.startswith("infosearch") and each.subset != "average"]
     folders = {results.subset: results.folder for results in dimensions}
     by_measure = _series((row, row["condition"], results.subset) for results in dimensions for row in results.rows)
     for (measure, condition), figures in by_measure.items():
-        if len(set().union(*figures.values())) >= 3:
+        if len(set().union(*figures.values())) > 1:
             title = f"{measure} {condition} by dimension"
-            spec = charts.radar(title, _few(measure, figures), folders)
-            note = "Further out is better. The dashed ring is 0."
-            yield Plot(f"radar.{measure}", "radar", parent, title, note, spec)
+            spec = charts.grouped(title, _few(measure, figures), "dimension", folders)
+            yield Plot(f"dimensions.{measure}", "dimensions", parent, title, "Higher is better.", spec)
 
 
 def _constraints(results: ResultsFolder) -> Iterator[Plot]:
@@ -191,7 +190,7 @@ def _constraints(results: ResultsFolder) -> Iterator[Plot]:
     note = "C1 and C2 constrain what a table says, S1 to S3 how it is built. Higher is better, of NFR lower."
     for (measure, _), figures in _series(by_row).items():
         title = f"{results.title}: {measure} by constraint type"
-        spec = charts.grouped(title, _few(measure, figures), results.folder)
+        spec = charts.grouped(title, _few(measure, figures), "constraint type", dict.fromkeys(TYPES, results.folder))
         yield Plot(f"constraints.{measure}", "constraints", results.folder, title, note, spec)
 
 

@@ -500,17 +500,17 @@ def test_bars_by_topic_are_of_the_deciding_measure(tmp_path: Path) -> None:
     assert {plot.note.partition(";")[0] for plot in plots(found)} == {"Blue bars: the system followed the instruction"}
 
 
-def test_infosearch_has_a_radar_from_three_dimensions_on(tmp_path: Path) -> None:
+def test_infosearch_has_bars_by_dimension_from_two_dimensions_on(tmp_path: Path) -> None:
     counts = []
-    for subset in ("audience", "keyword", "format"):
+    for subset in ("audience", "keyword"):
         rows = [row("a", "query>original", "WISE", 0.3), row("b", "query>original", "WISE", -0.2)]
         write_results(tmp_path / subset, rows, "infosearch", subset)
         counts.append(len(plots(read_tree(tmp_path))))
-    assert counts == [0, 0, 1]
+    assert counts == [0, 1]
     [plot] = plots(read_tree(tmp_path))
-    assert plot.kind == "radar"
+    assert plot.kind == "dimensions"
     drawn = render(plot.spec, "svg").decode()
-    for label in ("audience", "keyword", "format", "a", "b", "WISE query&gt;original by dimension, ×100"):
+    for label in ("audience", "keyword", "dimension", "a", "b", "WISE query&gt;original by dimension"):
         assert f">{label}</text>" in drawn
     assert "InfoSearch by dimension" in page(read_tree(tmp_path), tmp_path)
 

@@ -189,7 +189,9 @@ class Fault(NamedTuple):
 
 FAULTS = [
     Fault("five fields", put(6, 3, ""), 6, "fields", "found 5 fields"),
-    Fault("seven fields", put(6, 3, "a b"), 6, "fields", "found 7 fields"),
+    Fault("seven fields", put(6, 3, "a b"), 6, "fields", "rank score tag; write the line again"),
+    Fault("words after the tag", put(6, 6, f"{TAG} run"), 6, "fields", "delete the words after the tag, which other"),
+    Fault("a run in JSON", insert(1, '{"1": {"d1": 2.0}}\n'), 1, "fields", "a run in JSON is read by other commands"),
     Fault("a first line of one field", insert(1, "x\n"), 1, "fields", "found 1 fields"),
     Fault("a header", insert(1, "topic Q0 docid rank score tag\n"), 1, "header", "found a header ('topic Q0"),
     Fault("a blank line", insert(3, " \n"), 3, "blank", "found a blank line"),
@@ -322,14 +324,8 @@ FAULTS = [
         "expected CSL's",
         tag="tech-TEAM3-x",
     ),
-    Fault(
-        "a document of no collection",
-        put(4, 3, uuid(7)),
-        4,
-        "collection",
-        "none of the collection's 12",
-        rules=COLLECTION,
-    ),
+    Fault("a document of no collection", put(4, 3, uuid(7)), 4, "collection", "12; check what", rules=COLLECTION),
+    Fault("a passage", put(4, 3, f"{uuid(95)}#0"), 4, "collection", f"document, {uuid(95)}, once", rules=COLLECTION),
     Fault("a document in another language", list, 9, "language", "in rus, expected zho", rules=ONE_RUSSIAN),
     Fault(
         "a multilingual run of one language",

@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+import msgspec
 
 from heed.addons.apis.cost import Answers
 from heed.errors import ServiceError, UsageError, request_reason
@@ -39,37 +42,24 @@ RETRIED = {408, 409, 425, TOO_MANY, 500, 502, 503, 504, 529}  # statuses that ma
 Read = TypeVar("Read")
 
 
-class Provider(NamedTuple):
+class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An API: the environment variables of key and address, its own address, and extra fields of its embeddings.
 
-    ``cuts``: it cuts texts that are longer than a model's limit, which others refuse.
+    ``cuts``: it cuts texts that are longer than a model's limit, which others refuse. ``source`` is its documentation.
     """
 
     key: str
     base: str
     url: str
-    queries: Mapping[str, str] = {}
-    documents: Mapping[str, str] = {}
+    queries: dict[str, str] = {}
+    documents: dict[str, str] = {}
     cuts: bool = False
+    source: str = ""
 
 
-# None of these was called from here, so all is unverified but by what their documentation says (2026-11):
-PROVIDERS = {
-    # platform.openai.com/docs/api-reference; any compatible server by OPENAI_BASE_URL
-    "openai": Provider("OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
-    # ai.google.dev/gemini-api/docs/openai; that embeddings are cut there is not documented
-    "google": Provider("GEMINI_API_KEY", "GEMINI_BASE_URL", "https://generativelanguage.googleapis.com/v1beta/openai"),
-    # docs.cohere.com/docs/compatibility-api. Its own API needs input_type from v3 on and cuts by default
-    # (docs.cohere.com/reference/embed); whether the compatible address takes input_type is not documented
-    "cohere": Provider(
-        "COHERE_API_KEY",
-        "COHERE_BASE_URL",
-        "https://api.cohere.ai/compatibility/v1",
-        queries={"input_type": "search_query"},
-        documents={"input_type": "search_document"},
-        cuts=True,
-    ),
-}
+# none of these was called from here, so all is unverified but by what their documentation says (2026-11)
+SERVICES: dict[str, Any] = json.loads((files("heed.addons.apis") / "services.json").read_bytes())
+PROVIDERS = msgspec.convert(SERVICES["providers"], dict[str, Provider])  # of chat and embeddings
 
 
 @dataclass(frozen=True)
@@ -139,7 +129,6 @@ class RefusedError(ServiceError):
     """The server refused a request: ``status`` and, in its own words, the ``reason``."""
 
     def __init__(self, message: str, status: int, reason: str) -> None:
-        """``message`` is for the user."""
         super().__init__(message)
         self.status, self.reason = status, reason
 
@@ -341,7 +330,6 @@ class AtServer(System):
     config: Config
 
     def __init__(self, model: Model, target: Endpoint, answers: Path) -> None:
-        """Keep answers in the folder ``answers``."""
         self.name = model.name
         self._model, self._endpoint = model, target
         self._client, self._answers = Client(target), Answers(answers)

@@ -2,11 +2,13 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from heed.addons.apis.client import PROVIDERS, AtServer, Provider, endpoint, environment
+import msgspec
+
+from heed.addons.apis.client import PROVIDERS, SERVICES, AtServer, Provider, endpoint, environment
 from heed.addons.apis.cost import Bill, about, beginning, check_texts, in_requests
 from heed.errors import ModelError
 from heed.models.registry.entries import Model
@@ -17,54 +19,31 @@ from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 
 PATH = "rerank"
-# None of the four services was called from here; what follows is what their documentation says (2026-11)
-SERVICES = {
-    # docs.cohere.com/reference/rerank: cuts documents at max_tokens_per_doc
-    "cohere": Provider("COHERE_API_KEY", "COHERE_RERANK_BASE_URL", "https://api.cohere.com/v2", cuts=True),
-    # jina.ai/reranker and api.jina.ai/docs
-    "jina": Provider("JINA_API_KEY", "JINA_BASE_URL", "https://api.jina.ai/v1", cuts=True),
-    # docs.voyageai.com/reference/reranker-api: truncation is the default, and cuts queries of 8,000 tokens or more
-    "voyage": Provider("VOYAGE_API_KEY", "VOYAGE_BASE_URL", "https://api.voyageai.com/v1", cuts=True),
-    # docs.contextual.ai/api-reference/rerank/rerank
-    "contextual": Provider("CONTEXTUAL_API_KEY", "CONTEXTUAL_BASE_URL", "https://api.contextual.ai/v1"),
-}
-SERVER = Provider("RERANK_API_KEY", "RERANK_BASE_URL", "")  # a server of one's own
-
 TOKENS = 200_000  # of a request, by our estimate: Contextual takes 400,000, Voyage 600,000 (their API references)
 
 
-class RerankForm(NamedTuple):
+class RerankForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The JSON of a rerank server.
 
     ``documents`` is the field of the texts; ``results`` that of the answer's list (empty: the answer is the list),
     whose items have ``index`` and ``score``. ``instruction`` is the field of the instruction; where there is none it
     is part of the query, as the entry's template has it. ``extra`` goes into every request; a request has at most
-    ``most`` documents, and the model's name if ``names_model``.
+    ``most`` documents, and the model's name if ``names_model``. ``source`` says where this is documented.
     """
 
     documents: str = "documents"
     results: str = "results"
     score: str = "relevance_score"
     instruction: str = ""
-    extra: Mapping[str, Any] = {}
+    extra: dict[str, Any] = {}
     most: int = 100
     names_model: bool = True
+    source: str = ""
 
 
-FORMS = {
-    "cohere": RerankForm(),  # of 100 documents at once: what Cohere counts as one search
-    "jina": RerankForm(extra={"return_documents": False}),
-    "voyage": RerankForm(results="data"),
-    "contextual": RerankForm(instruction="instruction"),
-    # vllm/entrypoints/pooling/scoring/protocol.py, RerankRequest: no field for an instruction. Logits, since a
-    # sigmoid's single precision makes ties that the model did not mean
-    "vllm": RerankForm(extra={"use_activation": False}),
-    # infinity_emb 0.0.78, fastapi_schemas/pymodels.py, RerankInput
-    "infinity": RerankForm(extra={"raw_scores": True}),
-    # huggingface.github.io/text-embeddings-inference: 32 texts are its --max-client-batch-size where nobody sets it
-    "tei": RerankForm("texts", "", "score", extra={"raw_scores": True, "truncate": True}, most=32, names_model=False),
-}
-
+RERANKERS = msgspec.convert(SERVICES["rerankers"], dict[str, Provider])
+SERVER = Provider("RERANK_API_KEY", "RERANK_BASE_URL", "")  # a server of one's own
+FORMS = msgspec.convert(SERVICES["forms"], dict[str, RerankForm])
 PLAIN = "cohere"  # the form of servers whose entry names none: nothing but model, query and documents is sent
 
 
@@ -74,7 +53,7 @@ def form_name(model: Model) -> str:
     Raises :class:`ModelError` for an ``api`` that is none of ``FORMS``.
     """
     owner = model.source.partition("/")[0]
-    name = model.api or (owner if owner in SERVICES and model.status == "api" else PLAIN)
+    name = model.api or (owner if owner in RERANKERS and model.status == "api" else PLAIN)
     if name not in FORMS:
         raise ModelError(f"{model.source}: api is {name!r}, expected one of {', '.join(FORMS)}")
     return name
@@ -94,7 +73,7 @@ def missing_address(model: Model) -> list[str]:
     Of models of any family: chat models, embeddings and rerankers.
     """
     owner = model.source.partition("/")[0]
-    provider = SERVICES.get(owner, SERVER) if model.family == API_RERANK else PROVIDERS.get(owner)
+    provider = RERANKERS.get(owner, SERVER) if model.family == API_RERANK else PROVIDERS.get(owner)
     if provider is None or environment(provider.key) or environment(provider.base):
         return []
     return [provider.key if provider.url else provider.base]
@@ -129,7 +108,7 @@ class ApiReranker(AtServer, Reranker):
         """
         name = form_name(model)
         self._form, self._field = FORMS[name], instruction_field(model)
-        super().__init__(model, endpoint(model, SERVICES, SERVER), answers)
+        super().__init__(model, endpoint(model, RERANKERS, SERVER), answers)
         self.config["rerank"] = [recipe_version("rerank"), name, self._form.most, TOKENS]
         self._long = self._scored = 0
 

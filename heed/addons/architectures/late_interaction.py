@@ -154,7 +154,6 @@ class LateEncoder(SentenceEncoder):
     """
 
     def __init__(self, model: Model, compute: Compute) -> None:
-        """As of :class:`SentenceEncoder`."""
         super().__init__(model, compute)
         self.config["late"] = recipe_version("late")
         self._markers: dict[str, int] = {}

@@ -94,7 +94,6 @@ class NvEmbedModel(PreTrainedModel):  # type: ignore[no-untyped-call]
     _supports_sdpa = True
 
     def __init__(self, config: NvEmbedConfig) -> None:
-        """Make the network of ``config``, with any weights."""
         super().__init__(config)
         self.embedding_model = MistralModel(config.text_config)
         self.latent_attention_model = LatentAttention(config.hidden_size, config.latent_attention_config)

@@ -91,7 +91,6 @@ class HeedRetriever(pt.Transformer):
     """A retriever of Heed: ``qid, query[, instruction]`` to ``…, docno, score, rank``."""
 
     def __init__(self, system: Retriever, depth: int, lang: str) -> None:
-        """Find ``depth`` documents a topic in ``lang`` by ``system``."""
         self._system, self._depth, self._lang = system, depth, lang
 
     def __repr__(self) -> str:
@@ -112,7 +111,6 @@ class HeedReranker(pt.Transformer):
     """A reranker of Heed: ``qid, query[, instruction], docno, text[, title]`` to the same with ``score, rank``."""
 
     def __init__(self, system: Reranker, lang: str) -> None:
-        """Score topics in ``lang`` by ``system``."""
         self._system, self._lang = system, lang
 
     def __repr__(self) -> str:
@@ -187,7 +185,6 @@ class TransformerSystem:
 
 
 def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the rows of a frame by the names of its columns."""
     return cast("list[dict[str, Any]]", frame.to_dict("records"))
 
 

@@ -68,7 +68,6 @@ class Cluster:
         self.place = f"Ray, workers {self.count}, machines {machines}, GPUs {gpus}"
 
     def _connect(self) -> None:
-        """Connect to the cluster unless this process is connected."""
         if self in _CONNECTED:
             return
         if not _CONNECTED:
@@ -138,7 +137,6 @@ class Actor:
     """A Ray actor as a :class:`heed.addons.cluster.tasks.Worker`."""
 
     def __init__(self, ray: Any, number: int, gpus: int) -> None:
-        """Start nothing yet."""
         self.name = f"worker {number + 1}"
         self._ray = ray
         self._kind = ray.remote(WorkerState).options(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")

@@ -52,7 +52,8 @@ def shared(
     name, source = split_name(system)
     kind = kind_of(source)
     if kind == PROGRAM and requested:
-        return shared_program(brought("program")(source.removeprefix(PROGRAM), name=name, config=version), workers)
+        program = brought("program")(source.removeprefix(PROGRAM), name=name, config=version)
+        return SharedReranker(program, SystemMaker(copy, (program,)), _machines(workers, "cpu"))
     reason = "" if kind in (MODEL, PROGRAM) else "workers run models and programs alone"
     # first, as counting GPUs needs its packages
     resolved = installed_model(source, place, built_in(role)) if kind == MODEL else None
@@ -78,11 +79,6 @@ def shared_model(model: Model, compute: Compute, workers: Workers) -> "SharedEnc
     maker = SystemMaker(_system_of, (_absolute(model), compute), digest_json(system.config), torch.get_num_threads())
     kind = SharedEncoder if isinstance(system, Encoder) else SharedReranker
     return kind(system, maker, machines)
-
-
-def shared_program(program: Reranker, workers: Workers) -> "SharedReranker":
-    """Return a program that each worker starts."""
-    return SharedReranker(program, SystemMaker(copy, (program,)), _machines(workers, "cpu"))
 
 
 def _system_of(model: Model, compute: Compute) -> Any:
@@ -139,7 +135,6 @@ class SharedEncoder(_Shared, Encoder):
     """An :class:`heed.types.Encoder` whose batches are read by several workers at once."""
 
     def __init__(self, system: Encoder, maker: SystemMaker, machines: Machines) -> None:
-        """Compare vectors as ``system`` does."""
         super().__init__(system, maker, machines)
         self.cosine = system.cosine
 
@@ -161,7 +156,6 @@ class SharedReranker(_Shared, Reranker):
     """A :class:`heed.types.Reranker` whose queries are scored by several workers at once."""
 
     def __init__(self, system: Reranker, maker: SystemMaker, machines: Machines) -> None:
-        """Score as many queries at once as there are workers."""
         super().__init__(system, maker, machines)
         self.at_once, self.independent = machines.count, system.independent
 

@@ -31,7 +31,6 @@ class WorkerPool:
     """The workers of one system; each is started when there is work for it."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
-        """Take ``workers``, none of them started."""
         self.workers = tuple(workers)
         self._idle = SimpleQueue[Worker | None]()  # started or not; None ends the waiting of all
         for worker in workers:
@@ -155,7 +154,6 @@ class Process:
     """A process as a :class:`heed.addons.cluster.tasks.Worker`; it sees one GPU, or all where ``gpu`` is None."""
 
     def __init__(self, number: int, gpu: str | None) -> None:
-        """Start nothing yet."""
         self.name = f"worker {number + 1}"
         self.gpu, self.pid = gpu, 0
         self._process: Any = None

@@ -36,30 +36,8 @@ from heed.types import Document, Qrels, Query
 GRADES = (0, 1, 2, 3)
 SYSTEM = "You are a helpful assistant."  # umbrela 0.0.7, gpt_judge.py
 EXPECTED = "##final score: 0"  # an answer, for the estimate of the cost
-# src/umbrela/prompts/qrel_zeroshot_bing.txt at 16cba3e, the paper's zero-shot prompt
-PROMPT = """\
-Given a query and a passage, you must provide a score on an integer scale of 0 to 3 with the following meanings:
-0 = represent that the passage has nothing to do with the query,\x20
-1 = represents that the passage seems related to the query but does not answer it,\x20
-2 = represents that the passage has some answer for the query, but the answer may be a bit unclear, or hidden amongst \
-extraneous information and\x20
-3 = represents that the passage is dedicated to the query and contains the exact answer.
-
-Important Instruction: Assign category 1 if the passage is somewhat related to the topic but not completely, category \
-2 if passage presents something very important related to the entire topic but also has some extra information and \
-category 3 if the passage only and entirely refers to the topic. If none of the above satisfies give it category 0.
-
-Query: {query}
-Passage: {passage}
-
-Split this problem into steps:
-Consider the underlying intent of the search.
-Measure how well the content matches a likely intent of the query (M).
-Measure how trustworthy the passage is (T).
-Consider the aspects above and the relative importance of each, and decide on a final score (O). Final score must be \
-an integer value only.
-Do not provide any code in result. Provide each score in the format of: ##final score: score without providing any \
-reasoning."""
+# src/umbrela/prompts/qrel_zeroshot_bing.txt at 16cba3e, the paper's zero-shot prompt, without its last line end
+PROMPT = read_text(Path(__file__).with_name("umbrela.txt"))
 # the names of the score that umbrela 0.0.7 looks for, in its order (common_utils.py), where it wants JSON alone
 NAMES = ("o", "overall_score", "overall", "overall score", "final score", "final_score", "score", "o_score")
 MARK = r"""["'*#]*"""

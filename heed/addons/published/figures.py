@@ -108,10 +108,24 @@ class Omission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str
 
 
+class Reproduction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a paper's systems run again: the ``subsets`` of its averages, the model that rerankers get candidates of.
+
+    ``preset`` is that of its models, where it has another name than the paper; ``without_command`` says of tables whose
+    figures no command gives why.
+    """
+
+    subsets: tuple[str, ...]
+    preset: str = ""
+    first_stage: str = ""
+    without_command: dict[str, str] = {}
+
+
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All tables of one paper."""
 
     paper: PaperSource
+    reproduction: Reproduction
     tables: list[PaperTable]
     not_extracted: list[Omission] = []
 

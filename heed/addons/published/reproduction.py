@@ -14,7 +14,6 @@ from heed.addons.published.standings import heed_condition, system_labels
 from heed.datasets.fetchable import holdings
 from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.followtable import local_subset
-from heed.datasets.infosearch import dimensions
 from heed.datasets.irds import home
 from heed.measures.pairwise import GOLD_RANK
 from heed.measures.significance import interval
@@ -23,26 +22,10 @@ from heed.models.listing import missing as missing_parts
 from heed.models.registry.entries import Registry
 
 AVERAGE = "average"
-SUBSETS: Mapping[str, tuple[str, ...]] = {
-    "followir": ("robust04", "news21", "core17"),
-    "mfollowir": ("fas", "zho", "rus"),
-    "followtable": ("WQT", "WTR", "TArX", "IndusTR"),
-    "infosearch": dimensions(),
-    "modern": ("robust04", "news21", "core17"),
-    "mteb": ("scifact", "nfcorpus", "arguana"),
-}
-PRESETS = {"modern": "evaluation"}  # a paper's preset, where it has another name than the paper
 NO_ENTRY = "no entry of the registry"
-BY_TABLE = {  # tables whose figures no command gives, and why
-    ("followir", "Table 3"): "the keywords of BEIR's ablation are not released",
-    ("followir", "Table 4"): "InstructIR's rows have no command here; heed trec measures the dataset instructir",
-    ("modern", "Evaluation"): "which documents its first stage searched for the 100 candidates is not said",
-    ("followtable", "Table 6"): "the 50 pairs and their trap tables are not released",
-}
 BYTES = 2  # a parameter in half precision
 SLACK = 1.2  # memory beside the weights, by experience
 BILLIONS = re.compile(r"(\d+(?:\.\d+)?)\s*b\b", re.IGNORECASE)
-FIRST_STAGES = {"followtable": "Qwen/Qwen3-Embedding-0.6B", "infosearch": "intfloat/e5-mistral-7b-instruct"}
 FIRST_STAGE_DEPTH = 100
 LARGE = 1.0  # billions of parameters; smaller models run without a GPU
 OF_MTEB = ("nDCG@10", "nDCG@20", "R@100")  # its measures, which its collections have beside their own
@@ -101,7 +84,7 @@ def tasks(
 
     ``data`` is the local copy of the paper's data, if there is one, and ``gpu_gib`` the GPU's memory in GiB.
     """
-    key = paper.paper.key
+    key, reproduction = paper.paper.key, paper.reproduction
     listed = []
     for table in tables:
         groups: dict[tuple[str, str | None, str, str], list[Figure]] = {}
@@ -109,18 +92,17 @@ def tasks(
             if row.system:
                 groups.setdefault((row.system, row.group, row.subset, row.setting or ""), []).append(row)
         labels = system_labels(row for row in table.rows if row.system)
-        without_command = [BY_TABLE[key, table.table]] if (key, table.table) in BY_TABLE else []
+        without_command = reproduction.without_command.get(table.table, "")
         for (system, group, subset, setting), figures in groups.items():
-            model = _with_preset(figures[0].model, key, registry)
-            parts = SUBSETS[key] if subset == AVERAGE else (subset,)
+            model = _with_preset(figures[0].model, reproduction.preset or key, registry)
+            parts = reproduction.subsets if subset == AVERAGE else (subset,)
             settings: dict[str, Setting] = {}
-            missing = [*without_command, *([] if model else [NO_ENTRY])]
+            missing = [*filter(None, [without_command, "" if model else NO_ENTRY])]
             if model and not missing:
-                first = figures[0]
-                settings = {part: setting_of(key, table.table, part, model, first, data) for part in parts}
+                settings = {part: setting_of(paper, table.table, part, model, figures[0], data) for part in parts}
                 missing = _missing(key, settings, registry, gpu_gib)
-            label = labels[group, system]
-            listed.append(PlannedRow(table.table, label, subset, setting, model or "", settings, missing, figures))
+            about = table.table, labels[group, system], subset, setting, model or ""
+            listed.append(PlannedRow(*about, settings, missing, figures))
     return listed
 
 
@@ -135,15 +117,14 @@ def _missing(paper: str, settings: Mapping[str, Setting], registry: Registry, gp
     return list(dict.fromkeys(missing))
 
 
-def _with_preset(model: str | None, paper: str, registry: Registry) -> str | None:
-    """Return the registry's name of a published system, with the paper's preset where there is one."""
+def _with_preset(model: str | None, preset: str, registry: Registry) -> str | None:
+    """Return the registry's name of a published system, with the paper's ``preset`` where there is one."""
     if model is None or model == "bm25":
         return model
     name, separator, _ = model.partition("@")
     entry = registry.entries.get(name)
     if entry is None:
         return None
-    preset = PRESETS.get(paper, paper)
     return model if separator or preset not in entry.presets else f"{model}@{preset}"
 
 
@@ -183,22 +164,23 @@ def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
     return [f"data: heed fetch {name}{f' says how to get {setting.lang}' if setting.lang else ''}"]
 
 
-def setting_of(paper: str, table: str, subset: str, model: str, figure: Figure, data: Path | None) -> Setting:
+def setting_of(paper: Paper, table: str, subset: str, model: str, figure: Figure, data: Path | None) -> Setting:
     """Return how a paper's system runs on one subset."""
+    key, stage = paper.paper.key, paper.reproduction.first_stage
     if data and (data / subset).is_dir():
         data = data / subset
-    if paper == "followtable":
-        stage = FIRST_STAGES[paper] if table == "Table 5" and figure.group else ""
-        return Setting(paper, model, stage, subset=None if data else subset, data=data)
-    if paper == "infosearch":
-        stage = "" if figure.group in (None, "Dense Retrieval") else FIRST_STAGES[paper]
-        return Setting(paper, model, stage, dimension=subset, data=data)
-    if paper == "mteb":
+    if key == "followtable":
+        stage = stage if table == "Table 5" and figure.group else ""
+        return Setting(key, model, stage, subset=None if data else subset, data=data)
+    if key == "infosearch":
+        stage = "" if figure.group in (None, "Dense Retrieval") else stage
+        return Setting(key, model, stage, dimension=subset, data=data)
+    if key == "mteb":
         dataset = "" if data else f"beir/{subset}{'' if subset == 'arguana' else '/test'}"
         return Setting(dataset, model, data=data, measures=OF_MTEB)
     if figure.setting == "full collection":
         return Setting(f"followir/{subset}", model, whole=True, data=data)
-    if paper == "followir":
+    if key == "followir":
         return Setting(f"followir/{subset}", model, candidates=True, data=data)
     collection = CROSS_LINGUAL if figure.setting == "en-xx" else "mfollowir"
     return Setting(collection, model, candidates=True, lang=subset, data=data)

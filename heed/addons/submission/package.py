@@ -10,31 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from heed.addons.submission.run_report import WARNING, CheckedRun
-from heed.addons.submission.tracks import LETTERS, QUERIES, SOURCES, TRACKS, RunName, parse_name
+from heed.addons.submission.tracks import DATA, LETTERS, QUERIES, SOURCES, TRACKS, RunName, parse_name
 from heed.errors import DataError, UsageError, fail
 from heed.files import digest, finished_folder, locked, read_text, unpacked, write_bytes, write_json
 
 Entry = dict[str, Any]
 
-CHOICES = {  # question, and its answers
-    "task": ("the task", ("single-language news", "multilingual news", "single-language technical")),
-    "documents": ("language of the documents; csl: technical abstracts", ("zho", "fas", "rus", "fas+rus+zho", "csl")),
-    "query_language": (
-        "language of the queries; the provided human translation counts as that language",
-        ("eng", "zho", "fas", "rus", "other"),
-    ),
-    "topic_fields": ("the fields of a topic that were used", ("title", "desc", "both", "other")),
-    "retrieval": ("FR: full retrieval; RR: reranking of the official list", ("FR", "RR")),
-    "method": ("neural, statistical, or a combination", ("neural", "statistical", "both")),
-    "type": ("automatic: no human intervention of any kind", ("automatic", "manual")),
-}
-OPTIONAL = {
-    "mean_response_seconds": "mean response time of a query, in seconds",
-    "parameters": "parameters of all models together",
-    "carbon_tracked": "whether carbon emissions were tracked: true or false",
-    "carbon_offset": "whether they were offset: true or false",
-    "description": "a sentence on how the run was made",
-}
+CHOICES, OPTIONAL = DATA.questions, DATA.optional
 FIELDS = ("run", "priority", *CHOICES, *OPTIONAL)
 OPEN = "?"  # in a template, an answer that only the team knows
 MANIFEST, FORM, RUNS = "manifest.json", "metadata.yml", "runs"
@@ -56,25 +38,21 @@ def template(known: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def known_answers(run: CheckedRun, track: str, team: str, reranks: bool) -> dict[str, str]:
-    """Return the answers that follow from the languages of a run's documents, from its options, and from its name."""
-    answers = {**_from_documents(run, track), **({"retrieval": "RR"} if reranks else {})}
-    return {**answers, **(_from_name(parse_name(run.tag, team)) if TRACKS[track].sources else {})}
+    """Return the answers that follow from a run's options and from its name.
 
-
-def _from_documents(run: CheckedRun, track: str) -> dict[str, str]:
-    """Return task and documents of a run whose documents' languages are all known and make up one of the tasks.
-
-    None where names tell them: those are checked against the documents already.
+    Where names do not tell task and documents, these follow from the documents' languages if all are known and make up
+    one of the tasks.
     """
-    if TRACKS[track].sources:
-        return {}
-    sources = [source for source in SOURCES.values() if source.docid == TRACKS[track].docid]
-    answers = [(source.task, source.documents) for source in sources if {*source.languages} == run.languages.keys()]
-    return {"task": answers[0][0], "documents": answers[0][1]} if answers else {}
+    rules, answers = TRACKS[track], {"retrieval": "RR"} if reranks else {}
+    if rules.sources:
+        return answers | _from_name(parse_name(run.tag, team))
+    for source in SOURCES.values():
+        if source.docid == rules.docid and {*source.languages} == run.languages.keys():
+            return answers | {"task": source.task, "documents": source.documents}
+    return answers
 
 
 def _from_name(name: RunName) -> dict[str, str]:
-    """Return the answers that follow from a name."""
     answers = {"task": name.documents.task, "documents": name.documents.documents} if name.documents else {}
     languages = [QUERIES[letter] for letter in name.letters if letter in QUERIES]
     if len(languages) == 1:

@@ -259,16 +259,18 @@ def test_a_model_alone_says_what_it_did_not_answer(
 
 
 @pytest.fixture
-def rerank(server: Server, tmp_path: Path) -> list[str]:
+def rerank(tmp_path: Path) -> list[str]:
     """A command that reranks 25 documents of four topics, two questions a topic, and the first has one document."""
-    docids = [document.docid for document in DOCUMENTS[:25]]
+    return reranking(tmp_path, [1, 25, 25, 25])
+
+
+def reranking(tmp_path: Path, counts: list[int]) -> list[str]:
+    """A command that reranks so many documents of each topic."""
+    docids = [document.docid for document in DOCUMENTS]
     topics = [{"qid": str(at), "query": f"query {at}", "instructions": {"original": "only"}} for at in range(4)]
-    write_jsonl(tmp_path / "docs.jsonl", [{"id": one.docid, "text": one.text} for one in DOCUMENTS[:25]])
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": one.docid, "text": one.text} for one in DOCUMENTS])
     write_jsonl(tmp_path / "topics.jsonl", topics)
-    write_jsonl(
-        tmp_path / "pool.jsonl",
-        [{"qid": t["qid"], "docids": docids if at else docids[:1]} for at, t in enumerate(topics)],
-    )
+    write_jsonl(tmp_path / "pool.jsonl", [{"qid": str(at), "docids": docids[:n]} for at, n in enumerate(counts)])
     entry = {"family": "api-chat", "status": "api", "max_length": 100_000}
     (tmp_path / "models.json").write_text(json.dumps({"openai/gpt-tiny": entry}))
     command = ["pipelines.rerank", "pool.jsonl", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--device", "cpu"]
@@ -404,15 +406,7 @@ def test_the_cost_is_told_before_the_first_call(
 def test_a_killed_run_goes_on_and_repeats_no_call(
     server: Server, tmp_path: Path, environment: dict[str, str], heed: Heed
 ) -> None:
-    docids = [document.docid for document in DOCUMENTS[:45]]
-    topics = [{"qid": str(at), "query": f"query {at}", "instructions": {"original": "only"}} for at in range(4)]
-    write_jsonl(tmp_path / "docs.jsonl", [{"id": one.docid, "text": one.text} for one in DOCUMENTS[:45]])
-    write_jsonl(tmp_path / "topics.jsonl", topics)
-    write_jsonl(tmp_path / "pool.jsonl", [{"qid": topic["qid"], "docids": docids} for topic in topics])
-    entry = {"family": "api-chat", "status": "api", "max_length": 100_000}
-    (tmp_path / "models.json").write_text(json.dumps({"openai/gpt-tiny": entry}))
-    command = ["pipelines.rerank", "pool.jsonl", "--docs", "docs.jsonl", "--topics", "topics.jsonl", "--device", "cpu"]
-    command += ["--models", "models.json", "--reranker", "openai/gpt-tiny", "--out", "found.run"]
+    command = reranking(tmp_path, [45] * 4)
     variables = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url}
     server.silent_from = 6  # four calls a topic: the second topic is in the middle of its own
     process = subprocess.Popen(

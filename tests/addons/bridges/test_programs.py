@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from processes import running, until
 import heed as library
 from heed import Document, Experiment, ModelError, Query, Registry, UsageError, load
 from heed.addons.bridges.programs import Program
-from heed.addons.cluster import Workers
-from heed.addons.cluster.shared import shared_program
+from heed.addons.cluster.shared import SharedReranker
+from heed.addons.cluster.tasks import SystemMaker
+from heed.addons.cluster.workers import Processes
 from heed.compute import Compute
 from heed.formats.trec_files import read_run
 from heed.systems.make import Place, make
@@ -319,8 +321,7 @@ def test_a_program_that_runs_here_is_started_by_a_worker_too(write: Write) -> No
     write()
     with closed(program := Program("./score")):
         assert program.score(FIRST, TWO) == [3, 5]
-        by_worker = shared_program(program, Workers(number=1))
-        assert by_worker
+        by_worker = SharedReranker(program, SystemMaker(copy, (program,)), Processes(1, "cpu"))
         with closed(by_worker):
             assert by_worker.score(SECOND, TWO) == [3, 5]
         assert len(started()) == 2

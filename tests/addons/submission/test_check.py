@@ -76,29 +76,6 @@ def test_the_languages_of_a_multilingual_run_are_printed(tmp_path: Path, capsys:
     assert "12 documents, 4 a topic; documents by language: fas 4, rus 4, zho 4: no problem" in capsys.readouterr().out
 
 
-def test_other_forms_of_runs_are_answered_with_what_to_write(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for line, remedy in (
-        ("1 Q0 d1 1 2.0 my run\n", "delete the words after the tag, which other commands skip"),
-        ('{"1": {"d1": 2.0}}\n', "a run in JSON is read by other commands; write it as lines of six columns"),
-        ("1 Q0 d 1 1 2.0 t\n", "write the line again"),
-    ):
-        assert main([str(write(tmp_path / "a.run", [line]))]) == 1
-        assert capsys.readouterr().err.splitlines()[-1].endswith(f"expected 6: topic Q0 docid rank score tag; {remedy}")
-
-
-def test_the_id_of_a_passage_is_answered_with_that_of_its_document(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = write(tmp_path / "a.run", ["1 Q0 d1#0 1 2.0 a\n", "1 Q0 d7#0 2 1.0 a\n"])
-    (tmp_path / "ids").write_text("d1\nd2\n")
-    assert main([str(run), "--docs", str(tmp_path / "ids")]) == 1
-    first, second = capsys.readouterr().err.splitlines()[-2:]
-    assert first.endswith("none of the collection's 2; for a passage write its document, d1, once")
-    assert second.endswith("none of the collection's 2; check what was searched")
-
-
 def test_the_reranking_task_takes_a_run_or_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tag = "zho-TEAM3-2A_x"
     run = write(tmp_path / tag, put(4, 3, uuid(7))(clean(tag=tag)))

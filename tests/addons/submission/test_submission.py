@@ -10,7 +10,6 @@ import pytest
 import yaml
 from planted_faults import clean, put
 
-from heed.addons.submission.package import form_problems
 from pipelines.check import main
 
 ONE, OTHER = "zho-TEAM3-ACND_dense", "zho-TEAM3-2M_rerank"
@@ -158,6 +157,9 @@ def test_folders_that_are_there_runs_of_one_tag_and_other_teams_are_refused(
         (yaml.safe_dump({"runs": [*FORMS, {"run": 3}]}), "run is 3, expected its tag in quotes"),
         (yaml.safe_dump({"runs": [FORMS[0], {**FORMS[1], "priority": 2}]}), f"priority 2 is {OTHER}'s too"),
         (yaml.safe_dump({"runs": [FORMS[0], {**FORMS[1], "priority": True}]}), "priority is True, expected 1"),
+        (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"taks": "x"}]}), "found 'taks', expected task"),
+        (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"task": "news"}]}), "task is 'news', expected one of single-"),
+        (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"documents": None}]}), "documents is None, expected one of z"),
     ],
 )
 def test_forms_that_do_not_fit_are_told(folder: Path, capsys: pytest.CaptureFixture[str], form: str, said: str) -> None:
@@ -165,18 +167,3 @@ def test_forms_that_do_not_fit_are_told(folder: Path, capsys: pytest.CaptureFixt
     assert package("--metadata", "form.yml") == 1
     assert said in capsys.readouterr().err
     assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("answers", "said"),
-    [
-        ({}, ""),
-        ({"taks": "x"}, "found 'taks', expected task"),
-        ({"task": "news"}, "task is 'news', expected one of single-language news, "),
-        ({"documents": None}, "documents is None, expected one of zho, fas, rus, fas+rus+zho, csl"),
-    ],
-)
-def test_answers_that_the_form_does_not_have_are_problems(answers: dict[str, Any], said: str) -> None:
-    problems = form_problems({"run": ONE, "priority": 1, **ANSWERS, **answers})
-    assert bool(problems) == bool(said)
-    assert not said or any(said in line for line in problems)

@@ -15,15 +15,7 @@ from xml.sax.saxutils import quoteattr
 
 from heed.errors import DataError, UsageError, fail
 from heed.extras import require
-from heed.files import (
-    digest,
-    finished,
-    finished_folder,
-    locked,
-    write_bytes,
-    write_json,
-    write_packed,
-)
+from heed.files import digest, finished, finished_folder, locked, read_text, write_bytes, write_json, write_packed
 from heed.formats.trec_files import Pool, write_qrels
 from heed.progress import brief, counted, log, number_of, warn
 from heed.reuse import NOTE, Note, digests, read_note, write_note
@@ -32,6 +24,7 @@ from heed.types import UNJUDGED, Document, Topic
 if TYPE_CHECKING:
     from openpyxl import Workbook
 
+HERE = Path(__file__).parent
 AT_ONCE = 200  # documents in memory
 GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}
 
@@ -161,18 +154,6 @@ STYLE = (
     ".heed span { display: block; min-height: 1.2em; } .heed br { display: none; }"
 )
 INSTRUCTION = '    <Text name="instruction" value="$instruction" valueType="text" selectionEnabled="false"/>\n'
-CONFIGURATION = """<View>
-  <Style>{style}</Style>
-  <View className="heed">
-    <Header value="$query" size="3"/>
-{instruction}    <Header value="$title" size="4"/>
-    <Text name="text" value="$text" valueType="text" selectionEnabled="false"/>
-  </View>
-  <Choices name="{choice}" toName="text" choice="single" required="true" showInline="true">
-{choices}
-  </Choices>
-</View>
-"""
 
 
 def write_jsonl(path: Path, exported: ExportedPool) -> None:
@@ -221,7 +202,9 @@ def _label_studio_configuration(exported: ExportedPool) -> str:
         for grade, meaning in exported.scale.items()
     )
     instruction = "" if exported.condition == "query" else INSTRUCTION
-    return CONFIGURATION.format(style=STYLE, instruction=instruction, choice=CHOICE, choices=choices)
+    return read_text(HERE / "label_studio.xml").format(
+        style=STYLE, instruction=instruction, choice=CHOICE, choices=choices
+    )
 
 
 def write_rank_llm(path: Path, exported: ExportedPool) -> None:
@@ -380,14 +363,6 @@ ENDINGS = {
     "original": {"original": "-og"},
     "changed": {"original": "-og", "changed": "-changed"},
 }
-README = """---
-configs:
-{configs}
----
-A pool of {documents} documents for {topics} topics, exported by Heed (python -m pipelines.pool).
-All judgements in `default` are {unjudged}, unjudged: once they are made, put a file with them in its place
-and its name in the list above.
-"""
 README_CONFIG = """- config_name: {name}
   data_files:
   - split: {split}
@@ -481,7 +456,9 @@ def write_parquet(folder: Path, rows: Iterator[Row], split: str) -> str:
 def _readme(files: dict[str, str], exported: ExportedPool) -> str:
     configs = named_configs((config, SPLIT, path) for config, path in files.items())
     count = len(set(chain.from_iterable(exported.pool.values())))
-    return README.format(configs=configs, documents=count, topics=len(exported.pool), unjudged=UNJUDGED)
+    return read_text(HERE / "mteb.md").format(
+        configs=configs, documents=count, topics=len(exported.pool), unjudged=UNJUDGED
+    )
 
 
 def write_trec_pool(path: Path, exported: ExportedPool) -> None:

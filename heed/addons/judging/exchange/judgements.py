@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 from heed.addons.judging.agreement import Agreement, agreement, pairs
 from heed.addons.judging.exchange.exports import CHOICE, GUARDED
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import (
-    LARGEST,
-    LONGEST_LINE,
-    parse_json,
-    read_lines,
-    read_objects,
-    read_text,
-    unpacked_name,
-)
+from heed.files import LARGEST, LONGEST_LINE, parse_json, read_lines, read_objects, read_text, unpacked_name, word_of
 from heed.formats.trec_files import Pool, parse_score, read_qrels
 from heed.progress import counted, log
 from heed.types import Qrels, SubtopicGrades
@@ -52,12 +44,10 @@ class Record(NamedTuple):
 
     def word(self, name: str) -> str:
         """Return an id; a whole number is accepted, since spreadsheets turn ids into numbers."""
-        value = self.fields.get(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
-        if not isinstance(value, str) or value.split() != [value]:
-            raise self.problem(f"{name} is {value!r}, expected an id as it was exported, one word")
-        return value
+        word = word_of(self.fields.get(name))
+        if not word:
+            raise self.problem(f"{name} is {self.fields.get(name)!r}, expected an id as it was exported, one word")
+        return word
 
 
 class Label(NamedTuple):
