@@ -26,7 +26,7 @@ from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
 from heed.errors import DataError, UsageError
-from heed.files import nearest
+from heed.files import nearest, read_text
 from heed.formats.trec_files import Pool
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
@@ -84,6 +84,9 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="lines of a name, or of a name, a tab and adjudicator: each gets a link of their own, printed once",
+    )
+    judging.add_argument(
+        "--guidelines", type=Path, metavar="FILE", help="Markdown or text that all can read beside the document"
     )
     judging.add_argument(
         "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL, ending in .db)"
@@ -246,7 +249,7 @@ def _run(options: argparse.Namespace) -> None:
     if not form:
         refuse(options, ["only_open"], "it is of --export FORM=PATH")
     if options.export:
-        refuse(options, ["assessors"], "links are printed when the page is served")
+        refuse(options, ["assessors", "guidelines"], "it is for the page, which is not served now")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
     task, store = open_given(options)
@@ -287,7 +290,8 @@ def _administer(options: argparse.Namespace) -> None:
     from heed.addons.judging.annotate.opening import path_beside, stored_task
     from heed.addons.judging.annotate.people import new_link, revoke
 
-    refuse(options, ["export", "add", "assign", "assessors", "assessor", "update", "withdraw"], "one thing at a time")
+    others = ["export", "add", "assign", "assessors", "assessor", "guidelines", "update", "withdraw"]
+    refuse(options, others, "one thing at a time")
     database = options.database or path_beside(options.pool)
     if options.backup:
         back_up(database, options.backup)
@@ -346,6 +350,8 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
+    if options.guidelines:
+        store.set_property("guidelines", read_text(options.guidelines, task.lang))
     roles, properties = _roles(options, task, store), store.properties()
     sock = listen(options.port, int(properties.get("port", 0)))
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again

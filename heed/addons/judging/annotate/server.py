@@ -161,8 +161,10 @@ def task_data(task: Task, store: Store, assessor: str, person: Person | None = N
     ``assessor`` is the command's, or empty; a ``person`` is known by a link, and learns of no other one.
     """
     judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
+    properties = store.properties()
     return {
-        "name": store.properties()["name"],
+        "name": properties["name"],
+        "guidelines": properties.get("guidelines", ""),
         "pool": f"{store.path.resolve().parent.name}/{store.path.stem}",
         "scale": [grade._asdict() for grade in task.scale],
         "judged": list(task.conditions()),
@@ -297,9 +299,9 @@ class AnnotationServer:
         self._progress_at = lru_cache(MOST_ASSESSORS)(
             lambda assessor, adjudicates, entry: progress_data(task, store, assessor, adjudicates)
         )
-        # an open page is loaded again when the task has changed: a topic was added, corrected or withdrawn
-        stored = store.properties().get("documents", "")
-        self._state = digest_json([dump_task(task), task.assigned, task.only_relevant, stored])
+        # an open page is loaded again when the task or the guidelines have changed
+        stored = [store.properties().get(name, "") for name in ("documents", "guidelines")]
+        self._state = digest_json([dump_task(task), task.assigned, task.only_relevant, *stored])
         self._files = {path.name: path.read_bytes() for path in page_files()}
 
     def application(self) -> Starlette:

@@ -4,6 +4,7 @@ import { decideShown, nextUndecided, prepareAgreement, stepItem } from "./agreem
 import { wireNote } from "./changes.js";
 import { byId, debounced, make, toast } from "./dom.js";
 import { afterEdit, grade, keepStale, nextAgain, nextDue, toggleScope, undo } from "./judging.js";
+import { prepareGuidelines, toggleGuidelines } from "./guidelines.js";
 import { listen } from "./keys.js";
 import { editNarrative, prepareNarrative, showGauge } from "./narrative.js";
 import { followHistory, go, saveEdits, setView, show, step, stepTopic } from "./navigation.js";
@@ -50,6 +51,7 @@ async function start() {
     showNotice();
     updateMarks();
   };
+  prepareGuidelines();
   prepareNarrative({ edited, undecided: showSaving });
   watchDocument();
   followHistory();
@@ -157,7 +159,7 @@ function wireKeys() {
   const onAgreement = { x: () => decideShown(null), n: nextUndecided, j: () => stepItem(1), k: () => stepItem(-1) };
   const isAgreement = () => !byId("agreement").hidden;
   const showOther = () => page.task.adjudicates && (page.topic || !isAgreement()) && setView(!isAgreement());
-  const actions = { a: showOther, "?": () => byId("help").showModal() };
+  const actions = { a: showOther, i: toggleGuidelines, "?": () => byId("help").showModal() };
   for (const [key, act] of Object.entries(onWorkbench)) {
     actions[key] = () => {
       if (isAgreement()) onAgreement[key]?.();
@@ -177,6 +179,7 @@ function wireKeys() {
     "tab-changed": "c",
     "topics-button": "t",
     "agreement-button": "a",
+    "guidelines-button": "i",
     "help-button": "?",
   };
   for (const [id, key] of Object.entries(buttons)) byId(id).addEventListener("click", actions[key]);

@@ -18,6 +18,7 @@ const HELP = [
   ["g", "under the changed narrative: only what was relevant, or all"],
   ["e", "edit the changed narrative (Esc leaves)"],
   ["/", "note on this document (Enter or Esc leaves)"],
+  ["i", "the guidelines, or not"],
   ["h", "mark words, or not"],
   ["r", "a table, or its source"],
   ["t", "show or hide the topics"],
