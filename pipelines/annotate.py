@@ -360,7 +360,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     log.info(f"{topics}, {documents} to judge; judgements are saved in {store.path}")
     if task.assigned:
         narratives = {qid: text for qid, (text, _) in store.narratives().items()}
-        for line in progress_lines(task, store.judgements(), narratives):
+        for line in progress_lines(task, store, store.judgements(), narratives):
             log.info(line)
     try:
         people = _invite(options, store, roles, sock.getsockname()[1])

@@ -1,11 +1,13 @@
 """In a real Chromium: what an assessor has at hand while judging, for weeks."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from annotating import annotation_files, running
-from annotating_browser import CHROMIUM, assessor
+from annotating_browser import CHROMIUM, Assessor, assessor
+from conftest import Heed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -47,3 +49,59 @@ def test_guidelines_stand_beside_the_document(chromium: "Browser", tmp_path: Pat
             ann.page.wait_for_selector("#guidelines >> text=Grade 3 less often.")
             ann.page.click("#guidelines button")
             assert ann.page.is_hidden("#guidelines")
+
+
+def titles(person: Assessor) -> list[str]:
+    return [square.get_attribute("title") or "" for square in person.page.locator("#strip button").all()]
+
+
+def judged(folder: Path) -> dict[str, dict]:
+    """The exported judgements by docid."""
+    lines = map(json.loads, (folder / "judgements.jsonl").read_text().splitlines())
+    return {line["docid"]: line for line in lines if line["assessor"] == "Ann"}
+
+
+def test_a_grade_is_unsure_and_what_is_skipped_comes_back_at_the_end(
+    chromium: "Browser", tmp_path: Path, heed: Heed
+) -> None:
+    given = desk(tmp_path, documents=4)
+    with running(*given) as server, assessor(chromium, server) as ann:
+        ann.press("?")
+        assert "skip: the document comes back" in ann.text("#keys") and "mark the grade as unsure" in ann.text("#keys")
+        ann.press("Escape")
+        ann.until("!document.querySelector('dialog[open]')")
+        ann.page.wait_for_timeout(200)  # the browser tells the page of it later still
+        ann.press("m")
+        assert ann.page.get_attribute("#unsure", "aria-pressed") == "true"
+        ann.press("2")
+        ann.press("s")
+        assert ann.shown() == "D2" and ann.squares() == ["2?", "»", "", ""]
+        ann.saved()
+        ann.page.reload()
+        assert ann.shown() == "D2", "not the skipped one"
+        ann.press("0", "1")
+        assert ann.shown() == "D1", "the others are judged"
+        assert titles(ann)[:2] == ["1. D0: relevant, unsure", "2. D1: no grade, skipped"]
+        assert ann.text("#overall") == "3 of 4 original", "what is skipped is not judged"
+        ann.press("s")
+        assert ann.shown() == "D1", "nothing else is left"
+        ann.press("1", "u")
+        ann.until("document.querySelectorAll('#strip button')[1].innerText === '»'")  # both are undone
+        ann.press("1")
+        assert ann.squares() == ["2?", "1", "0", "1"]
+        ann.press("m", "u")
+        ann.until("document.querySelector('#toast').innerText.includes('D1 has its marks as before')")
+        ann.press("s")
+        assert "it cannot be skipped" in ann.text("#toast")
+        ann.saved()
+        server.change("Bob", {"kind": "grade", "qid": "7", "docid": "D0", "condition": "original", "grade": 0})
+        ann.press("a")
+        ann.page.wait_for_selector(".disagreement .given b[title='relevant, unsure']:has-text('2?')")
+        assert "Ann, 1 topic: 4 of 4 judged, 1 unsure" in ann.text("#agreement .progress")
+        server.kill()
+    assert heed("pipelines.annotate", "pool.jsonl", "--export", "out").returncode == 0
+    lines = judged(tmp_path / "out")
+    assert {docid for docid, line in lines.items() if line.get("unsure")} == {"D0"}
+    assert not any("skipped" in line for line in lines.values())
+    assert heed("pipelines.annotate", *given, "--database", "b.db", "--add", "out", "--export", "again").returncode == 0
+    assert judged(tmp_path / "again") == lines

@@ -333,6 +333,7 @@ class ExportedJudgement(msgspec.Struct):
     time: str = msgspec.field(name="at")
     reworded: bool
     decided_by: str = ""
+    unsure: bool = False
 
 
 class Addition(NamedTuple):
@@ -470,6 +471,8 @@ def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:
         yield entry("grade", after)
     if judgement.note:
         yield entry("note", {"note": judgement.note})
+    if judgement.unsure:
+        yield entry("unsure", {"unsure": "true"})
 
 
 def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str], encoding: str | None = None) -> None:

@@ -36,7 +36,7 @@ from heed.addons.judging.annotate.grades import (
     progress_lines,
 )
 from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
-from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
+from heed.addons.judging.annotate.store import MARKS, NARRATIVE, Change, ConflictError, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name, dump_task
 from heed.errors import HeedError, JavaError, fail
 from heed.files import digest_json
@@ -59,9 +59,9 @@ Payload = dict[str, Any]
 
 
 class _Sent(msgspec.Struct):
-    """A change as the page sends it: the text of a narrative with the version it is based on, a note, or a grade."""
+    """A change as the page sends it: the text of a narrative with the version it is based on, a note, grade or mark."""
 
-    kind: Literal["narrative", "note", "grade"]
+    kind: Literal["narrative", "note", "grade", "unsure", "skipped"]
     qid: str
     condition: str = ""
     docid: str = ""
@@ -69,6 +69,8 @@ class _Sent(msgspec.Struct):
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
     text: NarrativeText = ""
     base: int = 0
+    unsure: bool = False
+    skipped: bool = False
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
         """Yield what the page of this task would not send."""
@@ -90,6 +92,9 @@ class _Sent(msgspec.Struct):
         judged = (self.kind, self.qid, self.condition, self.docid)
         if self.kind == "note":
             return Change(*judged, self.note)
+        if self.kind in MARKS:
+            value = getattr(self, self.kind)
+            return Change(*judged, msgspec.json.encode(value).decode() if value else "")
         return Change(*judged, self.grade, wording if self.condition == "changed" else "", by=by)
 
 
@@ -222,6 +227,10 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
             continue
         state = {"grade": judgement.grade, "note": judgement.note, "stale": judgement.is_stale(wording)}
         judgements.setdefault(judgement.docid, {})[judgement.condition] = state
+    for (name, _, condition, docid), marks in store.marks(qid).items():
+        if name == assessor:
+            state = judgements.setdefault(docid, {}).setdefault(condition, {"grade": None, "note": ""})
+            state.update(marks)
     earlier = task.qrels.get(qid, {})
     return {
         "qid": qid,
@@ -243,6 +252,7 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
     judgements, narratives = store.judgements(), store.narratives()
     texts = {qid: text for qid, (text, _) in narratives.items()}
     is_blind = bool(task.assigned and task.topics_of(assessor))
+    marks = store.marks()
     graded, notes = set(), dict[DocumentKey, dict[str, str]]()
     for judgement in judgements:
         if judgement.assessor == assessor and judgement.grade is not None:
@@ -259,13 +269,19 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
     titles = store.titles([item["docid"] for _, item in shown])
     return {
         "blind": is_blind,
-        "progress": progress_lines(task, judgements, texts),
+        "progress": progress_lines(task, store, judgements, texts),
         "pairs": [] if is_blind else pair_agreements(judgements, task.grades()),
         "count": len(differing),
         "open": sum(item["decision"] is None for item in differing.values()),
         "narratives": {qid: {"original": task.original(qid), "changed": texts[qid]} for (qid, _, _), _ in shown},
         "disagreements": [
-            {**item, "notes": notes.get(key, {}), "title": titles.get(item["docid"], "")} for key, item in shown
+            {
+                **item,
+                "notes": notes.get(key, {}),
+                "unsure": [name for name in item["grades"] if "unsure" in marks.get((name, *key), {})],
+                "title": titles.get(item["docid"], ""),
+            }
+            for key, item in shown
         ],
     }
 

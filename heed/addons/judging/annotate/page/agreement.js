@@ -160,10 +160,12 @@ function newItem(item, { blind, narratives }, onDecision) {
   return drawn;
 }
 
-function givenGrades({ grades, notes }) {
+function givenGrades({ grades, notes, unsure }) {
   return Object.entries(grades).map(([name, grade]) => {
     const note = notes[name] ? [make("q", {}, make("bdi", {}, notes[name]))] : [];
-    const square = make("b", { "data-shade": shade(grade), title: labelOf(grade) }, String(grade));
+    const isUnsure = unsure.includes(name);
+    const title = `${labelOf(grade)}${isUnsure ? ", unsure" : ""}`;
+    const square = make("b", { "data-shade": shade(grade), title }, `${grade}${isUnsure ? "?" : ""}`);
     return make("span", { class: "given" }, make("bdi", {}, name), square, ...note);
   });
 }

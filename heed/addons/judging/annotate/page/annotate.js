@@ -3,7 +3,7 @@
 import { decideShown, nextUndecided, prepareAgreement, stepItem } from "./agreement.js";
 import { wireNote } from "./changes.js";
 import { byId, debounced, make, toast } from "./dom.js";
-import { afterEdit, grade, keepStale, nextAgain, nextDue, toggleScope, undo } from "./judging.js";
+import { afterEdit, grade, keepStale, nextAgain, nextDue, skip, toggleScope, toggleUnsure, undo } from "./judging.js";
 import { prepareGuidelines, toggleGuidelines } from "./guidelines.js";
 import { listen } from "./keys.js";
 import { editNarrative, prepareNarrative, showGauge } from "./narrative.js";
@@ -141,6 +141,8 @@ function wireKeys() {
   const onWorkbench = {
     u: undo,
     x: () => grade(null),
+    m: toggleUnsure,
+    s: skip,
     n: nextDue,
     N: nextAgain,
     g: toggleScope,
@@ -175,6 +177,8 @@ function wireKeys() {
     following: "j",
     unjudged: "n",
     undo: "u",
+    unsure: "m",
+    skip: "s",
     "tab-original": "o",
     "tab-changed": "c",
     "topics-button": "t",

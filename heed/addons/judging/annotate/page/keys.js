@@ -9,6 +9,8 @@ const ARROWS = { ArrowRight: "j", ArrowLeft: "k" };
 const HELP = [
   ["0 … 9", "give this grade"],
   ["x", "take the grade away"],
+  ["m", "mark the grade as unsure, before or after it is given"],
+  ["s", "skip: the document comes back when the others are judged"],
   ["u", "undo the last change, and the one before …"],
   ["j →   k ←", "next and previous document"],
   ["n", "next document to judge, then the next topic"],

@@ -9,6 +9,7 @@ import {
   documentLanguage,
   isConcerned,
   isDue,
+  isSkipped,
   isStale,
   judgementOf,
   labelOf,
@@ -35,8 +36,7 @@ export async function fetchDocument(docid) {
 
 /** Draw everything on the right; the document itself once it is loaded. */
 export async function showReading() {
-  showStrip();
-  showGrades();
+  showMarks();
   await showDocument(true);
 }
 
@@ -51,9 +51,10 @@ export function showStrip() {
 }
 
 function squareData(entry, index) {
-  const { grade, note } = judgementOf(entry);
+  const { grade, note, unsure } = judgementOf(entry);
   const shown = grade ?? (mayGrade() ? null : entry.given);
-  return { index, docid: entry.docid, shown, again: again(entry), hasNote: note !== "", inView: index === page.index };
+  const state = { shown, again: again(entry), isUnsure: Boolean(unsure), skipped: isSkipped(entry) };
+  return { index, docid: entry.docid, ...state, hasNote: note !== "", inView: index === page.index };
 }
 
 /** Return whether a document is to be read again for the edit, or is left out, and why; empty otherwise. */
@@ -65,9 +66,9 @@ function again(entry) {
   return isConcerned(entry) ? "" : "not relevant before, so not read again";
 }
 
-function square({ index, docid, shown, again, hasNote, inView }) {
-  const label = shown === null ? "no grade" : labelOf(shown);
-  const title = `${index + 1}. ${docid}: ${label}${again ? `, ${again}` : ""}`;
+function square({ index, docid, shown, again, isUnsure, skipped, hasNote, inView }) {
+  const marks = [again, isUnsure && "unsure", skipped && "skipped"].filter(Boolean).map((text) => `, ${text}`);
+  const title = `${index + 1}. ${docid}: ${shown === null ? "no grade" : labelOf(shown)}${marks.join("")}`;
   return make(
     "button",
     {
@@ -80,8 +81,14 @@ function square({ index, docid, shown, again, hasNote, inView }) {
       title,
       "aria-label": title, // else a graded one would be read as its grade alone
     },
-    shown === null ? "" : String(shown),
+    skipped ? "»" : `${shown ?? ""}${isUnsure ? "?" : ""}`,
   );
+}
+
+/** Draw what has changed beside the grade of the document in view. */
+export function showMarks() {
+  showStrip();
+  showGrades();
 }
 
 /** Draw the grades as buttons, and the note. */
@@ -105,6 +112,11 @@ export function showGrades() {
       ),
     ),
   );
+  const { unsure, skipped } = entry ? judgementOf(entry) : {};
+  for (const [id, isSet] of Object.entries({ unsure, skip: skipped && isDue(entry) })) {
+    byId(id).disabled = closed || needsEdit();
+    byId(id).setAttribute("aria-pressed", String(Boolean(isSet)));
+  }
   byId("note").disabled = closed;
   if (document.activeElement !== byId("note")) byId("note").value = note;
   byId("note").placeholder = closed ? "Given judgements: read only" : "Note  ( / )";

@@ -38,8 +38,8 @@ async function showUndone(changes) {
     toast(`Undone: the edit of topic ${first.qid}'s narrative`);
     return go({ qid: first.qid, docid: current()?.docid, tab: "changed" });
   }
-  const grade = first.grade === null ? "no grade" : first.grade;
-  toast(`Undone: ${first.docid} has ${first.kind === "note" ? "its note" : grade} as before`);
+  const states = { grade: first.grade ?? "no grade", note: "its note" };
+  toast(`Undone: ${first.docid} has ${states[first.kind] ?? "its marks"} as before`);
   await go({ qid: first.qid, docid: first.docid, tab: first.condition });
   return refresh(); // whether it is older than the narrative's last edit
 }
