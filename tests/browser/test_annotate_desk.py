@@ -105,3 +105,62 @@ def test_a_grade_is_unsure_and_what_is_skipped_comes_back_at_the_end(
     assert not any("skipped" in line for line in lines.values())
     assert heed("pipelines.annotate", *given, "--database", "b.db", "--add", "out", "--export", "again").returncode == 0
     assert judged(tmp_path / "again") == lines
+
+
+MARKED = "[...CSS.highlights.get('passage')].map((range) => range.toString()).join('')"
+SELECT = """{
+    const [first, last] = document.querySelectorAll('#document .text');
+    const words = (block) => [...block.childNodes].map((node) => node.firstChild ?? node);
+    const range = document.createRange();
+    const begin = words(first).find((node) => node.data.includes('🚢'));
+    range.setStart(begin, begin.data.indexOf('🚢'));
+    range.setEnd(words(last).find((node) => node.data.includes('owner')), 9);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+}"""
+
+
+def test_the_passage_that_decided_is_selected_or_found_by_keys(chromium: "Browser", tmp_path: Path, heed: Heed) -> None:
+    given = desk(tmp_path)
+    with running(*given) as server, assessor(chromium, server) as ann:
+        ann.press("p")
+        assert ann.page.evaluate(MARKED) == "Ferry 0", "the title comes first"
+        ann.press("p", "p")
+        assert ann.page.evaluate(MARKED) == "🚢 Nobody was hurt."
+        ann.press("P", "l")
+        assert ann.page.evaluate(MARKED) == "A ferry sank. 🚢 Nobody was hurt."
+        ann.press("l", "l")
+        assert "no such sentence" in ann.text("#toast")
+        assert ann.page.get_attribute("#passage", "title") == TEXT
+        ann.press("u")
+        ann.until(f"{MARKED} === ''")  # all of these choices at once
+        ann.page.evaluate(SELECT)
+        ann.page.click("#passage")
+        chosen = TEXT[TEXT.index(" 🚢") + 1 : TEXT.index(" paid")]
+        assert ann.page.get_attribute("#passage", "title") == chosen
+        ann.press("2")
+        ann.press("p", "d", "1", "p", "0")
+        ann.saved()
+        ann.page.reload()
+        assert ann.shown() == "D2"
+        ann.page.click("#strip [data-at='0']")
+        assert ann.shown() == "D0"
+        ann.until(f"{MARKED} === {json.dumps(chosen.replace(chr(10), ''))}")  # it is marked when one returns
+        wrong = {"part": "text", "start": 0, "end": 3, "text": "An o"}
+        status, answer = server.change(
+            "Ann", {"kind": "passage", "qid": "7", "docid": "D0", "condition": "original", "passage": wrong}
+        )
+        assert status == 400 and "D0: its text is another one where the passage is marked" in answer["error"]
+        server.change("Bob", {"kind": "grade", "qid": "7", "docid": "D0", "condition": "original", "grade": 0})
+        ann.press("a")
+        ann.page.wait_for_selector(".disagreement .given:has-text('“🚢 Nobody was hurt.')")
+        ann.until(f"{MARKED.replace('passage', 'passages')} === {json.dumps(chosen.replace(chr(10), ''))}")
+        server.kill()
+    assert heed("pipelines.annotate", "pool.jsonl", "--export", "out").returncode == 0
+    lines = judged(tmp_path / "out")
+    start = len("A ferry sank. ")
+    passage = {"part": "text", "start": start, "end": start + len(chosen), "text": chosen}
+    assert [lines[docid].get("passage") for docid in ("D0", "D1")] == [passage, None]
+    assert lines["D2"]["passage"] == {"part": "title", "start": 0, "end": 7, "text": "Ferry 2"}
+    assert heed("pipelines.annotate", *given, "--database", "b.db", "--add", "out", "--export", "again").returncode == 0
+    assert judged(tmp_path / "again") == lines

@@ -453,8 +453,8 @@ def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
 def _write_judgements(path: Path, store: Store, judgements: Sequence[Judgement], narratives: Narratives) -> None:
     """Write every judgement with its note and time (UTC); ``reworded`` if the narrative was edited after it.
 
-    One that its assessor was not sure of has ``unsure``, an adjudicated one has in ``decided_by`` who decided, where
-    that is known.
+    It has ``unsure`` and the ``passage`` that decided where its assessor has marked them, and an adjudicated one has in
+    ``decided_by`` who decided, where that is known.
     """
     times, deciders, marks = store.times(), store.deciders(), store.marks()
     lines = []

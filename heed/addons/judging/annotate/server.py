@@ -36,8 +36,8 @@ from heed.addons.judging.annotate.grades import (
     progress_lines,
 )
 from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
-from heed.addons.judging.annotate.store import MARKS, NARRATIVE, Change, ConflictError, Store, wording_of
-from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name, dump_task
+from heed.addons.judging.annotate.store import MARKS, NARRATIVE, PASSAGE, Change, ConflictError, Store, wording_of
+from heed.addons.judging.annotate.task import ADJUDICATED, Passage, Task, check_name, dump_task
 from heed.errors import HeedError, JavaError, fail
 from heed.files import digest_json
 from heed.instructions.reader import reader_at
@@ -61,7 +61,7 @@ Payload = dict[str, Any]
 class _Sent(msgspec.Struct):
     """A change as the page sends it: the text of a narrative with the version it is based on, a note, grade or mark."""
 
-    kind: Literal["narrative", "note", "grade", "unsure", "skipped"]
+    kind: Literal["narrative", "note", "grade", "unsure", "skipped", "passage"]
     qid: str
     condition: str = ""
     docid: str = ""
@@ -71,6 +71,7 @@ class _Sent(msgspec.Struct):
     base: int = 0
     unsure: bool = False
     skipped: bool = False
+    passage: Passage | None = None
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
         """Yield what the page of this task would not send."""
@@ -278,7 +279,7 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
             {
                 **item,
                 "notes": notes.get(key, {}),
-                "unsure": [name for name in item["grades"] if "unsure" in marks.get((name, *key), {})],
+                "marks": {name: marks[judged] for name in item["grades"] if (judged := (name, *key)) in marks},
                 "title": titles.get(item["docid"], ""),
             }
             for key, item in shown
@@ -391,7 +392,16 @@ class AnnotationServer:
 
     async def _changes(self, request: Request) -> Response:
         sent = self._sent(request, await read_body(request, object))
-        return JSONResponse({"done": await run_in_threadpool(self._store.record, *sent)})
+        return JSONResponse({"done": await run_in_threadpool(self._record, *sent)})
+
+    def _record(self, request_id: str, assessor: str, batch: str, changes: Sequence[Change]) -> object:
+        marked = ((each.docid, each.value) for each in changes if each.kind == PASSAGE and each.value)
+        fail(
+            f"document {docid}: its text is another one where the passage is marked; load the page again"
+            for docid, passage in marked
+            if not msgspec.json.decode(str(passage), type=Passage).is_of(self._store.document(docid))
+        )
+        return self._store.record(request_id, assessor, batch, changes)
 
     def _sent(self, request: Request, body: object) -> tuple[str, str, str, list[Change]]:
         request_id, assessor, batch, changes = read_request(body, self._task)

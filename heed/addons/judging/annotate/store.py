@@ -212,8 +212,8 @@ def check_form(db: sqlite3.Connection, path: Path) -> None:
 
 
 NARRATIVE = "narrative"
-SKIPPED = "skipped"
-MARKS = ("unsure", SKIPPED)  # kinds of changes to what stands beside a grade, and counts for none
+SKIPPED, PASSAGE = "skipped", "passage"
+MARKS = ("unsure", SKIPPED, PASSAGE)  # kinds of changes to what stands beside a grade, and counts for none
 CORRECTION = "correction-"  # begins the request of entries by which grades are outdated
 EARLIER = "earlier"  # no digest of a narrative, but of a grade that was given under other words or of another text
 ADDED = "added-"  # begins the request of an entry that came from another database: its identity there

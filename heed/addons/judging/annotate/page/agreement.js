@@ -1,6 +1,7 @@
 // The agreement page: κ of assessors, and their disagreements, to be decided.
 
 import { byId, make, setLanguage, toast } from "./dom.js";
+import { highlight } from "./passages.js";
 import { fetchDocument, plainText } from "./reading.js";
 import { get, newId } from "./server.js";
 import { documentLanguage, labelOf, page, shade, topicOf } from "./state.js";
@@ -160,12 +161,13 @@ function newItem(item, { blind, narratives }, onDecision) {
   return drawn;
 }
 
-function givenGrades({ grades, notes, unsure }) {
+function givenGrades({ grades, notes, marks }) {
   return Object.entries(grades).map(([name, grade]) => {
+    const { unsure, passage } = marks[name] ?? {};
     const note = notes[name] ? [make("q", {}, make("bdi", {}, notes[name]))] : [];
-    const isUnsure = unsure.includes(name);
-    const title = `${labelOf(grade)}${isUnsure ? ", unsure" : ""}`;
-    const square = make("b", { "data-shade": shade(grade), title }, `${grade}${isUnsure ? "?" : ""}`);
+    if (passage) note.push(make("span", { class: "soft", title: passage.text }, make("bdi", {}, `“${passage.text}”`)));
+    const title = `${labelOf(grade)}${unsure ? ", unsure" : ""}`;
+    const square = make("b", { "data-shade": shade(grade), title }, `${grade}${unsure ? "?" : ""}`);
     return make("span", { class: "given" }, make("bdi", {}, name), square, ...note);
   });
 }
@@ -188,12 +190,13 @@ async function showItem(index) {
   drawn.evidence.hidden = false;
   drawn.section.focus({ preventScroll: true });
   drawn.section.scrollIntoView({ block: "nearest" });
-  if (drawn.isDrawn) return;
   try {
     const data = await fetchDocument(drawn.item.docid);
+    const passages = Object.values(drawn.item.marks).flatMap(({ passage }) => passage ?? []);
     const text = make("div", { class: "document", tabindex: 0, role: "region", "aria-label": "Document" });
     text.append(...plainText(data, documentLanguage(drawn.item.qid)));
     drawn.evidence.replaceChildren(make("div", {}, ...drawn.topicText), text);
+    highlight("passages", data, text, passages);
     drawn.isDrawn = true;
     drawn.section.scrollIntoView({ block: "nearest" });
   } catch {

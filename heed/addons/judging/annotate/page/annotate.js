@@ -3,16 +3,17 @@
 import { decideShown, nextUndecided, prepareAgreement, stepItem } from "./agreement.js";
 import { wireNote } from "./changes.js";
 import { byId, debounced, make, toast } from "./dom.js";
-import { afterEdit, grade, keepStale, nextAgain, nextDue, skip, toggleScope, toggleUnsure, undo } from "./judging.js";
+import { afterEdit, grade, keepStale, markPassage, nextAgain, nextDue, skip, toggleScope, toggleUnsure, undo } from "./judging.js";
 import { prepareGuidelines, toggleGuidelines } from "./guidelines.js";
 import { listen } from "./keys.js";
 import { editNarrative, prepareNarrative, showGauge } from "./narrative.js";
 import { followHistory, go, saveEdits, setView, show, step, stepTopic } from "./navigation.js";
 import { showNotice } from "./notice.js";
+import { choices } from "./passages.js";
 import { showDocument, showStrip } from "./reading.js";
 import { get, post, Queue } from "./server.js";
 import { watchDocument } from "./shown.js";
-import { current, page } from "./state.js";
+import { current, judgementOf, page } from "./state.js";
 import { isOpen, prepareTopics } from "./topics.js";
 import { poll, refused, saved, showAlarm, showSaving } from "./updates.js";
 
@@ -143,6 +144,10 @@ function wireKeys() {
     x: () => grade(null),
     m: toggleUnsure,
     s: skip,
+    p: () => markPassage(choices.next),
+    P: () => markPassage(choices.previous),
+    l: () => markPassage(choices.longer),
+    d: () => markPassage(choices.none),
     n: nextDue,
     N: nextAgain,
     g: toggleScope,
@@ -207,6 +212,11 @@ function wirePage() {
     if (!page.assessor) event.preventDefault();
   });
   onClick("grades", "[data-grade]", (button) => grade(Number(button.dataset.grade)));
+  byId("marks").addEventListener("mousedown", (event) => event.preventDefault()); // what is selected stays so
+  byId("passage").addEventListener("click", () => {
+    const isKept = !judgementOf(current()).passage || !getSelection().isCollapsed;
+    markPassage(isKept ? choices.next : choices.none);
+  });
   onClick("strip", "[data-at]", (button) => step(Number(button.dataset.at) - page.index));
   const actions = {
     again: nextAgain,

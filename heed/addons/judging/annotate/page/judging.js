@@ -4,7 +4,7 @@ import { change, keyOf } from "./changes.js";
 import { byId, toast } from "./dom.js";
 import { isEditing, wasEdited } from "./narrative.js";
 import { go, nextIndex, saveEdits, scrollToDocument, show, step } from "./navigation.js";
-import { showMarks, showReading } from "./reading.js";
+import { drawnDocument, showMarks, showPassage, showReading } from "./reading.js";
 import { newId } from "./server.js";
 import { isDrawn, unseen } from "./shown.js";
 import {
@@ -61,13 +61,30 @@ export function grade(value) {
   else showReading();
 }
 
+/** Return why the document in view is not marked; empty if it can be. */
+const unmarkable = () => closed() || (isDrawn(current().docid) ? "" : "Not marked: the document is not on the page.");
+
 /** Mark the document's grade as one that its assessor is not sure of, also before it is given, or take the mark away. */
 export function toggleUnsure() {
-  const reason = closed() || (isDrawn(current().docid) ? "" : "This document is not marked: it is not on the page.");
-  if (reason) return toast(reason);
+  if (unmarkable()) return toast(unmarkable());
   saveEdits();
   change([{ ...keyOf(current()), kind: "unsure", unsure: !judgementOf(current()).unsure }]);
   return showMarks();
+}
+
+const passageBatch = { place: "", id: "" }; // all choices of one passage are undone together
+
+/** Mark the passage that decided, by one of the `choices`. */
+export function markPassage(choose) {
+  if (unmarkable()) return toast(unmarkable());
+  const passage = choose(drawnDocument(), byId("document"), judgementOf(current()).passage);
+  if (passage === undefined) return toast("There is no such sentence; of a table mark a passage in its source (r).");
+  saveEdits();
+  const place = Object.values(keyOf(current())).join(" ");
+  if (passageBatch.place !== place) Object.assign(passageBatch, { place, id: newId() });
+  change([{ ...keyOf(current()), kind: "passage", passage }], passageBatch.id);
+  showMarks();
+  return showPassage(true);
 }
 
 /** Put the document off until the others of the topic are judged, and go on. */

@@ -10,6 +10,8 @@ const HELP = [
   ["0 … 9", "give this grade"],
   ["x", "take the grade away"],
   ["m", "mark the grade as unsure, before or after it is given"],
+  ["p   P", "the passage that decided: what is selected, or the next and the previous sentence"],
+  ["l   d", "a sentence longer; no passage"],
   ["s", "skip: the document comes back when the others are judged"],
   ["u", "undo the last change, and the one before …"],
   ["j →   k ←", "next and previous document"],

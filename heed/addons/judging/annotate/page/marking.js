@@ -14,12 +14,12 @@ const placesOf = (text) => (text ? known.get(text) : []);
 
 /** Return the texts of a document that are marked, as they are drawn. */
 function partsOf({ title, text, table }) {
-  if (!table) return [title, ...linesOf(text)];
+  if (!table) return [title, ...linesOf(text).map(([line]) => line)];
   return [title, ...new Set([table.caption, ...table.header.flat(), ...table.body.flat()])];
 }
 
-/** Return the lines of a text that are not empty. */
-export const linesOf = (text) => text.split(/\n+/).filter((line) => line.trim());
+/** Return the lines of a text that are not empty, as matches with their `index` in it. */
+export const linesOf = (text) => [...text.matchAll(/[^\n]+/g)].filter(([line]) => line.trim());
 
 /** Return the query and narratives that a document is marked by, and the document as one text. */
 function textsOf(data) {

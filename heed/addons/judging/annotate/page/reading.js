@@ -3,7 +3,8 @@
 import { byId, make, redraw, setLanguage } from "./dom.js";
 import { analyse, isAnalysed, linesOf, marking, patience } from "./marking.js";
 import { get } from "./server.js";
-import { setDrawn } from "./shown.js";
+import { highlight } from "./passages.js";
+import { isDrawn, setDrawn } from "./shown.js";
 import {
   current,
   documentLanguage,
@@ -112,14 +113,31 @@ export function showGrades() {
       ),
     ),
   );
-  const { unsure, skipped } = entry ? judgementOf(entry) : {};
-  for (const [id, isSet] of Object.entries({ unsure, skip: skipped && isDue(entry) })) {
+  const { unsure, skipped, passage } = entry ? judgementOf(entry) : {};
+  byId("passage").title = passage?.text ?? "The selected text, or the next sentence, decided (p)";
+  showPassage();
+  for (const [id, isSet] of Object.entries({ unsure, passage, skip: skipped && isDue(entry) })) {
     byId(id).disabled = closed || needsEdit();
     byId(id).setAttribute("aria-pressed", String(Boolean(isSet)));
   }
   byId("note").disabled = closed;
   if (document.activeElement !== byId("note")) byId("note").value = note;
   byId("note").placeholder = closed ? "Given judgements: read only" : "Note  ( / )";
+}
+
+let shown = null; // the document that was drawn last
+
+/** Return the document in view as it is drawn; null if another one is on the page. */
+export const drawnDocument = () => (isDrawn(current()?.docid) ? shown : null);
+
+/** Mark the passage that decided in the document in view, and scroll to it if it is `followed`. */
+export function showPassage(followed = false) {
+  const place = byId("document");
+  const passage = shown?.docid === current()?.docid && judgementOf(current()).passage;
+  const [first] = highlight("passage", shown, place, passage ? [passage] : []);
+  if (!first || !followed) return;
+  const [{ top, bottom }, frame] = [first, place].map((each) => each.getBoundingClientRect());
+  place.scrollTop += Math.min(top - frame.top, 0) + Math.max(bottom - frame.bottom, 0);
 }
 
 let drawings = 0; // of several documents that are requested, the last one is drawn
@@ -170,6 +188,8 @@ function draw(place, data) {
   // asked for tables alone: to know the focus, the browser must lay out the page
   const hadFocus = (isTable || place.classList.contains("tabular")) && place.contains(document.activeElement);
   place.replaceChildren(...content(data));
+  shown = data;
+  showPassage();
   place.classList.toggle("tabular", isTable);
   if (hadFocus) (place.querySelector(".table") ?? place).focus({ preventScroll: true }); // its keys scroll
 }
@@ -199,17 +219,20 @@ function content(data) {
   const parts = [make("p", { class: "facts" }, ...head, make("span", { class: "spring" }), ...key)];
   const table = page.raw ? null : data.table;
   if (data.title && data.title !== table?.caption)
-    parts.push(setLanguage(make("h1", {}, make("bdi", {}, ...mark(data.title))), language));
+    parts.push(setLanguage(make("h1", { "data-part": "title", "data-start": 0 }, bdi(mark(data.title))), language));
   if (table) parts.push(tableRegion(table, mark, language));
   else parts.push(...paragraphs(data, mark, language));
   return parts;
 }
 
+const bdi = (children) => make("bdi", {}, ...children);
 const element = ({ text, kind }) => (kind ? make("mark", { "data-kind": kind }, text) : text);
 
 function paragraphs(data, mark, language) {
-  if (data.table) return [setLanguage(make("pre", {}, data.text), language)];
+  const part = (start) => ({ "data-part": "text", "data-start": start });
+  if (data.table) return [setLanguage(make("pre", part(0), data.text), language)];
   const lines = linesOf(data.text);
   if (!lines.length) return [make("p", { class: "empty" }, "This document has no text.")];
-  return lines.map((line) => setLanguage(make("p", { class: "text" }, ...mark(line)), language)); // a block ends an override
+  const paragraph = ({ 0: line, index }) => make("p", { class: "text", ...part(index) }, ...mark(line));
+  return lines.map((line) => setLanguage(paragraph(line), language)); // a block ends an override
 }
