@@ -1,6 +1,8 @@
 """In a real Chromium: what an assessor has at hand while judging, for weeks."""
 
 import json
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +10,8 @@ import pytest
 from annotating import annotation_files, running
 from annotating_browser import CHROMIUM, Assessor, assessor
 from conftest import Heed
+
+from heed.addons.judging.annotate.store import Event, connect, transaction, write_entry
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -164,3 +168,34 @@ def test_the_passage_that_decided_is_selected_or_found_by_keys(chromium: "Browse
     assert lines["D2"]["passage"] == {"part": "title", "start": 0, "end": 7, "text": "Ferry 2"}
     assert heed("pipelines.annotate", *given, "--database", "b.db", "--add", "out", "--export", "again").returncode == 0
     assert judged(tmp_path / "again") == lines
+
+
+def test_time_left_is_by_ones_own_pace_without_pauses(chromium: "Browser", tmp_path: Path) -> None:
+    given = desk(tmp_path, documents=12)
+    with running(*given) as server:
+        server.kill()
+    began = datetime(2026, 11, 2, 9, tzinfo=UTC)
+    # six gaps: five of 40 s, and the hour of a lunch; Bob's are of 10 s, and too few
+    moments = {"Ann": [0, 40, 80, 120, 3720, 3760, 3800], "Bob": [0, 10, 20]}
+    with closing(connect(tmp_path / "pool.db")) as db, transaction(db):
+        for name, seconds in moments.items():
+            for number, second in enumerate(seconds):
+                time, after = (began + timedelta(seconds=second)).isoformat(), {"grade": 0, "wording": ""}
+                judged = ("grade", "7", "original", f"D{number}")
+                write_entry(db, Event(f"{name}{number}", 0, time, name, "batch", *judged, {}, after))
+    with running(given[0]) as server, assessor(chromium, server) as ann:
+        assert ann.text("#overall") == "7 of 12 original · 3 min left"  # 5 · 40 s
+        assert ann.page.get_attribute("#overall", "title") == (
+            "40 s a document; pauses of more than 10 minutes are not counted"
+        )
+        ann.press("0")
+        assert ann.text("#overall") == "8 of 12 original · 3 min left"  # 4 · 40 s = 160 s
+        ann.saved()
+        ann.press("a")
+        ann.page.wait_for_selector("#agreement .progress")
+        lines = ann.page.locator("#agreement .progress li").all_inner_texts()
+        # the grade of today comes weeks after the others
+        assert lines == [
+            "Ann, 1 topic: 8 of 12 judged, 40 s a document, 3 minutes left",
+            "Bob, 1 topic: 3 of 12 judged",
+        ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from heed.addons.judging.agreement import Agreement, agreement, pairs, same_grades
+from heed.addons.judging.annotate.pace import duration, seconds_a_document
 from heed.addons.judging.annotate.store import SKIPPED, Judgement, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Task, check_name
 from heed.addons.judging.exchange.judgements import Key, Votes, resolve
@@ -299,7 +300,7 @@ def is_open(task: Task, qid: str, progress: TopicProgress) -> bool:
 
 def progress_lines(task: Task, store: Store, judgements: Sequence[Judgement], narratives: Narratives) -> list[str]:
     """Return a line of progress of each who is assigned topics, or else of each who has judged, by name."""
-    marks = store.marks()
+    marks, pace = store.marks(), seconds_a_document(store)
     unsure = Counter(
         judgement.assessor
         for judgement in judgements
@@ -316,6 +317,9 @@ def progress_lines(task: Task, store: Store, judgements: Sequence[Judgement], na
         counts = [] if task.only_relevant else [f"{original} of {documents} judged"]
         counts += [f"{read} of {again} read again"] if again else []
         counts += [f"{unsure[name]} unsure"] if unsure[name] else []
+        if name in pace:
+            left = again - read + (0 if task.only_relevant else documents - original)
+            counts += [f"{pace[name]:.0f} s a document", *([f"{duration(left * pace[name])} left"] if left else [])]
         lines.append(f"{name}, {number_of(len(topics), 'topic')}: {', '.join(counts)}")
     return lines
 

@@ -35,6 +35,7 @@ from heed.addons.judging.annotate.grades import (
     progress_by_topic,
     progress_lines,
 )
+from heed.addons.judging.annotate.pace import seconds_a_document
 from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
 from heed.addons.judging.annotate.store import MARKS, NARRATIVE, PASSAGE, Change, ConflictError, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, Passage, Task, check_name, dump_task
@@ -194,7 +195,7 @@ def task_data(task: Task, store: Store, assessor: str, person: Person | None = N
 
 
 def progress_data(task: Task, store: Store, assessor: str, adjudicates: bool = True) -> Payload:
-    """Return an assessor's progress in each of his topics, the last change's number, and what the export would lack.
+    """Return an assessor's progress and pace, the last change's number, and what the export would lack.
 
     What it would lack is None while something is left for the assessor. Who has topics assigned, or does not
     adjudicate, learns of the others' work only that it is not finished.
@@ -209,6 +210,7 @@ def progress_data(task: Task, store: Store, assessor: str, adjudicates: bool = T
     return {
         "last": store.last(assessor, ADJUDICATED),
         "missing": "Others still judge or decide." if missing and is_blind else missing,
+        "pace": seconds_a_document(store, assessor).get(assessor),
         "topics": {qid: {**progress, "version": versions[qid][1]} for qid, progress in topics.items()},
     }
 

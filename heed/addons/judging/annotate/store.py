@@ -545,6 +545,15 @@ class Store:
         )
         return {row[:4]: row[4] for row in rows}
 
+    def first_grades(self, assessor: str = "") -> list[tuple[str, float]]:
+        """Return assessor and time (seconds, since any moment) of each document's first grade, in their order."""
+        by = " AND assessor = ?" if assessor else ""
+        return self._rows(
+            f"SELECT assessor, MIN(julianday(at)) * 86400 AS first FROM log WHERE kind = 'grade'{by} "  # noqa: S608
+            "GROUP BY assessor, qid, condition, docid HAVING first IS NOT NULL ORDER BY assessor, first",
+            (assessor,) if assessor else (),
+        )
+
     def last(self, *assessors: str) -> int:
         """Return the number of the log's latest entry, of all or by ``assessors``; 0 if there is none."""
         by = f" WHERE assessor IN ({', '.join('?' * len(assessors))})" if assessors else ""
