@@ -249,7 +249,8 @@ def _run(options: argparse.Namespace) -> None:
     if not form:
         refuse(options, ["only_open"], "it is of --export FORM=PATH")
     if options.export:
-        refuse(options, ["assessors", "guidelines"], "it is for the page, which is not served now")
+        refuse(options, ["assessors"], "links are printed when the page is served")
+        refuse(options, ["guidelines"], "it is for the page, which is not served now")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
     task, store = open_given(options)
