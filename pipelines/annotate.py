@@ -131,6 +131,13 @@ def parser() -> argparse.ArgumentParser:
         help="lines of a topic, or of a topic, a tab and a docid: neither judged nor exported, until a later file",
     )
     more.add_argument(
+        "--model-grades",
+        action="append",
+        default=[],
+        metavar="NAME=QRELS",
+        help="a model's grades, as heed judge writes them, beside people's on the agreement page; repeatable",
+    )
+    more.add_argument(
         "--as",
         dest="names",
         action="append",
@@ -250,7 +257,7 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["only_open"], "it is of --export FORM=PATH")
     if options.export:
         refuse(options, ["assessors"], "links are printed when the page is served")
-        refuse(options, ["guidelines"], "it is for the page, which is not served now")
+        refuse(options, ["guidelines", "model_grades"], "it is for the page, which is not served now")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
     task, store = open_given(options)
@@ -291,7 +298,7 @@ def _administer(options: argparse.Namespace) -> None:
     from heed.addons.judging.annotate.opening import path_beside, stored_task
     from heed.addons.judging.annotate.people import new_link, revoke
 
-    others = ["export", "add", "assign", "assessors", "assessor", "guidelines", "update", "withdraw"]
+    others = ["export", "add", "assign", "assessors", "assessor", "guidelines", "model_grades", "update", "withdraw"]
     refuse(options, others, "one thing at a time")
     database = options.database or path_beside(options.pool)
     if options.backup:
@@ -346,11 +353,13 @@ def _invite(options: argparse.Namespace, store: Store, roles: Mapping[str, str],
 
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.grades import progress_lines
+    from heed.addons.judging.annotate.model_grades import read_model_grades
     from heed.addons.judging.annotate.server import AnnotationServer
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
+    models = read_model_grades(options.model_grades, task)
     if options.guidelines:
         store.set_property("guidelines", read_text(options.guidelines, task.lang))
     roles, properties = _roles(options, task, store), store.properties()
@@ -366,7 +375,9 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     try:
         people = _invite(options, store, roles, sock.getsockname()[1])
         analysis = cache(lambda lang: Analysis(language(lang)))
-        server = AnnotationServer(task, store, assessor, lambda lang, texts: analysis(lang).tokens_of_each(texts))
+        server = AnnotationServer(
+            task, store, assessor, lambda lang, texts: analysis(lang).tokens_of_each(texts), models
+        )
         serve_page(options, "annotate", properties["token"], server.application(), sock, person_of=people)
     except (KeyboardInterrupt, Terminated) as stop:
         message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"

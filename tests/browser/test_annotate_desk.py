@@ -199,3 +199,62 @@ def test_time_left_is_by_ones_own_pace_without_pauses(chromium: "Browser", tmp_p
             "Ann, 1 topic: 8 of 12 judged, 40 s a document, 3 minutes left",
             "Bob, 1 topic: 3 of 12 judged",
         ]
+
+
+BEFORE = "Under the original narrative: Ann 3 Bob 3"
+AFTER = "Ann 2 Bob 0? “ferry sank.” tiny (model) 1"
+
+
+def test_who_decides_sees_what_the_grades_are_about_and_a_models(chromium: "Browser", tmp_path: Path) -> None:
+    given = desk(tmp_path, documents=2)
+    qrels = {name: tmp_path / f"{name}.qrels" for name in ("first", "second", "other")}
+    qrels["first"].write_text("7 0 D0 3\n7 0 D1 0\n7 0 elsewhere 2\n")
+    qrels["second"].write_text("7 0 D0 1\n7 0 D1 -1\n")
+    qrels["other"].write_text("7 0 D0 4\n")
+    (tmp_path / "second.qrels.json").write_text('{"judge": {}, "condition": "changed"}')
+    models = [f"--model-grades=tiny={qrels[name]}" for name in ("first", "second")]
+    narrative = f"{'Sunk ferries. ' * 11}Sunk ferries that nobody owns."
+
+    def change(kind: str, value: object, condition: str = "original") -> dict:
+        return {"kind": kind, "qid": "7", "docid": "D0", "condition": condition, kind: value}
+
+    with running(*given, *models) as server:
+        passage = {"part": "text", "start": 2, "end": 13, "text": "ferry sank."}
+        for name, grades in {"Ann": (3, 2), "Bob": (3, 0)}.items():
+            assert server.change(name, change("grade", grades[0]))[0] == 200
+            if name == "Ann":
+                server.change(name, {"kind": "narrative", "qid": "7", "text": narrative, "base": 0})
+            assert server.change(name, change("grade", grades[1], "changed"), wording=narrative)[0] == 200
+        server.change("Bob", change("unsure", True, "changed"), change("passage", passage, "changed"))
+        with assessor(chromium, server, "Chair") as chair:
+            chair.press("a")
+            chair.page.wait_for_selector(".disagreement[aria-current] .document .text")
+            rows = chair.page.locator(".disagreement .row")
+            assert rows.nth(0).inner_text().split() == BEFORE.split()
+            assert rows.nth(1).inner_text().split()[:9] == AFTER.split()
+            assert chair.page.locator(".evidence ins").all_inner_texts() == ["that nobody owns"]
+            assert chair.page.locator(".evidence .text mark").first.inner_text() == "ferry"
+            assert chair.page.evaluate(MARKED.replace("passage", "passages")) == "ferry sank."
+            pairs = [row.split("\t")[:4] for row in chair.text(".pairs > tbody").split("\n") if " · " in row]
+            # the three under each condition on D0 alone: nobody else has graded D1
+            assert [row[0] for row in pairs] == ["Ann · Bob", "Ann · tiny (model)", "Bob · tiny (model)"] * 2
+            assert {row[2] for row in pairs} == {"1"}
+        server.kill()
+    with running(given[0]) as server, assessor(chromium, server, "Chair") as chair:
+        chair.press("a")
+        chair.page.wait_for_selector(".disagreement[aria-current] .document .text")
+        assert "tiny" not in chair.text("#agreement"), "they are not kept"
+
+
+def test_a_models_grades_of_another_scale_are_told(tmp_path: Path, heed: Heed) -> None:
+    given = desk(tmp_path)
+    (tmp_path / "q").write_text("7 0 D0 4\n7 0 D1 9\n")
+    for model, message in (
+        (
+            "tiny=q",
+            "tiny (model), topic 7, document D1: grade 9, expected 0,1,2,3; try python -m pipelines.judge",
+        ),
+        ("q", "--model-grades: found 'q', expected NAME=QRELS"),
+    ):
+        result = heed("pipelines.annotate", *given, "--no-browser", "--model-grades", model)
+        assert result.returncode == 1 and message in result.stderr

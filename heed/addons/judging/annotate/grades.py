@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from heed.addons.judging.agreement import Agreement, agreement, pairs, same_grades
 from heed.addons.judging.annotate.pace import duration, seconds_a_document
-from heed.addons.judging.annotate.store import SKIPPED, Judgement, Store, wording_of
+from heed.addons.judging.annotate.store import EARLIER, SKIPPED, Judgement, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Task, check_name
 from heed.addons.judging.exchange.judgements import Key, Votes, resolve
 from heed.errors import DataError, UsageError
@@ -120,6 +120,15 @@ def grade_before_edit(task: Task, qid: str, grades: Mapping[str, int], assessor:
     return first if final is None else final
 
 
+def original_grades(task: Task, votes: GradesByDocument, qid: str, docid: str) -> dict[str, int]:
+    """Return a document's grades before an edit, by name: the decision, else the assessors', else the given one."""
+    by_assessor = votes.get((qid, "original", docid), {})
+    if ADJUDICATED in by_assessor:
+        return {ADJUDICATED: by_assessor[ADJUDICATED]}
+    earlier = task.qrels.get(qid, {})
+    return {**by_assessor} or ({"given": earlier[docid]} if docid in earlier else {})
+
+
 def was_relevant(task: Task, votes: GradesByDocument, qid: str, docid: str, assessor: str) -> bool:
     """Whether a document was relevant before an edit, as far as ``assessor`` may know, who then reads it again."""
     grade = grade_before_edit(task, qid, votes.get((qid, "original", docid), {}), assessor)
@@ -222,7 +231,9 @@ def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> li
         for judgement in judgements:
             if judgement.condition == condition and judgement.grade is not None and judgement.assessor != ADJUDICATED:
                 by_assessor = documents.setdefault(judgement[1:4], {})
-                by_assessor[judgement.assessor] = judgement.grade, judgement.wording
+                # under the original narrative a page's and a file's grades have other digests of no edit
+                is_dated = condition == "changed" or judgement.wording == EARLIER
+                by_assessor[judgement.assessor] = judgement.grade, judgement.wording if is_dated else ""
         for (first, second), common in pairs(documents.values()).items():
             same = [(grade, other) for (grade, wording), (other, other_wording) in common if wording == other_wording]
             count, result = len(common) - len(same), agreement(same, scale)._asdict()

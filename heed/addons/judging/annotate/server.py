@@ -31,13 +31,23 @@ from heed.addons.judging.annotate.grades import (
     is_changed,
     is_open,
     missing_for_export,
+    original_grades,
     pair_agreements,
     progress_by_topic,
     progress_lines,
 )
 from heed.addons.judging.annotate.pace import seconds_a_document
 from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
-from heed.addons.judging.annotate.store import MARKS, NARRATIVE, PASSAGE, Change, ConflictError, Store, wording_of
+from heed.addons.judging.annotate.store import (
+    MARKS,
+    NARRATIVE,
+    PASSAGE,
+    Change,
+    ConflictError,
+    Judgement,
+    Store,
+    wording_of,
+)
 from heed.addons.judging.annotate.task import ADJUDICATED, Passage, Task, check_name, dump_task
 from heed.errors import HeedError, JavaError, fail
 from heed.files import digest_json
@@ -246,11 +256,12 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
     }
 
 
-def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
+def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Judgement] = ()) -> Payload:
     """Return progress, κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
 
     An assessor without any grade, such as an organiser, gets all disagreements. One who has topics assigned gets no κ
-    and only what is decided. With the disagreements come the narratives that they are decided by.
+    and only what is decided. With the disagreements come the narratives that they are decided by, the original grades
+    of those under the changed narrative, and the grades of ``models``, which are taken for those of its current words.
     """
     judgements, narratives = store.judgements(), store.narratives()
     texts = {qid: text for qid, (text, _) in narratives.items()}
@@ -269,11 +280,16 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
         if item["decision"] is not None or not is_blind
     }
     shown = [*differing.items()][:MOST_SHOWN]
+    votes = grades_by_document(current(judgements, texts))
+    by_models = [
+        grade._replace(wording=wording_of(texts[grade.qid]) if grade.condition == "changed" else "") for grade in models
+    ]
+    grades_of_models = grades_by_document([] if is_blind else by_models)
     titles = store.titles([item["docid"] for _, item in shown])
     return {
         "blind": is_blind,
         "progress": progress_lines(task, store, judgements, texts),
-        "pairs": [] if is_blind else pair_agreements(judgements, task.grades()),
+        "pairs": [] if is_blind else pair_agreements([*judgements, *by_models], task.grades()),
         "count": len(differing),
         "open": sum(item["decision"] is None for item in differing.values()),
         "narratives": {qid: {"original": task.original(qid), "changed": texts[qid]} for (qid, _, _), _ in shown},
@@ -281,6 +297,8 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
             {
                 **item,
                 "notes": notes.get(key, {}),
+                "original": original_grades(task, votes, *key[::2]) if key[1] == "changed" else {},
+                "models": grades_of_models.get(key, {}),
                 "marks": {name: marks[judged] for name in item["grades"] if (judged := (name, *key)) in marks},
                 "title": titles.get(item["docid"], ""),
             }
@@ -305,13 +323,17 @@ def page_files() -> list[Path]:
 class AnnotationServer:
     """The routes over one task and its database; nothing between requests decides an answer but the database."""
 
-    def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:
+    def __init__(
+        self, task: Task, store: Store, assessor: str, analyse: Analyse, models: Sequence[Judgement] = ()
+    ) -> None:
         """``assessor`` is the name that the page starts with; if empty, the page asks for it.
+
+        The grades of ``models`` are shown to those who decide.
 
         ``analyse`` returns the terms of texts as the documents' index has them, by which the page marks words; where it
         raises :class:`JavaError`, it is not asked again.
         """
-        self._task, self._store, self._assessor = task, store, assessor
+        self._task, self._store, self._assessor, self._models = task, store, assessor, models
         self._analyse: Analyse | None = analyse
         self._analysis = ThreadPoolExecutor(1, "analysis")  # threads that end would have to be detached from Java
         # open pages ask every few seconds, and all judgements are read for an answer: once for each change of the log
@@ -370,7 +392,7 @@ class AnnotationServer:
         task, store, assessor = self._of(request)
         if not _adjudicates(request):
             raise HTTPException(403, "agreement is shown to adjudicators")
-        return agreement_data(task, store, assessor)
+        return agreement_data(task, store, assessor, self._models)
 
     def _progress(self, request: Request) -> object:
         _, store, assessor = self._of(request)

@@ -164,10 +164,10 @@ export async function showDocument(top = false) {
   if (!cache.has(entry.docid)) place.replaceChildren(make("p", { class: "empty" }, "…"));
   try {
     const data = await fetchDocument(entry.docid);
-    const analysed = page.marks ? analyse(data) : null;
-    await Promise.race([analysed, new Promise((resolve) => setTimeout(resolve, patience()))]);
+    const analysed = page.marks ? analyse(data, view()) : null;
+    await patience(analysed);
     if (drawing !== drawings) return;
-    const exact = isAnalysed(data);
+    const exact = isAnalysed(data, view());
     draw(place, data);
     if (top) place.scrollTop = 0;
     setDrawn(entry.docid);
@@ -196,33 +196,35 @@ function draw(place, data) {
 
 function prefetch() {
   for (const entry of page.topic.documents.slice(page.index + 1, page.index + 1 + PREFETCHED)) {
-    const request = fetchDocument(entry.docid).then((data) => page.marks && analyse(data));
+    const request = fetchDocument(entry.docid).then((data) => page.marks && analyse(data, view()));
     request.catch(() => {}); // requested again when it is in view
   }
 }
 
-/** Return a document's text in a language, or its table, without marks. */
-export function plainText(data, language) {
-  const plain = (text) => [text];
-  return data.table ? [tableRegion(data.table, plain, language)] : paragraphs(data, plain, language);
+const view = () => ({ ...page.topic, tab: page.tab });
+
+/** Return a document's text or table with its words marked by a view of it, a key of the marks, and what marks a text. */
+export function markedText(data, by) {
+  const language = documentLanguage(by.qid);
+  const { kinds, mark: divide } = page.marks ? marking(data, by) : { kinds: [], mark: (text) => [{ text, kind: "" }] };
+  const mark = (text) => divide(text).map(element);
+  const isTable = data.table && !page.raw;
+  const body = isTable ? [tableRegion(data.table, mark, language)] : paragraphs(data, mark, language);
+  return { body, key: kinds.map((kind) => element({ text: kind, kind })), mark };
 }
 
 function content(data) {
   const language = documentLanguage();
-  const { kinds, mark: divide } = page.marks ? marking(data) : { kinds: [], mark: (text) => [{ text, kind: "" }] };
-  const mark = (text) => divide(text).map(element);
+  const { body, key, mark } = markedText(data, view());
   const head = [make("span", { class: "id" }, make("bdi", {}, data.docid))];
   if (data.date) head.unshift(make("time", { datetime: data.date }, make("bdi", {}, data.date)));
   if (data.table) head.push(make("span", { class: "soft" }, page.raw ? "source (r)" : "table (r)"));
-  const key = kinds.map((kind) => element({ text: kind, kind }));
   if (!page.marks) key.push(make("span", { class: "soft" }, "words not marked (h)"));
   const parts = [make("p", { class: "facts" }, ...head, make("span", { class: "spring" }), ...key)];
   const table = page.raw ? null : data.table;
   if (data.title && data.title !== table?.caption)
     parts.push(setLanguage(make("h1", { "data-part": "title", "data-start": 0 }, bdi(mark(data.title))), language));
-  if (table) parts.push(tableRegion(table, mark, language));
-  else parts.push(...paragraphs(data, mark, language));
-  return parts;
+  return [...parts, ...body];
 }
 
 const bdi = (children) => make("bdi", {}, ...children);
