@@ -1,20 +1,23 @@
 """In a real Chromium: what an assessor has at hand while judging, for weeks."""
 
 import json
-from contextlib import closing
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from annotating import annotation_files, running
-from annotating_browser import CHROMIUM, Assessor, assessor
+from annotating_browser import CHROMIUM, FLAGS, PATIENCE, Assessor, assessor
 from conftest import Heed
+from invited import PEOPLE, inviting
 
 from heed.addons.judging.annotate.store import Event, connect, transaction, write_entry
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
 
@@ -258,3 +261,58 @@ def test_a_models_grades_of_another_scale_are_told(tmp_path: Path, heed: Heed) -
     ):
         result = heed("pipelines.annotate", *given, "--no-browser", "--model-grades", model)
         assert result.returncode == 1 and message in result.stderr
+
+
+@contextmanager
+def browsing(chromium: "Browser", profile: Path, link: str) -> Iterator["Page"]:
+    """A browser of its own that keeps what its pages store in ``profile`` when it is closed."""
+    context = chromium.browser_type.launch_persistent_context(
+        profile, executable_path=str(CHROMIUM), args=FLAGS, headless=True
+    )
+    context.set_default_timeout(PATIENCE)
+    page = context.pages[0]
+    page.goto(link)
+    page.wait_for_selector("#document[data-shown]")
+    yield page
+    context.close()
+
+
+def graded(database: Path) -> list[tuple]:
+    """Assessor, document and grade of each entry of the log."""
+    with closing(sqlite3.connect(database)) as db:
+        return db.execute("SELECT assessor, docid, json_extract(after, '$.grade') FROM log ORDER BY id").fetchall()
+
+
+def test_grades_that_wait_survive_a_closed_browser_and_are_sent_once_by_their_person(
+    chromium: "Browser", tmp_path: Path
+) -> None:
+    (tmp_path / "people.tsv").write_text(PEOPLE)
+    (tmp_path / "other").mkdir()
+    given, other = desk(tmp_path), desk(tmp_path / "other")
+    profile, database = tmp_path / "profile", tmp_path / "pool.db"
+    with inviting(*given, "--assessors", tmp_path / "people.tsv") as server:
+        port, links = server.port, server.links
+        with browsing(chromium, profile, links["Ann"]) as page:
+            page.keyboard.press("1")
+            page.wait_for_selector("#saved[data-state=saved]")
+            server.kill()
+            for number, key in enumerate("23", 1):
+                page.wait_for_selector("#document[data-shown]")
+                page.keyboard.press(key)
+                page.wait_for_selector(f"#strip [data-at='{number}'][data-shade]")
+            page.wait_for_selector("#alarm:has-text('2 changes are not saved yet: kept in this browser')")
+    with inviting(*other, "--assessors", tmp_path / "people.tsv", "--port", port) as server:  # at the same address
+        with browsing(chromium, profile, server.links["Ann"]) as page:
+            page.wait_for_selector("#saved[data-state=saved]")
+        assert graded(tmp_path / "other" / "pool.db") == []
+        server.kill()
+    with inviting(given[0], "--port", port):
+        with browsing(chromium, profile, links["Bob"]) as page:
+            page.wait_for_selector("#saved[data-state=saved]")
+        assert graded(database) == [("Ann", "D0", 1)]
+        with browsing(chromium, profile, links["Ann"]) as page:
+            page.wait_for_selector("#strip [data-at='2'][data-shade='3']")
+            page.wait_for_selector("#saved[data-state=saved]")
+        with browsing(chromium, profile, links["Ann"]) as page:
+            page.wait_for_selector("#saved[data-state=saved]")
+        assert graded(database) == [("Ann", "D0", 1), ("Ann", "D1", 2), ("Ann", "D2", 3)]

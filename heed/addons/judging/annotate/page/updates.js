@@ -101,9 +101,10 @@ export function showSaving() {
     return;
   }
   const changes = count === 1 ? "1 change is" : `${count} changes are`;
-  const waiting = count
-    ? `${changes} not saved yet: kept in this tab, sent as soon as it answers. Leave the tab open.`
-    : "All changes are saved.";
+  const kept = page.queue.isKept
+    ? "kept in this browser, sent as soon as it answers or, if you close the page, when you open it again"
+    : "kept in this tab alone, sent as soon as it answers. Leave the tab open";
+  const waiting = count ? `${changes} not saved yet: ${kept}.` : "All changes are saved.";
   showAlarm(`${reason || "The server does not answer."} ${waiting} Retrying …`);
 }
 
