@@ -187,7 +187,7 @@ def test_time_left_is_by_ones_own_pace_without_pauses(chromium: "Browser", tmp_p
                 judged = ("grade", "7", "original", f"D{number}")
                 write_entry(db, Event(f"{name}{number}", 0, time, name, "batch", *judged, {}, after))
     with running(given[0]) as server, assessor(chromium, server) as ann:
-        assert ann.text("#overall") == "7 of 12 original · 3 min left"  # 5 · 40 s
+        assert ann.text("#overall") == "7 of 12 original · 4 min left"  # 5 · 40 s, begun minutes count
         assert ann.page.get_attribute("#overall", "title") == (
             "40 s a document; pauses of more than 10 minutes are not counted"
         )
@@ -316,3 +316,54 @@ def test_grades_that_wait_survive_a_closed_browser_and_are_sent_once_by_their_pe
         with browsing(chromium, profile, links["Ann"]) as page:
             page.wait_for_selector("#saved[data-state=saved]")
         assert graded(database) == [("Ann", "D0", 1), ("Ann", "D1", 2), ("Ann", "D2", 3)]
+
+
+def test_zoomed_and_narrowed_the_whole_narrative_is_seen(chromium: "Browser", tmp_path: Path) -> None:
+    with running(*desk(tmp_path)) as server, assessor(chromium, server) as ann:
+        cut = "document.querySelector('#editor').scrollHeight - document.querySelector('#editor').clientHeight"
+        for width, height in ((911, 533), (780, 533), (1366, 800), (390, 844)):  # the first is the third at 150 %
+            ann.page.set_viewport_size({"width": width, "height": height})
+            ann.until(f"{cut} <= 0")
+            ann.press("e", "Control+End")
+            ann.page.keyboard.type(" Only with injured people." * 4)
+            gauge, editor = (ann.page.locator(name).bounding_box() for name in ("#gauge", "#editor"))
+            assert gauge and editor and ann.page.evaluate(cut) <= 0
+            assert editor["y"] + editor["height"] <= gauge["y"], "what is typed is not below the gauge"
+            if width > 759:
+                assert editor["y"] + editor["height"] > 0 and gauge["y"] + gauge["height"] <= height, (
+                    "both are in sight"
+                )
+            ann.press("Escape")
+            ann.saved()
+
+
+@pytest.mark.parametrize("refused", ["scripts", "cookies", "storage"])
+def test_what_the_page_needs_is_said_without_it(chromium: "Browser", tmp_path: Path, refused: str) -> None:
+    with running(*desk(tmp_path)) as server:
+        context = chromium.new_context(java_script_enabled=refused != "scripts")
+        if refused == "cookies":
+            _, _, html = server.request("GET", server.address.partition(str(server.port))[2], Cookie="")
+            context.route("**/?token=*", lambda route: route.fulfill(body=html, content_type="text/html"))
+        if refused == "storage":  # as browsers that refuse cookies do
+            throws = "{ get() { throw new DOMException('The operation is insecure.', 'SecurityError') } }"
+            context.add_init_script(f"Object.defineProperty(window, 'localStorage', {throws})")
+        page = context.new_page()
+        page.goto(server.address)
+        page.locator("text=This page needs JavaScript and a cookie of this address.").wait_for(timeout=PATIENCE)
+        assert page.is_hidden("#agreement-button")
+        context.close()
+
+
+def test_the_tab_key_leads_past_the_strip_and_focus_comes_back_from_the_agreement(
+    chromium: "Browser", tmp_path: Path
+) -> None:
+    with running(*desk(tmp_path, documents=40)) as server, assessor(chromium, server) as ann:
+        ann.page.focus("#tab-changed")
+        ann.press("Tab", "Tab")
+        assert ann.page.evaluate("document.activeElement.id") == "document", "past one square of forty"
+        ann.press("a", "a")
+        assert ann.page.evaluate("document.activeElement.id") == "document"
+        held = json.dumps({"key": "1", "keyCode": 229, "bubbles": True})  # what an IME's digit arrives as on macOS
+        ann.page.wait_for_selector("#document[data-shown]")
+        ann.page.evaluate(f"document.querySelector('#document').dispatchEvent(new KeyboardEvent('keydown', {held}))")
+        assert ann.squares() == [""] * 40

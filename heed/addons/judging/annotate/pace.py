@@ -1,9 +1,11 @@
 """How fast assessors judge, by the times of their first grades."""
 
 from itertools import groupby, pairwise
+from math import ceil
 from statistics import fmean
 
 from heed.addons.judging.annotate.store import Store
+from heed.progress import number_of
 
 LONGEST_PAUSE = 600  # seconds between two grades; who takes longer has done something else
 FEWEST = 5  # documents from which a mean says anything
@@ -25,4 +27,4 @@ def seconds_a_document(store: Store, assessor: str = "") -> dict[str, float]:
 
 def duration(seconds: float) -> str:
     """Return a duration for people, in hours or, below one, in minutes."""
-    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else number_of(ceil(seconds / 60), "minute")

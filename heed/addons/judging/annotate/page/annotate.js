@@ -27,6 +27,8 @@ async function start() {
     showAlarm("This browser is too old to divide text into words; use one of 2024 or later.");
     return;
   }
+  byId("unusable").remove();
+  byId("top").hidden = false;
   try {
     const token = linkToken();
     history.replaceState(null, "", token ? "/" : `/${location.hash}`); // hide tokens: a cookie keeps them

@@ -42,7 +42,7 @@ export function listen(actions, grade, left) {
     ]),
   );
   document.addEventListener("keydown", (event) => {
-    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
+    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.keyCode === 229; // of an IME
     if (modified || document.querySelector("dialog[open]")) return;
     const field = event.target.closest("input, textarea:not([readonly])");
     if (field) {

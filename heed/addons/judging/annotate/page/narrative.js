@@ -43,6 +43,7 @@ export function prepareNarrative({ edited, undecided }) {
     save.flush();
     if (document.activeElement !== editor) editor.readOnly = true; // it is when another window has got the focus
   });
+  new ResizeObserver(() => fitHeight(editor)).observe(byId("query")); // as wide as it
   for (const event of ["mousedown", "click"]) editor.addEventListener(event, () => (editor.readOnly = false));
 }
 

@@ -165,7 +165,7 @@ function showView(agreement) {
   byId("workbench").hidden = agreement;
   byId("agreement-button").setAttribute("aria-pressed", String(agreement));
   clearToast();
-  if (!agreement) return;
+  if (!agreement) return byId("document").focus({ preventScroll: true });
   showAgreement();
   byId("agreement").focus();
 }

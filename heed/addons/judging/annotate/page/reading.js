@@ -79,6 +79,7 @@ function square({ index, docid, shown, again, isUnsure, skipped, hasNote, inView
       "data-again": again && (again.startsWith("not") ? "no" : "yes"),
       "data-note": hasNote,
       "aria-current": inView,
+      tabindex: inView ? 0 : -1, // arrows lead to the others
       title,
       "aria-label": title, // else a graded one would be read as its grade alone
     },
