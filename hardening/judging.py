@@ -40,6 +40,7 @@ CONTENT = (
     "SELECT id, client, part, assessor, batch, kind, qid, condition, docid, before, after, undoes FROM log ORDER BY 1",
     "SELECT * FROM judgements ORDER BY 1, 2, 3, 4",
     "SELECT * FROM narratives ORDER BY 1",
+    "SELECT * FROM marks ORDER BY 1, 2, 3, 4, 5",
 )
 
 

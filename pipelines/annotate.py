@@ -26,7 +26,7 @@ from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
 from heed.errors import DataError, UsageError
-from heed.files import nearest
+from heed.files import nearest, read_text
 from heed.formats.trec_files import Pool
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
@@ -86,6 +86,9 @@ def parser() -> argparse.ArgumentParser:
         help="lines of a name, or of a name, a tab and adjudicator: each gets a link of their own, printed once",
     )
     judging.add_argument(
+        "--guidelines", type=Path, metavar="FILE", help="Markdown or text that all can read beside the document"
+    )
+    judging.add_argument(
         "--database", type=Path, metavar="FILE", help="database of judgements (default: POOL, ending in .db)"
     )
     judging.add_argument(
@@ -126,6 +129,13 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="lines of a topic, or of a topic, a tab and a docid: neither judged nor exported, until a later file",
+    )
+    more.add_argument(
+        "--model-grades",
+        action="append",
+        default=[],
+        metavar="NAME=QRELS",
+        help="a model's grades, as heed judge writes them, beside people's on the agreement page; repeatable",
     )
     more.add_argument(
         "--as",
@@ -247,6 +257,7 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["only_open"], "it is of --export FORM=PATH")
     if options.export:
         refuse(options, ["assessors"], "links are printed when the page is served")
+        refuse(options, ["guidelines", "model_grades"], "it is for the page, which is not served now")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
     task, store = open_given(options)
@@ -287,7 +298,8 @@ def _administer(options: argparse.Namespace) -> None:
     from heed.addons.judging.annotate.opening import path_beside, stored_task
     from heed.addons.judging.annotate.people import new_link, revoke
 
-    refuse(options, ["export", "add", "assign", "assessors", "assessor", "update", "withdraw"], "one thing at a time")
+    others = ["export", "add", "assign", "assessors", "assessor", "guidelines", "model_grades", "update", "withdraw"]
+    refuse(options, others, "one thing at a time")
     database = options.database or path_beside(options.pool)
     if options.backup:
         back_up(database, options.backup)
@@ -342,11 +354,15 @@ def _invite(options: argparse.Namespace, store: Store, roles: Mapping[str, str],
 
 def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     from heed.addons.judging.annotate.grades import progress_lines
+    from heed.addons.judging.annotate.model_grades import read_model_grades
     from heed.addons.judging.annotate.server import AnnotationServer
     from heed.retrieval.lucene.analysis import Analysis
     from heed.web import listen
 
     assessor = refuse_reserved(check_name(options.assessor)) if options.assessor else ""
+    models = read_model_grades(options.model_grades, task)
+    if options.guidelines:
+        store.set_property("guidelines", read_text(options.guidelines, task.lang))
     roles, properties = _roles(options, task, store), store.properties()
     sock = listen(options.port, int(properties.get("port", 0)))
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
@@ -355,12 +371,14 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
     log.info(f"{topics}, {documents} to judge; judgements are saved in {store.path}")
     if task.assigned:
         narratives = {qid: text for qid, (text, _) in store.narratives().items()}
-        for line in progress_lines(task, store.judgements(), narratives):
+        for line in progress_lines(task, store, store.judgements(), narratives):
             log.info(line)
     try:
         people = _invite(options, store, roles, sock.getsockname()[1])
         analysis = cache(lambda lang: Analysis(language(lang)))
-        server = AnnotationServer(task, store, assessor, lambda lang, texts: analysis(lang).tokens_of_each(texts))
+        server = AnnotationServer(
+            task, store, assessor, lambda lang, texts: analysis(lang).tokens_of_each(texts), models
+        )
         serve_page(options, "annotate", properties["token"], server.application(), sock, person_of=people)
     except (KeyboardInterrupt, Terminated) as stop:
         message = f"stopped; the same command goes on; with --export DIR, {store.path} becomes qrels and topics"

@@ -1,4 +1,4 @@
-"""Judge a pool by a language model with UMBRELA's prompt; the grades, 0 to 3, go to a file of their own."""
+"""Judge a pool by a language model with UMBRELA's prompt; the grades go to a file of their own."""
 
 import argparse
 from collections.abc import Iterator
@@ -6,19 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from heed.addons.judging.agreement import Comparison, compare_judgements
+from heed.addons.judging.annotate.task import parse_scale
 from heed.addons.judging.exchange.exports import ExportedPool, check_exported
 from heed.addons.judging.model import (
-    GRADES,
     JUDGE,
-    PROMPT,
     SYSTEM,
+    UMBRELA,
     Judge,
     Judged,
+    Rubric,
     check_replaceable,
     judge_chat,
     judged_as_data,
     judgements_path,
     report_lines,
+    rubric_of,
     write_judgements,
 )
 from heed.compute import Compute
@@ -39,6 +41,8 @@ instruction if the condition has one, and the document's title and text.
 
 The number of requests, their tokens and their price are printed before the first request. Answers are kept in
 --indexes: a killed command goes on where it was, and nothing is paid twice.
+
+With --grades the prompt has the scale of your campaign and its labels, in place of UMBRELA's meanings of 0 to 3.
 
 An answer without a grade is no judgement. It is counted as refused, and is in the JSON but not in the qrels.
 
@@ -63,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     judge.add_argument(
         "--model", required=True, metavar="NAME", help="chat model of an API, or path or hub id of a causal model"
     )
+    judge.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
     judge.add_argument(
         "--dry-run", action="store_true", help="print number, tokens and price of requests; send nothing"
     )
@@ -112,9 +117,10 @@ def _run(options: argparse.Namespace) -> None:
         fail(_contradictions(options, out), UsageError)
         check_replaceable(out)
         check_exported(pool, shows_text=True)
-        chat = judge_chat(model, compute, options.indexes / "api", needs_key=not options.dry_run)
+        rubric = rubric_of(parse_scale(options.grades)) if options.grades else UMBRELA
+        chat = judge_chat(model, compute, options.indexes / "api", rubric.grades, needs_key=not options.dry_run)
         try:
-            judge = Judge(model, chat)
+            judge = Judge(model, chat, rubric)
             line = judge.estimate(pool).line(f"{model.name}.{pool.condition}")
             if options.dry_run:
                 print(line)
@@ -124,7 +130,8 @@ def _run(options: argparse.Namespace) -> None:
         finally:
             chat.close()
         comparison = _comparison(options, judged)
-        _write(options, out, model, chat.config, pool, judged, comparison, warnings)
+        chat_note = _chat_note(model, rubric, chat.config)
+        _write(options, out, chat_note, pool, judged, comparison, warnings)
 
 
 def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:
@@ -161,14 +168,25 @@ def _comparison(options: argparse.Namespace, judged: Judged) -> Comparison | Non
         return None
     encoding = options.encoding or options.lang or ""
     qrels = read_judgements(options.qrels, None, encoding)
-    return compare_judgements(qrels, judged.grades, read_runs(options.run, None, encoding), GRADES)
+    return compare_judgements(qrels, judged.grades, read_runs(options.run, None, encoding), judged.scale)
+
+
+def _chat_note(model: Model, rubric: Rubric, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return as JSON data who was asked, and what."""
+    messages = {"system": SYSTEM, "user": rubric.prompt}
+    return {
+        "model": model.source,
+        "name": model.name,
+        "prompt": rubric.name,
+        "messages": messages,
+        "settings": settings,
+    }
 
 
 def _write(
     options: argparse.Namespace,
     out: Path,
-    model: Model,
-    settings: dict[str, Any],
+    chat_note: dict[str, Any],
     pool: ExportedPool,
     judged: Judged,
     comparison: Comparison | None,
@@ -176,13 +194,7 @@ def _write(
 ) -> None:
     people = {"file": options.qrels.name, "sha256": digest(options.qrels)} if options.qrels else None
     note = {
-        JUDGE: {
-            "model": model.source,
-            "name": model.name,
-            "prompt": "umbrela",
-            "messages": {"system": SYSTEM, "user": PROMPT},
-            "settings": settings,
-        },
+        JUDGE: chat_note,
         "condition": pool.condition,
         "pool": {"file": options.pool.name, "sha256": digest(options.pool)},
         "people": people,

@@ -204,7 +204,7 @@ def test_after_an_edit_one_is_led_to_the_relevant_documents_alone(
         assert [square.get_attribute("data-at") for square in marked.all()] == ["0", "2", "9", "11"]
         assert ann.shown() == pooled["01"][11], "the document in view is one of them"
         assert ann.text("#notice span") == ann.text("#toast").split(" under")[0] == "4 of 4 to be read again"
-        assert ann.text("#overall") == "0 of 4 read again"
+        assert ann.text("#overall").startswith("0 of 4 read again")
         box = ann.page.locator("#difference").bounding_box()
         gauge = ann.page.locator("#gauge").bounding_box()
         assert box and gauge and box["y"] > 0 and box["y"] + box["height"] < gauge["y"] < 800
@@ -229,7 +229,7 @@ def test_after_an_edit_one_is_led_to_the_relevant_documents_alone(
         ann.saved()
         ann.page.reload()
         ann.page.wait_for_selector("#document .facts")
-        assert ann.text("#overall") == "0 of 4 read again"
+        assert ann.text("#overall").startswith("0 of 4 read again")
         ann.page.click("text=Keep 4 older")
         ann.saved()
         assert server.get("/api/progress?assessor=Ann")["topics"]["01"] | {"version": 0} == {

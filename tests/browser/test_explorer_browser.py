@@ -240,6 +240,17 @@ def test_a_topic_is_drawn_whatever_becomes_of_its_address(tab: "Page") -> None:
     tab.wait_for_url(re.compile("find=1"))
 
 
+def test_the_overview_has_its_own_title_and_a_link_to_no_folder_says_so(tab: "Page") -> None:
+    title = tab.title()
+    go(tab, f"#/{FAS}/topic/01")
+    assert tab.title().startswith("01: ")
+    tab.evaluate("location.hash = ''")
+    tab.wait_for_selector("#explorer", state="hidden")
+    assert tab.title() == title
+    go(tab, "#/nowhere/topic/01")
+    assert "No folder nowhere is in this report; it has" in tab.inner_text(f"{EXPLORER} .topic")
+
+
 def test_topics_are_listed_the_worst_first_with_their_values_and_the_first_is_opened(tab: "Page", report: Path) -> None:
     tab.click(f"#overview a.topics[href*='{FAS}/topic?']")
     tab.wait_for_selector(f"{EXPLORER} .ranking a")

@@ -288,6 +288,9 @@ def test_all_charts_are_on_paper(chromium: "Browser", report: Path) -> None:
             page.locator("details:not([open]) figure svg").count() == page.locator("details:not([open]) figure").count()
         )
         assert page.locator("figure svg").count() == page.locator("figure").count() > 6
+        page.emulate_media(media="print")
+        assert page.locator("details:not([open]) figure").count()
+        assert page.evaluate("[...document.querySelectorAll('figure')].every((each) => each.checkVisibility())")
 
 
 def test_marks_of_charts_are_links_for_the_pointer_and_for_keys(opened: "Page") -> None:

@@ -8,7 +8,7 @@ character may change.
 import re
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.pool import AsyncResult, ThreadPool
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from heed.addons.apis.cost import ESTIMATE, Answers, Bill, about, beginning
 from heed.addons.apis.listwise import ApiChat
 from heed.addons.judging.agreement import Comparison
+from heed.addons.judging.annotate.task import Scale
 from heed.addons.judging.exchange.exports import ExportedPool, documents
 from heed.compute import Compute
 from heed.errors import DataError, HeedError, ModelError, UsageError
@@ -46,7 +47,7 @@ BEGINNING = r"""(?:^|["'*#{,(])[ \t]*"""  # of a line, an item or a quotation: "
 SCORES = [
     re.compile(
         (ANYWHERE if re.search("[ _]", name) else BEGINNING)
-        + rf"{MARK}{name}{MARK}(?:\s*\(o\))?\s*(?:[:=]|is\b)\s*{MARK}\s*([0-3])"
+        + rf"{MARK}{name}{MARK}(?:\s*\(o\))?\s*(?:[:=]|is\b)\s*{MARK}\s*([0-9])"
         + r"(?!\w|[.,]\d|\s*(?:[-–—]|to\b)\s*\d)",  # no 10, 2.5, 1-2
         re.MULTILINE,
     )
@@ -54,25 +55,43 @@ SCORES = [
 ]
 
 
-def conversation(query: str, passage: str) -> list[Message]:
+class Rubric(NamedTuple):
+    """What a model is asked, by a name for people, and the grades that it may answer with."""
+
+    name: str
+    prompt: str
+    grades: Sequence[int]
+
+
+UMBRELA = Rubric("umbrela", PROMPT, GRADES)
+QUERY = "\nQuery:"  # of UMBRELA's prompt, after its scale
+
+
+def rubric_of(scale: Scale) -> Rubric:
+    """Return UMBRELA's prompt with the meanings of another scale, without its advice on its own grades."""
+    meanings = "\n".join(f"{grade.grade} = {grade.label}" for grade in scale)
+    *others, last = (str(grade.grade) for grade in scale)
+    task = f"Given a query and a passage, you must provide a score of {', '.join(others)} or {last} with the following "
+    prompt = f"{task}meanings:\n{meanings}\n{PROMPT[PROMPT.index(QUERY) :]}"
+    return Rubric("umbrela, with another scale", prompt, [grade.grade for grade in scale])
+
+
+def conversation(query: str, passage: str, prompt: str = PROMPT) -> list[Message]:
     """Return the question about one passage."""
-    user = placed(PROMPT, query=query, passage=passage)
+    user = placed(prompt, query=query, passage=passage)
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": user}]
 
 
-def parse_grade(answer: str) -> int | None:
-    """Return the grade in an answer, None where it holds none; of several the last by the first name that is there.
+def parse_grade(answer: str, scale: Sequence[int] = GRADES) -> int | None:
+    """Return the grade of ``scale`` in an answer, None for none; of several the last by the first name that is there.
 
     So does umbrela's common_utils.py at 16cba3e and later, where 0.0.7 takes the first; where there is none both
     take 0: no grade is not a judgement here.
     """
     text = answer.rpartition(THOUGHT)[2].partition(THINK)[0].strip().lower()
-    if re.fullmatch("[0-3]", text):
-        return int(text)
-    for score in SCORES:
-        if grades := score.findall(text):
-            return int(grades[-1])
-    return None
+    texts = [[text]] if re.fullmatch("[0-9]", text) else (score.findall(text) for score in SCORES)
+    grades = ([int(grade) for grade in by_name if int(grade) in scale] for by_name in texts)
+    return next((by_name[-1] for by_name in grades if by_name), None)
 
 
 MOST = 100  # tokens of a local model's answer: umbrela 0.0.7, max_new_tokens
@@ -105,8 +124,10 @@ class LocalJudge(LocalChat):
 JudgeChat = ApiChat | LocalJudge
 
 
-def judge_chat(model: Model, compute: Compute, answers: Path, needs_key: bool = True) -> JudgeChat:
-    """Return the model as one that judges; its answers are cached in the folder ``answers``.
+def judge_chat(
+    model: Model, compute: Compute, answers: Path, scale: Sequence[int] = GRADES, needs_key: bool = True
+) -> JudgeChat:
+    """Return the model as one that judges on ``scale``; its answers are cached in the folder ``answers``.
 
     Raises :class:`UsageError` for a model that answers no conversation or has no family and no files, and as its
     family does for one that cannot be found, or lacks the key that it needs.
@@ -120,7 +141,7 @@ def judge_chat(model: Model, compute: Compute, answers: Path, needs_key: bool = 
             f"and one of the hub its files: {reason}"
         ) from error
     if model.family == "api-chat":
-        return ApiChat(model, answers, lambda _, answer: parse_grade(answer) is not None, needs_key)
+        return ApiChat(model, answers, lambda _, answer: parse_grade(answer, scale) is not None, needs_key)
     if model.family not in LOCAL:
         families = ", ".join(("api-chat", *LOCAL))
         raise UsageError(f"{model.source}: of family {model.family}, which answers no question; expected {families}")
@@ -144,10 +165,12 @@ class Judged:
     """What a model said of a pool.
 
     ``grades`` hold no document whose answer had no grade; these are ``refused``: topic, document and answer.
-    ``cut`` documents were too long for the model. ``bill`` counts every question and answer, kept ones too.
+    ``cut`` documents were too long for the model. ``bill`` counts every question and answer, kept ones too. ``scale``
+    are the grades that were asked for.
     """
 
     bill: Bill
+    scale: Sequence[int]
     grades: Qrels = field(default_factory=dict)
     refused: list[tuple[str, str, str]] = field(default_factory=list)
     cut: int = 0
@@ -156,14 +179,14 @@ class Judged:
     def counts(self) -> dict[int, int]:
         """The number of documents of each grade."""
         counted = Counter(grade for grades in self.grades.values() for grade in grades.values())
-        return {grade: counted[grade] for grade in GRADES}
+        return {grade: counted[grade] for grade in self.scale}
 
 
 class Judge:
     """Asks ``chat``, which is ``model``, about every document of a pool."""
 
-    def __init__(self, model: Model, chat: JudgeChat) -> None:
-        self.name, self._chat = model.name, chat
+    def __init__(self, model: Model, chat: JudgeChat, rubric: Rubric = UMBRELA) -> None:
+        self.name, self._chat, self._rubric = model.name, chat, rubric
         self._price = (0.0, 0.0) if isinstance(chat, LocalJudge) else model.price
 
     def estimate(self, pool: ExportedPool) -> Bill:
@@ -185,14 +208,14 @@ class Judge:
         """
         if parallel > 1 and isinstance(self._chat, LocalJudge):
             raise UsageError(f"parallel: found {parallel}, expected 1; {self.name} runs here, one document at a time")
-        judged = Judged(Bill(self._price))
+        judged = Judged(Bill(self._price), self._rubric.grades)
         total = sum(map(len, pool.pool.values()))
         answered = _answered(self._chat, self._questions(pool), parallel)
         for question, answer in bar(answered, total, f"{self.name}.{pool.condition}", "documents"):
             qid, docid = question.query.qid, question.document.docid
             judged.bill.add([message["content"] for message in question.messages], answer)
             judged.cut += question.cut
-            grade = parse_grade(answer)
+            grade = parse_grade(answer, judged.scale)
             if grade is None:
                 judged.refused.append((qid, docid, answer))
             else:
@@ -204,7 +227,7 @@ class Judge:
         for qid, docids in pool.pool.items():
             query = pool.topics[qid].under(pool.condition)
             for document in documents(pool, docids):
-                whole = conversation(query.text, document.contents())
+                whole = conversation(query.text, document.contents(), self._rubric.prompt)
                 fits = self._chat.fits(whole, EXPECTED)
                 yield Asked(query, document, whole if fits else self._shortened(query, document), not fits)
 
@@ -212,7 +235,7 @@ class Judge:
 
         def shortened(room: int) -> list[Message]:
             text = beginning(document, room) if room else ""
-            return conversation(query.text, document._replace(text=text).contents())
+            return conversation(query.text, document._replace(text=text).contents(), self._rubric.prompt)
 
         rooms = range(1, about(document.text) + 1)
         most = bisect_left(rooms, True, key=lambda room: not self._chat.fits(shortened(room), EXPECTED))

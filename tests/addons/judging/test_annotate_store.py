@@ -61,6 +61,15 @@ def test_the_log_only_grows(store: Store, judging: Judging) -> None:
                 db.execute(statement)
 
 
+def test_a_database_of_before_has_no_marks_and_takes_them(store: Store) -> None:
+    with closing(connect(store.path)) as db:
+        db.execute("DROP TABLE marks")  # as Heed 0.2 left it
+    with closing(Store(store.path)) as opened:
+        assert opened.marks() == {}
+        Judging(opened).record("ann", Change("unsure", "1", "original", "a", "true"))
+        assert opened.marks("1") == {("ann", "1", "original", "a"): {"unsure": True}} and opened.marks("2") == {}
+
+
 def test_an_edit_that_is_based_on_another_text_is_refused_with_the_text_in_force(
     store: Store, judging: Judging
 ) -> None:
@@ -147,6 +156,7 @@ ACTIONS = st.lists(
         st.one_of(
             st.tuples(st.just("grade"), PLACES, st.sampled_from([None, 0, 1, 3])),
             st.tuples(st.just("note"), PLACES, st.sampled_from(["", "x", "ü"])),
+            st.tuples(st.sampled_from(["unsure", "skipped"]), PLACES, st.sampled_from(["", "true"])),
             st.tuples(st.just("narrative"), PLACES, st.sampled_from(["narrative 1", "other", "third"])),
             st.tuples(st.just("undo"), PLACES, st.none()),
         ),
@@ -222,8 +232,14 @@ def test_any_changes_and_undos_amount_to_what_they_should(
     for judgement in again.judgements():
         assert model.judged.get((judgement.assessor, "grade", *judgement[1:4])) == judgement.grade
         assert model.judged.get((judgement.assessor, "note", *judgement[1:4]), "") == judgement.note
-    kept = {(judgement.assessor, *judgement[1:4]) for judgement in again.judgements()}
-    assert kept == {(key[0], *key[2:]) for key, value in model.judged.items() if value not in (None, "")}
+    kept = {("judged", *judgement[:4]) for judgement in again.judgements()}
+    kept |= {(kind, *key) for key, marks in again.marks().items() for kind, value in marks.items() if value is True}
+    names = dict.fromkeys(("grade", "note"), "judged")
+    assert kept == {
+        (names.get(kind, kind), who, *place)
+        for (who, kind, *place), value in model.judged.items()
+        if value not in (None, "")
+    }
     assert {qid: text for qid, (text, _) in again.narratives().items()} == {
         qid: stack[-1][0] for qid, stack in model.texts.items()
     }

@@ -85,6 +85,24 @@ def test_a_pool_is_judged_into_files_of_its_own(server: Server, small: list[str]
     assert KEY not in json.dumps(note) + result.stderr
 
 
+def test_a_campaigns_scale_is_asked_for_and_no_other_grade_is_one(
+    server: Server, small: list[str], tmp_path: Path, heed: Heed
+) -> None:
+    scale = "0=off topic,1=mentioned,9=central"
+    server.say = lambda messages: "9" if "Title 7" in messages[-1]["content"] else by_grade(messages)
+    assert heed("pipelines.judge", *small, "--grades", scale).returncode == 0
+    _, _, body = server.requests[0]
+    question = body["messages"][1]["content"]
+    assert "a score of 0, 1 or 9 with the following meanings:\n0 = off topic\n1 = mentioned\n9 = central\n" in question
+    assert "Assign category" not in question and question.endswith("without providing any reasoning.")
+    # of d7 9, of d6 and d2 2, of d5 and d1 1, of d3 3, of d4 and d0 0
+    assert read_qrels(tmp_path / "pool.gpt-tiny.original.qrels")["1"] == {"d7": 9, "d5": 1, "d4": 0, "d1": 1, "d0": 0}
+    note = json.loads((tmp_path / "pool.gpt-tiny.original.qrels.json").read_text())
+    assert note["counts"]["grades"] == {"0": 4, "1": 4, "9": 2} and note["counts"]["refused"] == 6
+    assert note["judge"]["messages"]["user"].startswith("Given a query and a passage, you must provide a score of 0, 1")
+    assert heed("pipelines.judge", *small, "--grades", "1,2").returncode == 1
+
+
 def test_each_condition_is_asked_and_kept_apart(server: Server, small: list[str], tmp_path: Path, heed: Heed) -> None:
     for condition in ("query", "original", "changed"):
         assert heed("pipelines.judge", *small, "--condition", condition, "--quiet").returncode == 0

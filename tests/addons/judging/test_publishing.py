@@ -28,7 +28,7 @@ from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.people import ASSESSOR, invite
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import ADJUDICATED, load_task
-from heed.addons.judging.publishing.annotation import Annotation
+from heed.addons.judging.publishing.annotation import Annotation, leaks
 from heed.addons.judging.publishing.facts import QUESTIONS as FILE
 from heed.addons.judging.publishing.records import Records, read_by_heed
 from heed.formats.topics import record_of
@@ -63,6 +63,8 @@ DOCUMENTS = [
 GRADES = {"d0": 1, "d1": 2, "d2": 0, "d3": 0, "d4": 0, "d5": 0}
 CHANGED = {**GRADES, "d0": 0}
 NARRATIVE = "Any accident of a ferry, but for those without injured people."
+# of "A ferry of number 1. It sank."
+PASSAGE = {"part": "text", "start": 22, "end": 30, "text": "It sank."}
 SECOND = {"d0": 3, "d1": 0, "d2": 0, "d3": 1, "d4": 0, "d5": 0}
 
 
@@ -82,6 +84,8 @@ class Campaign(Judging):
         for docid in ("d0", "d1"):
             self.grade("Zoe", "1", docid, CHANGED[docid], "changed")
         self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
+        marks = {"unsure": "true", "skipped": "true", "passage": json.dumps(PASSAGE)}
+        self.record("Bela", *(Change(kind, "1", "original", "d1", value) for kind, value in marks.items()))
         self.tokens = [store.properties()["token"], *invite(store, {"Lee": ASSESSOR}).values()]
         store.close()
 
@@ -158,6 +162,9 @@ def test_assessors_are_numbered_by_how_much_they_judged_and_have_their_agreement
     counts = {name: sum(one["assessor"] == name for one in judgements) for name in ("A1", "A2", ADJUDICATED)}
     assert counts == {"A1": 14, "A2": 6, ADJUDICATED: 1}
     assert set(judgements[0]) == {"qid", "docid", "condition", "assessor", "grade", "reworded"}
+    [marked] = [one for one in judgements if set(one) > set(judgements[0])]
+    assert (marked.pop("unsure"), marked.pop("passage")) == (True, PASSAGE) and set(marked) == set(judgements[0])
+    assert (marked["assessor"], marked["docid"]) == ("A2", "d1")
     # rows are A1's grades 0 to 3, columns A2's: 2 and 0 on d1
     [pair] = json.loads((release / "agreement.json").read_text())["pairs"]
     assert (pair["first"], pair["second"]) == ("A1", "A2")
@@ -208,6 +215,7 @@ def test_ids_alone_are_published_where_texts_may_not_be_given(
     assert "read back by Heed" in capsys.readouterr().out
     assert Path("release/docids.txt").read_text().split() == [document["id"] for document in DOCUMENTS]
     assert not any(b"of number" in content or b"sank" in content for content in contents(Path("release")).values())
+    assert b'"unsure"' in contents(Path("release"))["judgements.jsonl"]
     assert not Path("release/corpus").exists()
     assert "MTEB" not in Path("release/README.md").read_text(encoding="utf-8")
     assert publish("pool.db", "--ids-only", "--notes") == 1
@@ -265,6 +273,12 @@ def test_facts_that_only_people_know_are_asked_for_all_at_once(
     assert main(["pool.db", "--out", "release"]) == 1
     assert f"--facts: {len(QUESTIONS)} facts are missing" in capsys.readouterr().err
     assert not Path("release").exists()
+
+
+def test_a_name_in_a_passage_is_the_documents_and_in_a_note_an_assessors(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "judgements.jsonl", [{"passage": {"text": "The Zoe sank."}}, {"note": "as Zoe says"}])
+    [leak] = leaks(tmp_path, {"Zoe"}, (), ())
+    assert leak.startswith("judgements.jsonl, line 2: holds 'Zoe'")
 
 
 def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(

@@ -17,6 +17,7 @@ const LISTING = ["find", "order", "narrative"]; // of the address: they stay fro
 const OWN_ORDER = "topics"; // as the file has them
 const state = { folder: null, topic: null, system: "", conditions: [], route: null, depth: "", find: "", order: "", narrative: "" };
 const parts = {};
+const overview = document.title;
 let source = null;
 let flags = null; // of judgements; null in a file, which keeps none
 let drawings = 0; // of several pages that are requested, the last one is drawn
@@ -73,10 +74,11 @@ function build(root) {
 async function show() {
   const { hash } = location;
   const route = parse(hash);
-  const isOurs = (VIEWS.includes(route.kind) || isFurther(route.kind)) && source.folders().includes(route.folder);
+  const isOurs = VIEWS.includes(route.kind) || isFurther(route.kind);
   byId("explorer").hidden = !isOurs;
   document.documentElement.toggleAttribute("data-exploring", isOurs);
   drawings += 1;
+  if (!isOurs) document.title = overview;
   if (!isOurs) return;
   const drawing = drawings;
   const isCurrent = () => drawing === drawings && isAddress(hash);
@@ -88,6 +90,8 @@ async function show() {
 }
 
 async function draw(route, isCurrent) {
+  const known = source.folders();
+  if (!known.includes(route.folder)) throw new Error(`No folder ${route.folder} is in this report; it has ${known.join(", ")}.`);
   const folder = await source.folder(route.folder);
   const stays = (name) => state.folder === folder && !route.query.has(name);
   const listing = Object.fromEntries(LISTING.map((name) => [name, stays(name) ? state[name] : (route.query.get(name) ?? "")]));

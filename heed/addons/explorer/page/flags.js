@@ -52,7 +52,7 @@ export class Flags {
     };
     const judged = grade === null ? "not judged" : `grade ${grade}`;
     const keys = (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
       event.preventDefault();
       send(true);
     };

@@ -34,7 +34,7 @@ export function helpDialog() {
 /** Call the action of a key pressed outside of fields and dialogs while `isOpen()`. */
 export function listen(actions, isOpen) {
   document.addEventListener("keydown", (event) => {
-    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
+    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.keyCode === 229; // of an IME
     if (modified || !isOpen() || document.querySelector("dialog[open]")) return;
     const field = event.target.closest("input, select, textarea");
     if (field && event.key !== "Escape") return;

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from heed.addons.judging.agreement import Agreement, agreement, pairs, same_grades
-from heed.addons.judging.annotate.store import Judgement, Store, wording_of
+from heed.addons.judging.annotate.pace import duration, seconds_a_document
+from heed.addons.judging.annotate.store import EARLIER, SKIPPED, Judgement, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Task, check_name
 from heed.addons.judging.exchange.judgements import Key, Votes, resolve
 from heed.errors import DataError, UsageError
@@ -119,6 +120,15 @@ def grade_before_edit(task: Task, qid: str, grades: Mapping[str, int], assessor:
     return first if final is None else final
 
 
+def original_grades(task: Task, votes: GradesByDocument, qid: str, docid: str) -> dict[str, int]:
+    """Return a document's grades before an edit, by name: the decision, else the assessors', else the given one."""
+    by_assessor = votes.get((qid, "original", docid), {})
+    if ADJUDICATED in by_assessor:
+        return {ADJUDICATED: by_assessor[ADJUDICATED]}
+    earlier = task.qrels.get(qid, {})
+    return {**by_assessor} or ({"given": earlier[docid]} if docid in earlier else {})
+
+
 def was_relevant(task: Task, votes: GradesByDocument, qid: str, docid: str, assessor: str) -> bool:
     """Whether a document was relevant before an edit, as far as ``assessor`` may know, who then reads it again."""
     grade = grade_before_edit(task, qid, votes.get((qid, "original", docid), {}), assessor)
@@ -221,7 +231,9 @@ def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> li
         for judgement in judgements:
             if judgement.condition == condition and judgement.grade is not None and judgement.assessor != ADJUDICATED:
                 by_assessor = documents.setdefault(judgement[1:4], {})
-                by_assessor[judgement.assessor] = judgement.grade, judgement.wording
+                # under the original narrative a page's and a file's grades have other digests of no edit
+                is_dated = condition == "changed" or judgement.wording == EARLIER
+                by_assessor[judgement.assessor] = judgement.grade, judgement.wording if is_dated else ""
         for (first, second), common in pairs(documents.values()).items():
             same = [(grade, other) for (grade, wording), (other, other_wording) in common if wording == other_wording]
             count, result = len(common) - len(same), agreement(same, scale)._asdict()
@@ -297,8 +309,14 @@ def is_open(task: Task, qid: str, progress: TopicProgress) -> bool:
     return progress["read"] < progress["again"] or (judges and progress["original"] < len(task.to_judge(qid)))
 
 
-def progress_lines(task: Task, judgements: Sequence[Judgement], narratives: Narratives) -> list[str]:
+def progress_lines(task: Task, store: Store, judgements: Sequence[Judgement], narratives: Narratives) -> list[str]:
     """Return a line of progress of each who is assigned topics, or else of each who has judged, by name."""
+    marks, pace = store.marks(), seconds_a_document(store)
+    unsure = Counter(
+        judgement.assessor
+        for judgement in judgements
+        if judgement.grade is not None and "unsure" in marks.get(judgement[:4], {})
+    )
     names = {name for assigned in task.assigned.values() for name in assigned}
     names = names or {judgement.assessor for judgement in judgements} - {ADJUDICATED}
     lines = []
@@ -309,6 +327,10 @@ def progress_lines(task: Task, judgements: Sequence[Judgement], narratives: Narr
         documents = sum(len(task.to_judge(qid)) for qid in topics)
         counts = [] if task.only_relevant else [f"{original} of {documents} judged"]
         counts += [f"{read} of {again} read again"] if again else []
+        counts += [f"{unsure[name]} unsure"] if unsure[name] else []
+        if name in pace:
+            left = again - read + (0 if task.only_relevant else documents - original)
+            counts += [f"{pace[name]:.0f} s a document", *([f"{duration(left * pace[name])} left"] if left else [])]
         lines.append(f"{name}, {number_of(len(topics), 'topic')}: {', '.join(counts)}")
     return lines
 
@@ -367,7 +389,7 @@ def export(
             item["by_rule"] = final.by_rule[key]
     ruled = {"rule": resolve or None, "decided_by_rule": len(final.by_rule), "same_grades": same}
     write_json(folder / "agreement.json", {"scale": task.grades(), **ruled, "pairs": pairs, "disagreements": differing})
-    progress = progress_lines(task, judgements, narratives) if task.assigned else []
+    progress = progress_lines(task, store, judgements, narratives) if task.assigned else []
     return [*lines, *gaps, *progress, *map(agreement_line, pairs)]
 
 
@@ -446,9 +468,10 @@ def _topic(task: Task, qid: str, narratives: Narratives) -> dict[str, Any]:
 def _write_judgements(path: Path, store: Store, judgements: Sequence[Judgement], narratives: Narratives) -> None:
     """Write every judgement with its note and time (UTC); ``reworded`` if the narrative was edited after it.
 
-    An adjudicated one has in ``decided_by`` who decided, where that is known.
+    It has ``unsure`` and the ``passage`` that decided where its assessor has marked them, and an adjudicated one has in
+    ``decided_by`` who decided, where that is known.
     """
-    times, deciders = store.times(), store.deciders()
+    times, deciders, marks = store.times(), store.deciders(), store.marks()
     lines = []
     counting = {*current(judgements, narratives)}
     for judgement in sorted(judgements, key=lambda judgement: judgement[:4]):
@@ -457,6 +480,7 @@ def _write_judgements(path: Path, store: Store, judgements: Sequence[Judgement],
         record |= {"at": times[judgement[0:4]], "reworded": judgement not in counting}
         if judgement.assessor == ADJUDICATED and judgement[1:4] in deciders:
             record["decided_by"] = deciders[judgement[1:4]]
+        record |= {kind: value for kind, value in marks.get(judgement[:4], {}).items() if kind != SKIPPED}
         lines.append(json_line(record))
     write_bytes(path, "".join(lines).encode())
 

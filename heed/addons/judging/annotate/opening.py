@@ -47,6 +47,7 @@ from heed.addons.judging.annotate.store import (
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
     CONDITIONS,
+    Passage,
     PooledDocument,
     Task,
     check_name,
@@ -333,6 +334,8 @@ class ExportedJudgement(msgspec.Struct):
     time: str = msgspec.field(name="at")
     reworded: bool
     decided_by: str = ""
+    unsure: bool = False
+    passage: Passage | None = None
 
 
 class Addition(NamedTuple):
@@ -470,6 +473,10 @@ def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:
         yield entry("grade", after)
     if judgement.note:
         yield entry("note", {"note": judgement.note})
+    if judgement.unsure:
+        yield entry("unsure", {"unsure": "true"})
+    if judgement.passage:
+        yield entry("passage", {"passage": msgspec.json.encode(judgement.passage).decode()})
 
 
 def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str], encoding: str | None = None) -> None:

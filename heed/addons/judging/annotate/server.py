@@ -31,13 +31,24 @@ from heed.addons.judging.annotate.grades import (
     is_changed,
     is_open,
     missing_for_export,
+    original_grades,
     pair_agreements,
     progress_by_topic,
     progress_lines,
 )
+from heed.addons.judging.annotate.pace import seconds_a_document
 from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
-from heed.addons.judging.annotate.store import NARRATIVE, Change, ConflictError, Store, wording_of
-from heed.addons.judging.annotate.task import ADJUDICATED, Task, check_name, dump_task
+from heed.addons.judging.annotate.store import (
+    MARKS,
+    NARRATIVE,
+    PASSAGE,
+    Change,
+    ConflictError,
+    Judgement,
+    Store,
+    wording_of,
+)
+from heed.addons.judging.annotate.task import ADJUDICATED, Passage, Task, check_name, dump_task
 from heed.errors import HeedError, JavaError, fail
 from heed.files import digest_json
 from heed.instructions.reader import reader_at
@@ -59,9 +70,9 @@ Payload = dict[str, Any]
 
 
 class _Sent(msgspec.Struct):
-    """A change as the page sends it: the text of a narrative with the version it is based on, a note, or a grade."""
+    """A change as the page sends it: the text of a narrative with the version it is based on, a note, grade or mark."""
 
-    kind: Literal["narrative", "note", "grade"]
+    kind: Literal["narrative", "note", "grade", "unsure", "skipped", "passage"]
     qid: str
     condition: str = ""
     docid: str = ""
@@ -69,6 +80,9 @@ class _Sent(msgspec.Struct):
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
     text: NarrativeText = ""
     base: int = 0
+    unsure: bool = False
+    skipped: bool = False
+    passage: Passage | None = None
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
         """Yield what the page of this task would not send."""
@@ -90,6 +104,9 @@ class _Sent(msgspec.Struct):
         judged = (self.kind, self.qid, self.condition, self.docid)
         if self.kind == "note":
             return Change(*judged, self.note)
+        if self.kind in MARKS:
+            value = getattr(self, self.kind)
+            return Change(*judged, msgspec.json.encode(value).decode() if value else "")
         return Change(*judged, self.grade, wording if self.condition == "changed" else "", by=by)
 
 
@@ -161,8 +178,10 @@ def task_data(task: Task, store: Store, assessor: str, person: Person | None = N
     ``assessor`` is the command's, or empty; a ``person`` is known by a link, and learns of no other one.
     """
     judges = {judgement.assessor for judgement in store.judgements()} - {ADJUDICATED}
+    properties = store.properties()
     return {
-        "name": store.properties()["name"],
+        "name": properties["name"],
+        "guidelines": properties.get("guidelines", ""),
         "pool": f"{store.path.resolve().parent.name}/{store.path.stem}",
         "scale": [grade._asdict() for grade in task.scale],
         "judged": list(task.conditions()),
@@ -186,7 +205,7 @@ def task_data(task: Task, store: Store, assessor: str, person: Person | None = N
 
 
 def progress_data(task: Task, store: Store, assessor: str, adjudicates: bool = True) -> Payload:
-    """Return an assessor's progress in each of his topics, the last change's number, and what the export would lack.
+    """Return an assessor's progress and pace, the last change's number, and what the export would lack.
 
     What it would lack is None while something is left for the assessor. Who has topics assigned, or does not
     adjudicate, learns of the others' work only that it is not finished.
@@ -201,6 +220,7 @@ def progress_data(task: Task, store: Store, assessor: str, adjudicates: bool = T
     return {
         "last": store.last(assessor, ADJUDICATED),
         "missing": "Others still judge or decide." if missing and is_blind else missing,
+        "pace": seconds_a_document(store, assessor).get(assessor),
         "topics": {qid: {**progress, "version": versions[qid][1]} for qid, progress in topics.items()},
     }
 
@@ -220,6 +240,10 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
             continue
         state = {"grade": judgement.grade, "note": judgement.note, "stale": judgement.is_stale(wording)}
         judgements.setdefault(judgement.docid, {})[judgement.condition] = state
+    for (name, _, condition, docid), marks in store.marks(qid).items():
+        if name == assessor:
+            state = judgements.setdefault(docid, {}).setdefault(condition, {"grade": None, "note": ""})
+            state.update(marks)
     earlier = task.qrels.get(qid, {})
     return {
         "qid": qid,
@@ -232,15 +256,17 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
     }
 
 
-def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
+def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Judgement] = ()) -> Payload:
     """Return progress, κ of every two assessors, and the disagreements about documents that ``assessor`` has graded.
 
     An assessor without any grade, such as an organiser, gets all disagreements. One who has topics assigned gets no κ
-    and only what is decided. With the disagreements come the narratives that they are decided by.
+    and only what is decided. With the disagreements come the narratives that they are decided by, the original grades
+    of those under the changed narrative, and the grades of ``models``, which are taken for those of its current words.
     """
     judgements, narratives = store.judgements(), store.narratives()
     texts = {qid: text for qid, (text, _) in narratives.items()}
     is_blind = bool(task.assigned and task.topics_of(assessor))
+    marks = store.marks()
     graded, notes = set(), dict[DocumentKey, dict[str, str]]()
     for judgement in judgements:
         if judgement.assessor == assessor and judgement.grade is not None:
@@ -254,16 +280,29 @@ def agreement_data(task: Task, store: Store, assessor: str) -> Payload:
         if item["decision"] is not None or not is_blind
     }
     shown = [*differing.items()][:MOST_SHOWN]
+    votes = grades_by_document(current(judgements, texts))
+    by_models = [
+        grade._replace(wording=wording_of(texts[grade.qid]) if grade.condition == "changed" else "") for grade in models
+    ]
+    grades_of_models = grades_by_document([] if is_blind else by_models)
     titles = store.titles([item["docid"] for _, item in shown])
     return {
         "blind": is_blind,
-        "progress": progress_lines(task, judgements, texts),
-        "pairs": [] if is_blind else pair_agreements(judgements, task.grades()),
+        "progress": progress_lines(task, store, judgements, texts),
+        "pairs": [] if is_blind else pair_agreements([*judgements, *by_models], task.grades()),
         "count": len(differing),
         "open": sum(item["decision"] is None for item in differing.values()),
         "narratives": {qid: {"original": task.original(qid), "changed": texts[qid]} for (qid, _, _), _ in shown},
         "disagreements": [
-            {**item, "notes": notes.get(key, {}), "title": titles.get(item["docid"], "")} for key, item in shown
+            {
+                **item,
+                "notes": notes.get(key, {}),
+                "original": original_grades(task, votes, *key[::2]) if key[1] == "changed" else {},
+                "models": grades_of_models.get(key, {}),
+                "marks": {name: marks[judged] for name in item["grades"] if (judged := (name, *key)) in marks},
+                "title": titles.get(item["docid"], ""),
+            }
+            for key, item in shown
         ],
     }
 
@@ -284,22 +323,26 @@ def page_files() -> list[Path]:
 class AnnotationServer:
     """The routes over one task and its database; nothing between requests decides an answer but the database."""
 
-    def __init__(self, task: Task, store: Store, assessor: str, analyse: Analyse) -> None:
+    def __init__(
+        self, task: Task, store: Store, assessor: str, analyse: Analyse, models: Sequence[Judgement] = ()
+    ) -> None:
         """``assessor`` is the name that the page starts with; if empty, the page asks for it.
+
+        The grades of ``models`` are shown to those who decide.
 
         ``analyse`` returns the terms of texts as the documents' index has them, by which the page marks words; where it
         raises :class:`JavaError`, it is not asked again.
         """
-        self._task, self._store, self._assessor = task, store, assessor
+        self._task, self._store, self._assessor, self._models = task, store, assessor, models
         self._analyse: Analyse | None = analyse
         self._analysis = ThreadPoolExecutor(1, "analysis")  # threads that end would have to be detached from Java
         # open pages ask every few seconds, and all judgements are read for an answer: once for each change of the log
         self._progress_at = lru_cache(MOST_ASSESSORS)(
             lambda assessor, adjudicates, entry: progress_data(task, store, assessor, adjudicates)
         )
-        # an open page is loaded again when the task has changed: a topic was added, corrected or withdrawn
-        stored = store.properties().get("documents", "")
-        self._state = digest_json([dump_task(task), task.assigned, task.only_relevant, stored])
+        # an open page is loaded again when the task or the guidelines have changed
+        stored = [store.properties().get(name, "") for name in ("documents", "guidelines")]
+        self._state = digest_json([dump_task(task), task.assigned, task.only_relevant, *stored])
         self._files = {path.name: path.read_bytes() for path in page_files()}
 
     def application(self) -> Starlette:
@@ -349,7 +392,7 @@ class AnnotationServer:
         task, store, assessor = self._of(request)
         if not _adjudicates(request):
             raise HTTPException(403, "agreement is shown to adjudicators")
-        return agreement_data(task, store, assessor)
+        return agreement_data(task, store, assessor, self._models)
 
     def _progress(self, request: Request) -> object:
         _, store, assessor = self._of(request)
@@ -373,7 +416,16 @@ class AnnotationServer:
 
     async def _changes(self, request: Request) -> Response:
         sent = self._sent(request, await read_body(request, object))
-        return JSONResponse({"done": await run_in_threadpool(self._store.record, *sent)})
+        return JSONResponse({"done": await run_in_threadpool(self._record, *sent)})
+
+    def _record(self, request_id: str, assessor: str, batch: str, changes: Sequence[Change]) -> object:
+        marked = ((each.docid, each.value) for each in changes if each.kind == PASSAGE and each.value)
+        fail(
+            f"document {docid}: its text is another one where the passage is marked; load the page again"
+            for docid, passage in marked
+            if not msgspec.json.decode(str(passage), type=Passage).is_of(self._store.document(docid))
+        )
+        return self._store.record(request_id, assessor, batch, changes)
 
     def _sent(self, request: Request, body: object) -> tuple[str, str, str, list[Change]]:
         request_id, assessor, batch, changes = read_request(body, self._task)

@@ -50,6 +50,9 @@ LATER = (  # made in older databases too
     "CREATE TABLE IF NOT EXISTS people (name TEXT PRIMARY KEY, role TEXT NOT NULL, digest TEXT NOT NULL)",
     # of a whole topic without a docid
     "CREATE TABLE IF NOT EXISTS withdrawn (qid TEXT, docid TEXT, PRIMARY KEY (qid, docid)) WITHOUT ROWID",
+    # the value is JSON, or empty
+    "CREATE TABLE IF NOT EXISTS marks (qid TEXT, assessor TEXT, condition TEXT, docid TEXT, kind TEXT, "
+    "value TEXT NOT NULL, PRIMARY KEY (qid, assessor, condition, docid, kind)) WITHOUT ROWID",
 )
 
 
@@ -209,13 +212,16 @@ def check_form(db: sqlite3.Connection, path: Path) -> None:
 
 
 NARRATIVE = "narrative"
+SKIPPED, PASSAGE = "skipped", "passage"
+MARKS = ("unsure", SKIPPED, PASSAGE)  # kinds of changes to what stands beside a grade, and counts for none
 CORRECTION = "correction-"  # begins the request of entries by which grades are outdated
 EARLIER = "earlier"  # no digest of a narrative, but of a grade that was given under other words or of another text
 ADDED = "added-"  # begins the request of an entry that came from another database: its identity there
 COLUMNS = "client, part, at, assessor, batch, kind, qid, condition, docid, before, after, undoes"
 
 Key = tuple[str, str, str, str, str]  # kind, assessor, qid, condition, docid; of a narrative kind and qid alone
-State = dict[str, Any]  # grade and wording, note, or text and version
+State = dict[str, Any]  # grade and wording, note, text and version, or a mark as JSON
+Judged = tuple[str, str, str, str]  # assessor, qid, condition, docid
 
 
 class Event(NamedTuple):
@@ -246,7 +252,7 @@ class Event(NamedTuple):
         return self.identity().partition("@")[0]
 
     def key(self) -> Key:
-        """Return the key of the grade, the note or the narrative that the entry changes."""
+        """Return the key of what the entry changes."""
         if self.kind == NARRATIVE:
             return (NARRATIVE, "", self.qid, "", "")
         return (self.kind, self.assessor, self.qid, self.condition, self.docid)
@@ -259,7 +265,7 @@ def read_log(db: sqlite3.Connection) -> list[Event]:
 
 
 def current_entries(db: sqlite3.Connection) -> dict[Key, Event]:
-    """Return the entry that the current value of each grade, note and narrative is from, if it was ever changed."""
+    """Return the entry that the current value of each grade, note, mark and narrative is from, if it was changed."""
     return {
         entry.key(): entry
         for entry in read_log(db)
@@ -269,10 +275,14 @@ def current_entries(db: sqlite3.Connection) -> dict[Key, Event]:
 
 
 def read_state(db: sqlite3.Connection, kind: str, assessor: str, qid: str, condition: str, docid: str) -> State:
-    """Return the current grade, note or narrative."""
+    """Return the current grade, note, mark or narrative."""
     if kind == NARRATIVE:
         row = db.execute("SELECT text, version FROM narratives WHERE qid = ?", (qid,)).fetchone()
         return {"text": row[0], "version": row[1]}
+    if kind in MARKS:
+        query = "SELECT value FROM marks WHERE (qid, assessor, condition, docid, kind) = (?, ?, ?, ?, ?)"
+        row = db.execute(query, (qid, assessor, condition, docid, kind)).fetchone()
+        return {kind: row[0] if row else ""}
     query = "SELECT grade, note, wording FROM judgements WHERE (assessor, qid, condition, docid) = (?, ?, ?, ?)"
     grade, note, wording = db.execute(query, (assessor, qid, condition, docid)).fetchone() or (None, "", "")
     return {"note": note} if kind == "note" else {"grade": grade, "wording": wording}
@@ -290,6 +300,10 @@ def write_entry(db: sqlite3.Connection, entry: Event) -> None:
         values = (after["text"], after["version"], entry.qid)
         db.execute("UPDATE narratives SET text = ?, version = ? WHERE qid = ?", values)
         return
+    if entry.kind in MARKS:
+        mark = (entry.qid, entry.assessor, entry.condition, entry.docid, entry.kind, after[entry.kind])
+        db.execute("REPLACE INTO marks VALUES (?, ?, ?, ?, ?, ?)", mark)
+        return
     judged = (entry.assessor, entry.qid, entry.condition, entry.docid)
     db.execute("INSERT OR IGNORE INTO judgements (assessor, qid, condition, docid) VALUES (?, ?, ?, ?)", judged)
     for name in ("note",) if entry.kind == "note" else ("grade", "wording"):
@@ -303,8 +317,13 @@ LAST = """
 SELECT id, batch, kind, qid, condition, docid, before, after FROM log AS entry
 WHERE assessor = ? AND undoes IS NULL
   AND client NOT LIKE 'correction-%' AND NOT EXISTS (SELECT 1 FROM log WHERE undoes = entry.id)
-  AND CASE kind
-    WHEN 'narrative' THEN EXISTS (SELECT 1 FROM narratives WHERE qid = entry.qid AND version = entry.id)
+  AND CASE
+    WHEN kind = 'narrative' THEN EXISTS (SELECT 1 FROM narratives WHERE qid = entry.qid AND version = entry.id)
+    WHEN kind NOT IN ('grade', 'note') THEN EXISTS (
+      SELECT 1 FROM marks
+      WHERE (qid, assessor, condition, docid, kind)
+          = (entry.qid, entry.assessor, entry.condition, entry.docid, entry.kind)
+        AND value = json_extract(entry.after, '$.' || entry.kind))
     ELSE EXISTS (
       SELECT 1 FROM judgements
       WHERE (assessor, qid, condition, docid) = (entry.assessor, entry.qid, entry.condition, entry.docid)
@@ -317,10 +336,11 @@ ORDER BY id DESC LIMIT 1"""
 
 
 class Change(NamedTuple):
-    """One change by an assessor: ``kind`` is grade, note or narrative.
+    """One change by an assessor: ``kind`` is grade, note, narrative or one of ``MARKS``.
 
-    ``value`` is the grade (None takes it back), the note or the narrative. ``wording`` is the narrative that a grade
-    was given under; ``base`` the version of the narrative that was edited; ``by`` who made an adjudicator's decision.
+    ``value`` is the grade (None takes it back), the note, the narrative, or a mark as JSON. ``wording`` is the
+    narrative that a grade was given under; ``base`` the version of the narrative that was edited; ``by`` who made an
+    adjudicator's decision.
     """
 
     kind: str
@@ -486,6 +506,14 @@ class Store:
         )
         return [Judgement(*row) for row in self._rows(query, (qid or None,))]
 
+    def marks(self, qid: str = "") -> dict[Judged, dict[str, Any]]:
+        """Return the marks beside grades by their kinds, of one topic if it is given."""
+        columns, marks = "assessor, qid, condition, docid, kind, value", dict[Judged, dict[str, Any]]()
+        query = f"SELECT {columns} FROM marks WHERE value <> '' AND qid = COALESCE(?, qid)"  # noqa: S608 (our names)
+        for row in self._rows(query, (qid or None,)):
+            marks.setdefault(row[:4], {})[row[4]] = json.loads(row[5])
+        return marks
+
     def narratives(self) -> dict[str, tuple[str, int]]:
         """Return each topic's current changed narrative and its version; 0 is the text that editing started from."""
         return {qid: (text, version) for qid, text, version in self._rows("SELECT qid, text, version FROM narratives")}
@@ -516,6 +544,15 @@ class Store:
             "SELECT assessor, qid, condition, docid, MAX(at) FROM log WHERE kind <> 'narrative' GROUP BY 1, 2, 3, 4"
         )
         return {row[:4]: row[4] for row in rows}
+
+    def first_grades(self, assessor: str = "") -> list[tuple[str, float]]:
+        """Return assessor and time (seconds, since any moment) of each document's first grade, in their order."""
+        by = " AND assessor = ?" if assessor else ""
+        return self._rows(
+            f"SELECT assessor, MIN(julianday(at)) * 86400 AS first FROM log WHERE kind = 'grade'{by} "  # noqa: S608
+            "GROUP BY assessor, qid, condition, docid HAVING first IS NOT NULL ORDER BY assessor, first",
+            (assessor,) if assessor else (),
+        )
 
     def last(self, *assessors: str) -> int:
         """Return the number of the log's latest entry, of all or by ``assessors``; 0 if there is none."""
@@ -552,7 +589,7 @@ class Store:
             "SELECT kind, qid, condition, docid, after FROM log WHERE client = ? ORDER BY part", (request_id,)
         )
         return [
-            {"kind": kind, "qid": qid, "condition": condition, "docid": docid, **json.loads(after)}
+            {"kind": kind, "qid": qid, "condition": condition, "docid": docid, **_shown(kind, json.loads(after))}
             for kind, qid, condition, docid, after in rows
         ]
 
@@ -578,6 +615,11 @@ class Store:
             part += 1
 
 
+def _shown(kind: str, state: State) -> State:
+    """Return a state as the page has it, with a mark's value."""
+    return {kind: json.loads(state[kind] or "null")} if kind in MARKS else state
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
@@ -586,7 +628,7 @@ def _after(change: Change, before: State) -> State:
     """Return the state ``before`` with ``change`` applied."""
     if change.kind == NARRATIVE:
         return {**before, "text": change.value}
-    if change.kind == "note":
-        return {"note": change.value}
+    if change.kind == "note" or change.kind in MARKS:
+        return {change.kind: change.value}
     grade = {"grade": change.value, "wording": "" if change.value is None else wording_of(change.wording)}
     return {**grade, "by": change.by} if change.by else grade

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,7 @@ from heed.progress import brief, log
 from heed.types import Qrels, Span, Topic
 
 ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
-LONGEST_NAME = 40  # characters
+LONGEST_NAME, LONGEST_PASSAGE = 40, 20_000  # characters
 JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Python calls them not printable
 
 
@@ -184,6 +184,19 @@ class PooledDocument(NamedTuple):
     date: str
     text: str
     tabular: bool
+
+
+class Passage(msgspec.Struct):
+    """The passage of a document that decided a grade; ``start`` and ``end`` are characters of its title or its text."""
+
+    part: Literal["title", "text"]
+    start: int
+    end: int
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_PASSAGE)]
+
+    def is_of(self, document: PooledDocument | None) -> bool:
+        """Whether the document has the passage."""
+        return document is not None and getattr(document, self.part)[self.start : self.end] == self.text
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from heed.addons.judging.annotate.grades import export, pair_agreements
 from heed.addons.judging.annotate.people import token_digest
-from heed.addons.judging.annotate.store import Judgement, Store, is_annotation
+from heed.addons.judging.annotate.store import PASSAGE, Judgement, Store, is_annotation
 from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, in_force, load_task
 from heed.addons.judging.publishing.records import TOPICS
 from heed.errors import DataError, UsageError, fail
@@ -67,11 +67,14 @@ class Annotation(NamedTuple):
         documents = [document for document in self.documents if document.docid in docids]
         return self._replace(topics=topics, qrels=qrels, pool=pool, documents=documents)
 
-    def public_judgements(self, qids: Collection[str], notes: bool) -> list[dict[str, Any]]:
-        """Return the judgements of topics without names and, unless ``notes`` are wanted, without notes."""
+    def public_judgements(self, qids: Collection[str], notes: bool, texts: bool) -> list[dict[str, Any]]:
+        """Return the judgements of topics without names; without ``notes`` and passages of ``texts`` unless wanted."""
         names, keys = self._pseudonyms(), (*PUBLIC, "note") if notes else PUBLIC
+        marks = ("unsure", PASSAGE) if texts else ("unsure",)
         public = [
-            {key: judgement.get(key) for key in keys} | {"assessor": names[judgement["assessor"]]}
+            {key: judgement.get(key) for key in keys}
+            | {key: judgement[key] for key in marks if key in judgement}
+            | {"assessor": names[judgement["assessor"]]}
             for judgement in self.judgements
             if judgement["qid"] in qids and (notes or judgement["grade"] is not None)
         ]
@@ -156,6 +159,8 @@ def _texts(path: Path) -> Iterator[str]:
         yield from ("\n".join(row.values()) for row in read_parquet(path))
     else:
         for _, line in read_lines(path):
+            if path.name == JUDGEMENTS:  # a passage is a document's
+                line = json.dumps({key: value for key, value in json.loads(line).items() if key != PASSAGE})
             yield line if path.suffix == ".md" else "\n".join(map(json.loads, STRING.findall(line)))
 
 

@@ -206,7 +206,8 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Mapping
 def _write_judgements(part: Path, release: Release) -> Iterator[str]:
     """Write who judged what, under other names, and yield a line of each two assessors' agreement."""
     if release.annotation:
-        public = release.annotation.public_judgements({topic.qid for topic in release.collection.topics}, release.notes)
+        qids = {topic.qid for topic in release.collection.topics}
+        public = release.annotation.public_judgements(qids, release.notes, release.texts)
         write_packed(part / JUDGEMENTS, map(json_line, public))
         agreement = release.annotation.public_agreement(public)
         write_json(part / AGREEMENT, agreement)

@@ -1,7 +1,11 @@
 // The agreement page: κ of assessors, and their disagreements, to be decided.
 
+import { difference } from "./diff.js";
 import { byId, make, setLanguage, toast } from "./dom.js";
-import { fetchDocument, plainText } from "./reading.js";
+import { analyse, patience } from "./marking.js";
+import { editMark } from "./narrative.js";
+import { highlight } from "./passages.js";
+import { fetchDocument, markedText } from "./reading.js";
 import { get, newId } from "./server.js";
 import { documentLanguage, labelOf, page, shade, topicOf } from "./state.js";
 
@@ -143,13 +147,16 @@ function newItem(item, { blind, narratives }, onDecision) {
     { class: "disagreement", tabindex: -1, onclick: select },
     make("p", { class: "what" }, ...topic, make("span", { class: "condition" }, item.condition)),
     make("p", {}, setLanguage(title, documentLanguage(item.qid)), ...docid),
-    make("p", { class: "row" }, ...givenGrades(item), make("span", { class: "spring" }), buttons),
+    ...(item.condition === "changed" ? [gradesBefore(item)] : []),
+    make("p", { class: "row" }, ...givenGrades(item), ...givenGrades({ grades: item.models }), make("span", { class: "spring" }), buttons),
     evidence,
   );
-  const narrative = narratives[item.qid][item.condition];
-  const texts = [description, narrative].filter(Boolean);
-  const topicText = texts.map((text) => setLanguage(make("p", { class: "text" }, text), language));
-  const drawn = { item, key, section, evidence, topicText, narrative, blind, isDrawn: false };
+  const { original, changed } = narratives[item.qid];
+  const edited = item.condition === "changed" ? difference(original, changed, language.tag).map(editMark) : [original];
+  const texts = [[description], edited].filter((children) => children.join(""));
+  const topicText = texts.map((children) => setLanguage(make("p", { class: "text" }, ...children), language));
+  const view = { qid: item.qid, original, changed, tab: item.condition };
+  const drawn = { item, key, section, evidence, topicText, view, blind, isDrawn: false };
   drawn.show = () => {
     const by = item.decided_by && !isUndecided(item) ? [remark(`decided by ${item.decided_by}`)] : [];
     buttons.replaceChildren(...by, ...(blind ? [] : page.task.scale.map((grade) => decision(drawn, grade))));
@@ -160,10 +167,19 @@ function newItem(item, { blind, narratives }, onDecision) {
   return drawn;
 }
 
-function givenGrades({ grades, notes }) {
+/** Return the grades before the edit that a disagreement is about. */
+function gradesBefore({ original }) {
+  const grades = Object.keys(original).length ? givenGrades({ grades: original }) : ["none"];
+  return make("p", { class: "row soft" }, "Under the original narrative:", ...grades);
+}
+
+function givenGrades({ grades, notes = {}, marks = {} }) {
   return Object.entries(grades).map(([name, grade]) => {
+    const { unsure, passage } = marks[name] ?? {};
     const note = notes[name] ? [make("q", {}, make("bdi", {}, notes[name]))] : [];
-    const square = make("b", { "data-shade": shade(grade), title: labelOf(grade) }, String(grade));
+    if (passage) note.push(make("span", { class: "passage", title: passage.text }, make("bdi", {}, `“${passage.text}”`)));
+    const title = `${labelOf(grade)}${unsure ? ", unsure" : ""}`;
+    const square = make("b", { "data-shade": shade(grade), title }, `${grade}${unsure ? "?" : ""}`);
     return make("span", { class: "given" }, make("bdi", {}, name), square, ...note);
   });
 }
@@ -186,12 +202,16 @@ async function showItem(index) {
   drawn.evidence.hidden = false;
   drawn.section.focus({ preventScroll: true });
   drawn.section.scrollIntoView({ block: "nearest" });
-  if (drawn.isDrawn) return;
   try {
     const data = await fetchDocument(drawn.item.docid);
+    const passages = Object.values(drawn.item.marks).flatMap(({ passage }) => passage ?? []);
+    if (page.marks) await patience(analyse(data, drawn.view));
+    if (drawn.evidence.hidden) return; // another one is shown by now
+    const { body, key } = markedText(data, drawn.view);
     const text = make("div", { class: "document", tabindex: 0, role: "region", "aria-label": "Document" });
-    text.append(...plainText(data, documentLanguage(drawn.item.qid)));
+    text.append(make("p", { class: "facts" }, ...key), ...body);
     drawn.evidence.replaceChildren(make("div", {}, ...drawn.topicText), text);
+    highlight("passages", data, text, passages);
     drawn.isDrawn = true;
     drawn.section.scrollIntoView({ block: "nearest" });
   } catch {
@@ -224,10 +244,10 @@ export function decideShown(grade) {
   }
 }
 
-function decide({ item, narrative, show }, grade) {
+function decide({ item, view, show }, grade) {
   const { qid, docid, condition } = item;
   const changes = [{ kind: "grade", qid, docid, condition, grade }];
-  const wording = condition === "changed" ? narrative : "";
+  const wording = condition === "changed" ? view.changed : "";
   page.queue.push("/api/changes", { id: newId(), assessor: ADJUDICATED, by: page.assessor, changes, wording });
   item.decision = grade;
   item.decided_by = page.assessor;

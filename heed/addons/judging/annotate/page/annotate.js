@@ -3,15 +3,17 @@
 import { decideShown, nextUndecided, prepareAgreement, stepItem } from "./agreement.js";
 import { wireNote } from "./changes.js";
 import { byId, debounced, make, toast } from "./dom.js";
-import { afterEdit, grade, keepStale, nextAgain, nextDue, toggleScope, undo } from "./judging.js";
+import { afterEdit, grade, keepStale, markPassage, nextAgain, nextDue, skip, toggleScope, toggleUnsure, undo } from "./judging.js";
+import { prepareGuidelines, toggleGuidelines } from "./guidelines.js";
 import { listen } from "./keys.js";
 import { editNarrative, prepareNarrative, showGauge } from "./narrative.js";
 import { followHistory, go, saveEdits, setView, show, step, stepTopic } from "./navigation.js";
 import { showNotice } from "./notice.js";
+import { choices } from "./passages.js";
 import { showDocument, showStrip } from "./reading.js";
 import { get, post, Queue } from "./server.js";
 import { watchDocument } from "./shown.js";
-import { current, page } from "./state.js";
+import { current, judgementOf, page } from "./state.js";
 import { isOpen, prepareTopics } from "./topics.js";
 import { poll, refused, saved, showAlarm, showSaving } from "./updates.js";
 
@@ -25,6 +27,8 @@ async function start() {
     showAlarm("This browser is too old to divide text into words; use one of 2024 or later.");
     return;
   }
+  byId("unusable").remove();
+  byId("top").hidden = false;
   try {
     const token = linkToken();
     history.replaceState(null, "", token ? "/" : `/${location.hash}`); // hide tokens: a cookie keeps them
@@ -41,7 +45,8 @@ async function start() {
   const { name: task, known, assessor, adjudicates } = page.task;
   byId("who").disabled = known;
   byId("agreement-button").hidden = !adjudicates;
-  page.queue = new Queue(`heed-${task}${known ? `-${assessor}` : ""}`, { update: showSaving, saved, refused });
+  page.queue = new Queue(`heed-${task}${known ? `-${encodeURIComponent(assessor)}` : ""}`, { update: showSaving, saved, refused });
+  if (page.queue.count) toast("What was not saved when this page was closed is sent now.");
   page.queue.run();
   const updateMarks = debounced(200, () => showDocument());
   const edited = () => {
@@ -50,6 +55,7 @@ async function start() {
     showNotice();
     updateMarks();
   };
+  prepareGuidelines();
   prepareNarrative({ edited, undecided: showSaving });
   watchDocument();
   followHistory();
@@ -139,6 +145,12 @@ function wireKeys() {
   const onWorkbench = {
     u: undo,
     x: () => grade(null),
+    m: toggleUnsure,
+    s: skip,
+    p: () => markPassage(choices.next),
+    P: () => markPassage(choices.previous),
+    l: () => markPassage(choices.longer),
+    d: () => markPassage(choices.none),
     n: nextDue,
     N: nextAgain,
     g: toggleScope,
@@ -157,7 +169,7 @@ function wireKeys() {
   const onAgreement = { x: () => decideShown(null), n: nextUndecided, j: () => stepItem(1), k: () => stepItem(-1) };
   const isAgreement = () => !byId("agreement").hidden;
   const showOther = () => page.task.adjudicates && (page.topic || !isAgreement()) && setView(!isAgreement());
-  const actions = { a: showOther, "?": () => byId("help").showModal() };
+  const actions = { a: showOther, i: toggleGuidelines, "?": () => byId("help").showModal() };
   for (const [key, act] of Object.entries(onWorkbench)) {
     actions[key] = () => {
       if (isAgreement()) onAgreement[key]?.();
@@ -173,10 +185,13 @@ function wireKeys() {
     following: "j",
     unjudged: "n",
     undo: "u",
+    unsure: "m",
+    skip: "s",
     "tab-original": "o",
     "tab-changed": "c",
     "topics-button": "t",
     "agreement-button": "a",
+    "guidelines-button": "i",
     "help-button": "?",
   };
   for (const [id, key] of Object.entries(buttons)) byId(id).addEventListener("click", actions[key]);
@@ -200,6 +215,11 @@ function wirePage() {
     if (!page.assessor) event.preventDefault();
   });
   onClick("grades", "[data-grade]", (button) => grade(Number(button.dataset.grade)));
+  byId("marks").addEventListener("mousedown", (event) => event.preventDefault()); // what is selected stays so
+  byId("passage").addEventListener("click", () => {
+    const isKept = !judgementOf(current()).passage || !getSelection().isCollapsed;
+    markPassage(isKept ? choices.next : choices.none);
+  });
   onClick("strip", "[data-at]", (button) => step(Number(button.dataset.at) - page.index));
   const actions = {
     again: nextAgain,

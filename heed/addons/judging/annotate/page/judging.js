@@ -4,27 +4,43 @@ import { change, keyOf } from "./changes.js";
 import { byId, toast } from "./dom.js";
 import { isEditing, wasEdited } from "./narrative.js";
 import { go, nextIndex, saveEdits, scrollToDocument, show, step } from "./navigation.js";
-import { showReading } from "./reading.js";
+import { drawnDocument, showMarks, showPassage, showReading } from "./reading.js";
 import { newId } from "./server.js";
-import { unseen } from "./shown.js";
-import { counts, current, isDue, isEdited, isStale, judgementOf, labelOf, mayGrade, needsEdit, page } from "./state.js";
+import { isDrawn, unseen } from "./shown.js";
+import {
+  counts,
+  current,
+  isDue,
+  isEdited,
+  isSkipped,
+  isStale,
+  judgementOf,
+  labelOf,
+  mayGrade,
+  needsEdit,
+  page,
+} from "./state.js";
 import { nextOpen } from "./topics.js";
+
+/** Return why the document in view cannot be judged under the tab in view; empty if it can. */
+function closed() {
+  if (!current()) return "No document is in view.";
+  if (!mayGrade()) return "The original grades are given; judge under the changed narrative (c).";
+  if (!needsEdit()) return "";
+  return "The narrative is not edited yet: edit it first (e), or judge under the original (o).";
+}
 
 /** Grade the document in view; null takes the grade away. What has not been seen is not graded. */
 export function grade(value) {
   const entry = current();
   if (!entry || byId("workbench").hidden) return;
-  if (!mayGrade()) {
-    toast("The original grades are given; judge under the changed narrative (c).");
+  if (closed() && !(value === null && mayGrade())) {
+    toast(closed());
     return;
   }
   const grades = page.task.scale.map((known) => known.grade);
   if (value !== null && !grades.includes(value)) {
     toast(`${value} is not a grade here; expected ${grades.join(", ")}.`);
-    return;
-  }
-  if (needsEdit() && value !== null) {
-    toast("The narrative is not edited yet: edit it first (e), or judge under the original (o).");
     return;
   }
   const reason = unseen(entry.docid);
@@ -36,12 +52,54 @@ export function grade(value) {
   saveEdits();
   const wasDue = isDue(entry);
   if (judgementOf(entry).grade === value && !isStale(entry)) return;
-  change([{ ...keyOf(entry), kind: "grade", grade: value }]);
-  const next = nextIndex(isDue);
+  const skip = judgementOf(entry).skipped ? [{ ...keyOf(entry), kind: "skipped", skipped: false }] : [];
+  change([{ ...keyOf(entry), kind: "grade", grade: value }, ...skip]);
+  const next = nextIndex();
   const end = next < 0 ? "; it was the topic's last" : "";
   if (value !== null) toast(`${page.index + 1}. ${entry.docid}: ${value} ${labelOf(value)}${end}`);
   if (page.advance && wasDue && value !== null && next >= 0) step(next - page.index);
   else showReading();
+}
+
+/** Return why the document in view is not marked; empty if it can be. */
+const unmarkable = () => closed() || (isDrawn(current().docid) ? "" : "Not marked: the document is not on the page.");
+
+/** Mark the document's grade as one that its assessor is not sure of, also before it is given, or take the mark away. */
+export function toggleUnsure() {
+  if (unmarkable()) return toast(unmarkable());
+  saveEdits();
+  change([{ ...keyOf(current()), kind: "unsure", unsure: !judgementOf(current()).unsure }]);
+  return showMarks();
+}
+
+const passageBatch = { place: "", id: "" }; // all choices of one passage are undone together
+
+/** Mark the passage that decided, by one of the `choices`. */
+export function markPassage(choose) {
+  if (unmarkable()) return toast(unmarkable());
+  const passage = choose(drawnDocument(), byId("document"), judgementOf(current()).passage);
+  if (passage === undefined) return toast("There is no such sentence; of a table mark a passage in its source (r).");
+  saveEdits();
+  const place = Object.values(keyOf(current())).join(" ");
+  if (passageBatch.place !== place) Object.assign(passageBatch, { place, id: newId() });
+  change([{ ...keyOf(current()), kind: "passage", passage }], passageBatch.id);
+  showMarks();
+  return showPassage(true);
+}
+
+/** Put the document off until the others of the topic are judged, and go on. */
+export function skip() {
+  const reason = closed() || (isDue(current()) ? "" : "This document has its grade; it cannot be skipped.");
+  if (reason) return toast(reason);
+  saveEdits();
+  const { docid } = current();
+  if (!isSkipped(current())) change([{ ...keyOf(current()), kind: "skipped", skipped: true }]);
+  const next = nextIndex();
+  toast(`${page.index + 1}. ${docid} is skipped; it comes back when the others are judged.`);
+  if (next !== page.index) return step(next - page.index);
+  showMarks(); // the only one that is left here
+  const topic = nextOpen();
+  return topic && go({ qid: topic.qid });
 }
 
 /** Undo the last change that is not undone; the server knows which. */
@@ -54,7 +112,7 @@ export function undo() {
 export function nextDue(tab = mayGrade() ? page.tab : "changed") {
   const shown = page.tab;
   page.tab = tab;
-  const index = nextIndex(isDue);
+  const index = nextIndex();
   if (index >= 0) return go({ docid: page.topic.documents[index].docid });
   const next = nextOpen();
   if (next) {

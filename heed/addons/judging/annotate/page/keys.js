@@ -9,6 +9,10 @@ const ARROWS = { ArrowRight: "j", ArrowLeft: "k" };
 const HELP = [
   ["0 … 9", "give this grade"],
   ["x", "take the grade away"],
+  ["m", "mark the grade as unsure, before or after it is given"],
+  ["p   P", "the passage that decided: what is selected, or the next and the previous sentence"],
+  ["l   d", "a sentence longer; no passage"],
+  ["s", "skip: the document comes back when the others are judged"],
   ["u", "undo the last change, and the one before …"],
   ["j →   k ←", "next and previous document"],
   ["n", "next document to judge, then the next topic"],
@@ -18,6 +22,7 @@ const HELP = [
   ["g", "under the changed narrative: only what was relevant, or all"],
   ["e", "edit the changed narrative (Esc leaves)"],
   ["/", "note on this document (Enter or Esc leaves)"],
+  ["i", "the guidelines, or not"],
   ["h", "mark words, or not"],
   ["r", "a table, or its source"],
   ["t", "show or hide the topics"],
@@ -37,7 +42,7 @@ export function listen(actions, grade, left) {
     ]),
   );
   document.addEventListener("keydown", (event) => {
-    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
+    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.keyCode === 229; // of an IME
     if (modified || document.querySelector("dialog[open]")) return;
     const field = event.target.closest("input, textarea:not([readonly])");
     if (field) {

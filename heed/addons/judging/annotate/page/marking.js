@@ -1,8 +1,9 @@
 // Which words of a document are marked: those of query, narrative and its edit. Where the server knows the terms of the
-// texts, they are those that BM25 matches; else they are found by stems.
+// texts, they are those that BM25 matches; else they are found by stems. What a document is marked by is a view of it:
+// {qid, original, changed, tab}, the topic with its narratives, and the one that is judged by.
 
 import { post } from "./server.js";
-import { documentLanguage, page, topicOf } from "./state.js";
+import { documentLanguage, topicOf } from "./state.js";
 import { isCommon, marked, newTerms, pieces, termsOf } from "./words.js";
 
 const CACHE_SIZE = 100; // texts
@@ -14,36 +15,36 @@ const placesOf = (text) => (text ? known.get(text) : []);
 
 /** Return the texts of a document that are marked, as they are drawn. */
 function partsOf({ title, text, table }) {
-  if (!table) return [title, ...linesOf(text)];
+  if (!table) return [title, ...linesOf(text).map(([line]) => line)];
   return [title, ...new Set([table.caption, ...table.header.flat(), ...table.body.flat()])];
 }
 
-/** Return the lines of a text that are not empty. */
-export const linesOf = (text) => text.split(/\n+/).filter((line) => line.trim());
+/** Return the lines of a text that are not empty, as matches with their `index` in it. */
+export const linesOf = (text) => [...text.matchAll(/[^\n]+/g)].filter(([line]) => line.trim());
 
 /** Return the query and narratives that a document is marked by, and the document as one text. */
-function textsOf(data) {
-  const { topic, tab } = page;
-  const narratives = tab === "changed" ? [topic.original, topic.changed] : [topic.original];
-  return [topicOf(topic.qid).query, ...narratives, partsOf(data).join("\n")];
+function textsOf(data, { qid, original, changed, tab }) {
+  const narratives = tab === "changed" ? [original, changed] : [original];
+  return [topicOf(qid).query, ...narratives, partsOf(data).join("\n")];
 }
 
 /** Return whether a document can be marked as BM25 matches it, now. */
-export const isAnalysed = (data) => textsOf(data).every(placesOf);
+export const isAnalysed = (data, view) => textsOf(data, view).every(placesOf);
 
-/** Return how long, in ms, a document may wait for its terms: not until the server has Java. */
-export const patience = () => (answer === "terms" ? 200 : 0);
+/** Wait for the terms of a document that are requested, as long as it may wait: not until the server has Java. */
+export const patience = (request) =>
+  Promise.race([request, new Promise((resolve) => setTimeout(resolve, answer === "terms" ? 200 : 0))]);
 
 /** Request the terms that a document is marked by; return whether they are there. */
-export async function analyse(data) {
-  const { tag } = documentLanguage();
+export async function analyse(data, view) {
+  const { tag } = documentLanguage(view.qid);
   if (tag !== analysed) known.clear(); // a query has other terms in another language
   analysed = tag;
-  const texts = textsOf(data);
+  const texts = textsOf(data, view);
   const missing = texts.filter((text) => !placesOf(text));
   if (missing.length && answer !== "none") {
     try {
-      const { terms } = await post("/api/terms", { qid: page.topic.qid, texts: missing });
+      const { terms } = await post("/api/terms", { qid: view.qid, texts: missing });
       answer = terms ? "terms" : "none";
       terms?.forEach((places, i) => known.set(missing[i], places));
     } catch {
@@ -60,14 +61,13 @@ export async function analyse(data) {
 }
 
 /** Return the kinds of words to mark, and a function that returns the pieces {text, kind} of a part of the document. */
-export function marking(data) {
-  const exact = isAnalysed(data);
-  const { topic, tab } = page;
-  const { query, language } = topicOf(topic.qid);
+export function marking(data, view) {
+  const exact = isAnalysed(data, view);
+  const { query, language } = topicOf(view.qid);
   const terms = (text, pairs) =>
     exact ? termsAt(text, placesOf(text), language.tag) : termsOf(text, language.tag, pairs);
-  const original = terms(topic.original);
-  const changed = tab === "changed" ? terms(topic.changed) : original;
+  const original = terms(view.original);
+  const changed = view.tab === "changed" ? terms(view.changed) : original;
   const byKind = {
     query: terms(query, true),
     edit: exact ? new Set([...changed].filter((term) => !original.has(term))) : newTerms(changed, original),
@@ -75,7 +75,7 @@ export function marking(data) {
   };
   const size = (found) => (exact ? found.size : found.stems.size + found.runs.size);
   const kinds = ["query", "narrative", "edit"].filter((kind) => size(byKind[kind]));
-  if (!exact) return { kinds, mark: (text) => marked(text, documentLanguage().tag, byKind) };
+  if (!exact) return { kinds, mark: (text) => marked(text, documentLanguage(view.qid).tag, byKind) };
   return { kinds, mark: exactly(partsOf(data), byKind) };
 }
 

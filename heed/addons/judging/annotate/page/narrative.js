@@ -43,6 +43,7 @@ export function prepareNarrative({ edited, undecided }) {
     save.flush();
     if (document.activeElement !== editor) editor.readOnly = true; // it is when another window has got the focus
   });
+  new ResizeObserver(() => fitHeight(editor)).observe(byId("query")); // as wide as it
   for (const event of ["mousedown", "click"]) editor.addEventListener(event, () => (editor.readOnly = false));
 }
 
@@ -144,9 +145,13 @@ function showDifference() {
   byId("edited").textContent = same ? "not edited yet" : "";
   byId("difference-part").hidden = same;
   byId("difference-count").textContent = same ? "" : `+${added} −${removed} words`;
-  const tags = { in: "ins", out: "del" };
-  const children = pieces.map(({ kind, text }) => (tags[kind] ? make(tags[kind], {}, text) : text));
-  setLanguage(byId("difference"), language).replaceChildren(...children);
+  setLanguage(byId("difference"), language).replaceChildren(...pieces.map(editMark));
+}
+
+/** Return a piece of a difference as a child of an element. */
+export function editMark({ kind, text }) {
+  const tag = { in: "ins", out: "del" }[kind];
+  return tag ? make(tag, {}, text) : text;
 }
 
 function drawConflict() {

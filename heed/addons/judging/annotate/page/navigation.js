@@ -7,7 +7,7 @@ import { flushNarrative, isEditing, showGauge, showNarrative, versions } from ".
 import { showNotice } from "./notice.js";
 import { showGrades, showReading, showStrip } from "./reading.js";
 import { get } from "./server.js";
-import { apply, current, isDue, mayGrade, page, setTopic } from "./state.js";
+import { apply, current, isDue, isSkipped, mayGrade, page, setTopic } from "./state.js";
 import { showTopics, storeCounts } from "./topics.js";
 
 let heading = null; // qid of the topic that is on its way, so that fast steps add up
@@ -22,8 +22,7 @@ export async function go({ qid = page.topic?.qid, docid = null, tab = page.tab }
   page.tab = tab === "original" ? "original" : "changed";
   const { documents } = page.topic;
   const index = documents.findIndex((entry) => entry.docid === docid);
-  const due = mayGrade() ? documents.findIndex(isDue) : 0;
-  page.index = index >= 0 ? index : Math.max(due, 0);
+  page.index = index >= 0 ? index : Math.max(mayGrade() ? dueOf(documents) : 0, 0);
   show();
   if (isNew) scrollToTop();
   else scrollToDocument();
@@ -127,11 +126,18 @@ export function stepTopic(distance) {
   if (next) go({ qid: next.qid });
 }
 
-/** Return the index of the next document, cyclically, for which `condition` holds; -1 if there is none. */
-export function nextIndex(condition) {
+/** Return the index of the first of `entries` that is to be judged, of skipped ones only if no other is; -1 for none. */
+function dueOf(entries) {
+  const first = entries.findIndex((entry) => isDue(entry) && !isSkipped(entry));
+  return first < 0 ? entries.findIndex(isDue) : first;
+}
+
+/** Return the index of the next document that is to be judged, cyclically, skipped ones last; -1 if there is none. */
+export function nextIndex() {
   const { documents } = page.topic;
-  const order = documents.map((_, i) => (page.index + 1 + i) % documents.length);
-  return order.find((index) => condition(documents[index])) ?? -1;
+  const next = page.index + 1;
+  const due = dueOf([...documents.slice(next), ...documents.slice(0, next)]);
+  return due < 0 ? due : (next + due) % documents.length;
 }
 
 /** Read the topic in view again once nothing is unsaved. */
@@ -159,7 +165,7 @@ function showView(agreement) {
   byId("workbench").hidden = agreement;
   byId("agreement-button").setAttribute("aria-pressed", String(agreement));
   clearToast();
-  if (!agreement) return;
+  if (!agreement) return byId("document").focus({ preventScroll: true });
   showAgreement();
   byId("agreement").focus();
 }

@@ -3,12 +3,14 @@
 import { byId, make, redraw, setLanguage } from "./dom.js";
 import { analyse, isAnalysed, linesOf, marking, patience } from "./marking.js";
 import { get } from "./server.js";
-import { setDrawn } from "./shown.js";
+import { highlight } from "./passages.js";
+import { isDrawn, setDrawn } from "./shown.js";
 import {
   current,
   documentLanguage,
   isConcerned,
   isDue,
+  isSkipped,
   isStale,
   judgementOf,
   labelOf,
@@ -35,8 +37,7 @@ export async function fetchDocument(docid) {
 
 /** Draw everything on the right; the document itself once it is loaded. */
 export async function showReading() {
-  showStrip();
-  showGrades();
+  showMarks();
   await showDocument(true);
 }
 
@@ -51,9 +52,10 @@ export function showStrip() {
 }
 
 function squareData(entry, index) {
-  const { grade, note } = judgementOf(entry);
+  const { grade, note, unsure } = judgementOf(entry);
   const shown = grade ?? (mayGrade() ? null : entry.given);
-  return { index, docid: entry.docid, shown, again: again(entry), hasNote: note !== "", inView: index === page.index };
+  const state = { shown, again: again(entry), isUnsure: Boolean(unsure), skipped: isSkipped(entry) };
+  return { index, docid: entry.docid, ...state, hasNote: note !== "", inView: index === page.index };
 }
 
 /** Return whether a document is to be read again for the edit, or is left out, and why; empty otherwise. */
@@ -65,9 +67,9 @@ function again(entry) {
   return isConcerned(entry) ? "" : "not relevant before, so not read again";
 }
 
-function square({ index, docid, shown, again, hasNote, inView }) {
-  const label = shown === null ? "no grade" : labelOf(shown);
-  const title = `${index + 1}. ${docid}: ${label}${again ? `, ${again}` : ""}`;
+function square({ index, docid, shown, again, isUnsure, skipped, hasNote, inView }) {
+  const marks = [again, isUnsure && "unsure", skipped && "skipped"].filter(Boolean).map((text) => `, ${text}`);
+  const title = `${index + 1}. ${docid}: ${shown === null ? "no grade" : labelOf(shown)}${marks.join("")}`;
   return make(
     "button",
     {
@@ -77,11 +79,18 @@ function square({ index, docid, shown, again, hasNote, inView }) {
       "data-again": again && (again.startsWith("not") ? "no" : "yes"),
       "data-note": hasNote,
       "aria-current": inView,
+      tabindex: inView ? 0 : -1, // arrows lead to the others
       title,
       "aria-label": title, // else a graded one would be read as its grade alone
     },
-    shown === null ? "" : String(shown),
+    skipped ? "»" : `${shown ?? ""}${isUnsure ? "?" : ""}`,
   );
+}
+
+/** Draw what has changed beside the grade of the document in view. */
+export function showMarks() {
+  showStrip();
+  showGrades();
 }
 
 /** Draw the grades as buttons, and the note. */
@@ -105,9 +114,31 @@ export function showGrades() {
       ),
     ),
   );
+  const { unsure, skipped, passage } = entry ? judgementOf(entry) : {};
+  byId("passage").title = passage?.text ?? "The selected text, or the next sentence, decided (p)";
+  showPassage();
+  for (const [id, isSet] of Object.entries({ unsure, passage, skip: skipped && isDue(entry) })) {
+    byId(id).disabled = closed || needsEdit();
+    byId(id).setAttribute("aria-pressed", String(Boolean(isSet)));
+  }
   byId("note").disabled = closed;
   if (document.activeElement !== byId("note")) byId("note").value = note;
   byId("note").placeholder = closed ? "Given judgements: read only" : "Note  ( / )";
+}
+
+let shown = null; // the document that was drawn last
+
+/** Return the document in view as it is drawn; null if another one is on the page. */
+export const drawnDocument = () => (isDrawn(current()?.docid) ? shown : null);
+
+/** Mark the passage that decided in the document in view, and scroll to it if it is `followed`. */
+export function showPassage(followed = false) {
+  const place = byId("document");
+  const passage = shown?.docid === current()?.docid && judgementOf(current()).passage;
+  const [first] = highlight("passage", shown, place, passage ? [passage] : []);
+  if (!first || !followed) return;
+  const [{ top, bottom }, frame] = [first, place].map((each) => each.getBoundingClientRect());
+  place.scrollTop += Math.min(top - frame.top, 0) + Math.max(bottom - frame.bottom, 0);
 }
 
 let drawings = 0; // of several documents that are requested, the last one is drawn
@@ -134,10 +165,10 @@ export async function showDocument(top = false) {
   if (!cache.has(entry.docid)) place.replaceChildren(make("p", { class: "empty" }, "…"));
   try {
     const data = await fetchDocument(entry.docid);
-    const analysed = page.marks ? analyse(data) : null;
-    await Promise.race([analysed, new Promise((resolve) => setTimeout(resolve, patience()))]);
+    const analysed = page.marks ? analyse(data, view()) : null;
+    await patience(analysed);
     if (drawing !== drawings) return;
-    const exact = isAnalysed(data);
+    const exact = isAnalysed(data, view());
     draw(place, data);
     if (top) place.scrollTop = 0;
     setDrawn(entry.docid);
@@ -158,46 +189,53 @@ function draw(place, data) {
   // asked for tables alone: to know the focus, the browser must lay out the page
   const hadFocus = (isTable || place.classList.contains("tabular")) && place.contains(document.activeElement);
   place.replaceChildren(...content(data));
+  shown = data;
+  showPassage();
   place.classList.toggle("tabular", isTable);
   if (hadFocus) (place.querySelector(".table") ?? place).focus({ preventScroll: true }); // its keys scroll
 }
 
 function prefetch() {
   for (const entry of page.topic.documents.slice(page.index + 1, page.index + 1 + PREFETCHED)) {
-    const request = fetchDocument(entry.docid).then((data) => page.marks && analyse(data));
+    const request = fetchDocument(entry.docid).then((data) => page.marks && analyse(data, view()));
     request.catch(() => {}); // requested again when it is in view
   }
 }
 
-/** Return a document's text in a language, or its table, without marks. */
-export function plainText(data, language) {
-  const plain = (text) => [text];
-  return data.table ? [tableRegion(data.table, plain, language)] : paragraphs(data, plain, language);
+const view = () => ({ ...page.topic, tab: page.tab });
+
+/** Return a document's text or table with its words marked by a view of it, a key of the marks, and what marks a text. */
+export function markedText(data, by) {
+  const language = documentLanguage(by.qid);
+  const { kinds, mark: divide } = page.marks ? marking(data, by) : { kinds: [], mark: (text) => [{ text, kind: "" }] };
+  const mark = (text) => divide(text).map(element);
+  const isTable = data.table && !page.raw;
+  const body = isTable ? [tableRegion(data.table, mark, language)] : paragraphs(data, mark, language);
+  return { body, key: kinds.map((kind) => element({ text: kind, kind })), mark };
 }
 
 function content(data) {
   const language = documentLanguage();
-  const { kinds, mark: divide } = page.marks ? marking(data) : { kinds: [], mark: (text) => [{ text, kind: "" }] };
-  const mark = (text) => divide(text).map(element);
+  const { body, key, mark } = markedText(data, view());
   const head = [make("span", { class: "id" }, make("bdi", {}, data.docid))];
   if (data.date) head.unshift(make("time", { datetime: data.date }, make("bdi", {}, data.date)));
   if (data.table) head.push(make("span", { class: "soft" }, page.raw ? "source (r)" : "table (r)"));
-  const key = kinds.map((kind) => element({ text: kind, kind }));
   if (!page.marks) key.push(make("span", { class: "soft" }, "words not marked (h)"));
   const parts = [make("p", { class: "facts" }, ...head, make("span", { class: "spring" }), ...key)];
   const table = page.raw ? null : data.table;
   if (data.title && data.title !== table?.caption)
-    parts.push(setLanguage(make("h1", {}, make("bdi", {}, ...mark(data.title))), language));
-  if (table) parts.push(tableRegion(table, mark, language));
-  else parts.push(...paragraphs(data, mark, language));
-  return parts;
+    parts.push(setLanguage(make("h1", { "data-part": "title", "data-start": 0 }, bdi(mark(data.title))), language));
+  return [...parts, ...body];
 }
 
+const bdi = (children) => make("bdi", {}, ...children);
 const element = ({ text, kind }) => (kind ? make("mark", { "data-kind": kind }, text) : text);
 
 function paragraphs(data, mark, language) {
-  if (data.table) return [setLanguage(make("pre", {}, data.text), language)];
+  const part = (start) => ({ "data-part": "text", "data-start": start });
+  if (data.table) return [setLanguage(make("pre", part(0), data.text), language)];
   const lines = linesOf(data.text);
   if (!lines.length) return [make("p", { class: "empty" }, "This document has no text.")];
-  return lines.map((line) => setLanguage(make("p", { class: "text" }, ...mark(line)), language)); // a block ends an override
+  const paragraph = ({ 0: line, index }) => make("p", { class: "text", ...part(index) }, ...mark(line));
+  return lines.map((line) => setLanguage(paragraph(line), language)); // a block ends an override
 }

@@ -43,7 +43,7 @@ export const newId = () =>
 
 /**
  * Unsaved changes, sent one at a time and in order. Each is sent until it is answered, with the same id, so that it
- * counts once. They are also in the tab's storage, so that a reload loses none.
+ * counts once, whichever tab sends it. They are also in the browser's storage, so that a closed tab loses none.
  */
 export class Queue {
   #items;
@@ -52,7 +52,7 @@ export class Queue {
   #hooks;
 
   /**
-   * `key` names the storage. Of `hooks`, update() is called whenever the queue changes, saved(body, data) when a change
+   * `key` names the campaign, and the person if a link says who it is. Of `hooks`, update() is called whenever the queue changes, saved(body, data) when a change
    * is answered, refused(body, error, data) when the server rejects it.
    */
   constructor(key, hooks) {
@@ -61,7 +61,10 @@ export class Queue {
     this.failures = 0;
     this.reason = "";
     this.pushed = 0;
+    this.isKept = true;
     this.#items = stored(key);
+    for (const item of JSON.parse(sessionStorage.getItem(key) ?? "[]")) this.#add(item); // as Heed 0.2 kept them
+    sessionStorage.removeItem(key);
   }
 
   get count() {
@@ -75,20 +78,19 @@ export class Queue {
 
   /** Send `body`, which has an id, to `path`. */
   push(path, body) {
-    this.pushed += 1;
-    this.#items.push({ path, body });
-    this.#store();
+    this.#add({ path, body });
     this.#hooks.update();
     this.run();
   }
 
   /** Base unsaved edits that were made on top of version `base` of a narrative on `version`, its saved form. */
   rebase(qid, base, version) {
-    const waiting = this.#items.flatMap((item) => item.body.changes ?? []);
-    for (const change of waiting) {
-      if (change.kind === "narrative" && change.qid === qid && change.base === base) change.base = version;
+    for (const item of this.#items) {
+      for (const change of item.body.changes ?? []) {
+        if (change.kind === "narrative" && change.qid === qid && change.base === base) change.base = version;
+      }
+      this.#store(item);
     }
-    this.#store();
   }
 
   /** Send changes until none is left. */
@@ -118,21 +120,36 @@ export class Queue {
     }
     this.failures = 0;
     this.#items.shift();
-    this.#store();
+    localStorage.removeItem(item.place);
     if (response.status === 200) this.#hooks.saved(item.body, data);
     else this.#hooks.refused(item.body, data.error ?? `refused with ${response.status}`, data);
   }
 
-  #store() {
-    if (this.#items.length) sessionStorage.setItem(this.#key, JSON.stringify(this.#items));
-    else sessionStorage.removeItem(this.#key);
+  #add(change) {
+    this.pushed += 1;
+    const order = `${Date.now()}-${String(this.pushed).padStart(6, "0")}`;
+    const item = { ...change, place: `${this.#key}/${order}-${newId()}` };
+    this.#items.push(item);
+    this.#store(item);
+  }
+
+  #store({ place, ...item }) {
+    try {
+      localStorage.setItem(place, JSON.stringify(item));
+    } catch {
+      this.isKept = false; // no room, or not allowed
+    }
   }
 }
 
+/** Return what was not saved when the page was closed, oldest first. */
 function stored(key) {
-  try {
-    return JSON.parse(sessionStorage.getItem(key) ?? "[]");
-  } catch {
-    return [];
-  }
+  const places = Object.keys(localStorage).filter((place) => place.startsWith(`${key}/`));
+  return places.sort().flatMap((place) => {
+    try {
+      return { ...JSON.parse(localStorage.getItem(place)), place };
+    } catch {
+      return []; // cut short by a full disk
+    }
+  });
 }

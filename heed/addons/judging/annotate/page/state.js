@@ -88,6 +88,9 @@ export function isDue(entry) {
   return isReadAgain() && !isRead(entry) && (!page.again || isConcerned(entry));
 }
 
+/** Return whether a document that is still to be judged was put off. */
+export const isSkipped = (entry) => Boolean(judgementOf(entry).skipped) && isDue(entry);
+
 /** Apply a change to the topic in view, whether it is saved yet or not. */
 export function apply(change) {
   if (change.qid !== page.topic?.qid) return;
@@ -99,9 +102,9 @@ export function apply(change) {
   if (!entry) return;
   const before = judgementOf(entry, change.condition);
   entry[change.condition] =
-    change.kind === "note"
-      ? { ...before, note: change.note }
-      : { ...before, grade: change.grade, wording: words(page.topic.changed), stale: false };
+    change.kind === "grade"
+      ? { ...before, grade: change.grade, wording: words(page.topic.changed), stale: false }
+      : { ...before, [change.kind]: change[change.kind] };
 }
 
 /** Return of the topic in view how many documents are graded, to be read again after an edit, and read again. */

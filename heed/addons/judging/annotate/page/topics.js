@@ -47,7 +47,17 @@ export function showTopics() {
   const tab = page.task.judged.includes(page.tab) ? page.tab : page.task.judged[0];
   const all = page.topics.map((topic) => progressOf(topic, tab));
   const [judged, total] = [0, 1].map((part) => all.reduce((sum, counts) => sum + counts[part], 0));
-  byId("overall").replaceChildren(bar([tab, judged, total]), make("span", {}, `${judged} of ${total} ${nameOf(tab)}`));
+  const text = `${judged} of ${total} ${nameOf(tab)}${timeLeft(total - judged)}`;
+  byId("overall").replaceChildren(bar([tab, judged, total]), make("span", {}, text));
+}
+
+/** Return how long documents take at this assessor's pace, as text; empty until the pace is known. */
+function timeLeft(left) {
+  const { pace } = page.progress ?? {};
+  byId("overall").title = pace ? `${Math.round(pace)} s a document; pauses of more than 10 minutes are not counted` : "";
+  if (!pace || left <= 0) return "";
+  const minutes = (left * pace) / 60;
+  return minutes < 60 ? ` · ${Math.ceil(minutes)} min left` : ` · ${(minutes / 60).toFixed(1)} h left`;
 }
 
 const nameOf = (tab) => (tab === "changed" && page.again ? "read again" : tab);

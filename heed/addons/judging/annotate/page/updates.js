@@ -38,8 +38,8 @@ async function showUndone(changes) {
     toast(`Undone: the edit of topic ${first.qid}'s narrative`);
     return go({ qid: first.qid, docid: current()?.docid, tab: "changed" });
   }
-  const grade = first.grade === null ? "no grade" : first.grade;
-  toast(`Undone: ${first.docid} has ${first.kind === "note" ? "its note" : grade} as before`);
+  const states = { grade: first.grade ?? "no grade", note: "its note" };
+  toast(`Undone: ${first.docid} has ${states[first.kind] ?? "its marks"} as before`);
   await go({ qid: first.qid, docid: first.docid, tab: first.condition });
   return refresh(); // whether it is older than the narrative's last edit
 }
@@ -101,9 +101,10 @@ export function showSaving() {
     return;
   }
   const changes = count === 1 ? "1 change is" : `${count} changes are`;
-  const waiting = count
-    ? `${changes} not saved yet: kept in this tab, sent as soon as it answers. Leave the tab open.`
-    : "All changes are saved.";
+  const kept = page.queue.isKept
+    ? "kept in this browser, sent as soon as it answers or, if you close the page, when you open it again"
+    : "kept in this tab alone, sent as soon as it answers. Leave the tab open";
+  const waiting = count ? `${changes} not saved yet: ${kept}.` : "All changes are saved.";
   showAlarm(`${reason || "The server does not answer."} ${waiting} Retrying …`);
 }
 
