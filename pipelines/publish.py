@@ -98,7 +98,7 @@ def _from_annotation(annotation: "Annotation", data: "Data") -> "Collection":
 
     if not data.docs and not annotation.documents:
         raise UsageError("docs: needed, an export holds no documents")
-    texts = pool_texts(replace(data, lang=data.lang or annotation.lang or annotation.topics[0].lang))
+    texts = pool_texts(replace(data, lang=data.lang or annotation.lang_of(annotation.topics[0])))
     source = texts.source if data.docs else Documents(annotation.documents)
     return replace(texts, source=source, topics=annotation.topics, judging=Judging(annotation.qrels))
 

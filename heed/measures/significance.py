@@ -204,20 +204,28 @@ def power_of(*systems: PerTopic) -> Power | None:
     """Return the power of the topics of these values: of one system against 0, of several between any two.
 
     The standard deviation σ is the topics' own. Of several systems it is that of the difference of any two: σ² = 2 V,
-    with the residual variance V of a two-way analysis of variance without replication (systems × topics), as Sakai
-    estimates it; of two systems this is the variance of their differences. None where fewer than two topics have a
-    value of every system, and where nothing varies.
+    with their :func:`residual_variance` V, as Sakai estimates it; of two systems this is the variance of their
+    differences. None where fewer than two topics have a value of every system, and where nothing varies.
     """
     qids = sorted(set.intersection(*map(set, systems)))
     if len(qids) < FEWEST:
         return None
     values = np.array([[of_system[qid] for qid in qids] for of_system in systems])
-    residuals = values - values.mean(axis=1, keepdims=True)
-    if len(systems) > 1:
-        residuals -= residuals.mean(axis=0)
-    freedom = (len(qids) - 1) * max(len(systems) - 1, 1)
-    sd = sqrt(float(np.sum(residuals**2)) / freedom * min(len(systems), 2))
+    sd = sqrt(residual_variance(values) * min(len(systems), 2))
     return Power(n=len(qids), sd=sd, difference=smallest_difference(len(qids), sd)) if sd > EXACT else None
+
+
+def residual_variance(values: Array) -> float:
+    """Return the mean square of the residuals of a two-way analysis of variance without replication.
+
+    ``values`` have a row for each system and a column for each topic, two at least; those of one system vary as they
+    are.
+    """
+    systems, topics = values.shape
+    residuals = values - values.mean(axis=1, keepdims=True)
+    if systems > 1:
+        residuals -= residuals.mean(axis=0)
+    return float(np.sum(residuals**2) / ((topics - 1) * max(systems - 1, 1)))
 
 
 def is_compared_with_zero(measure: str) -> bool:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ import heed
 from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.people import ASSESSOR, invite
 from heed.addons.judging.annotate.store import Change, Store
-from heed.addons.judging.annotate.task import ADJUDICATED
+from heed.addons.judging.annotate.task import ADJUDICATED, load_task
 from heed.addons.judging.publishing.annotation import Annotation
 from heed.addons.judging.publishing.facts import QUESTIONS as FILE
 from heed.addons.judging.publishing.records import Records, read_by_heed
@@ -235,6 +236,23 @@ def test_the_readme_says_whether_another_system_can_be_judged(campaign: None) ->
     )
 
 
+def test_runs_that_say_nothing_of_the_judgements_get_no_verdict_that_all_is_well(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a judged document to lose every τ is 1 and every loss 0 %, as of judgements for any system."""
+    documents = [document["id"] for document in DOCUMENTS]
+    other = write_lists(Path(), {"s": {"91": documents}, "t": {"92": documents}})
+    assert publish("pool.db", "--ids-only", "--runs", *other) == 1
+    assert "--runs: their topics (91, 92) are none of those that are judged (1, 2)" in capsys.readouterr().err
+    one = write_lists(Path(), {"s.original": {"1": documents}, "s.changed": {"1": documents}})
+    assert publish("pool.db", "--ids-only", "--runs", *one) == 0
+    assert "all runs are of one system, so none is left out" in capsys.readouterr().err
+    assert "Can it be used" not in Path("release/README.md").read_text(encoding="utf-8")
+    foreign = write_lists(Path(), {"s": {"1": ["x"]}, "t": {"1": documents, "2": documents}})
+    assert publish("pool.db", "--ids-only", "--runs", *foreign) == 0
+    assert "none of the 6 judged documents is in any list of the s run" in capsys.readouterr().err
+
+
 def test_facts_that_only_people_know_are_asked_for_all_at_once(
     campaign: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -374,6 +392,19 @@ def test_of_several_languages_one_is_published_at_a_time(campaign: None, capsys:
     assert read_qrels(Path("release/original.qrels")) == {"1": GRADES}
     judgements = [json.loads(line) for line in Path("release/judgements.jsonl").read_text().splitlines()]
     assert {judgement["qid"] for judgement in judgements} == {"1"}
+
+
+def test_a_database_has_the_language_of_the_documents_whatever_that_of_the_queries(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(Store(Path("pool.db"))) as store:
+        task = load_task(store.properties())
+        store.set_topics(replace(task, langs={"1": "zho", "2": "fas", "3": "fas"}))
+        assert publish("pool.db", "--ids-only") == 1
+        assert "--lang: topics are in zho, fas; publish one language at a time" in capsys.readouterr().err
+        store.withdraw({("2", ""), ("3", "")})
+    assert publish("pool.db", "--ids-only") == 0
+    assert "language:\n- zh\n" in Path("release/README.md").read_text(encoding="utf-8")
 
 
 def test_documents_of_another_language_are_left_out() -> None:

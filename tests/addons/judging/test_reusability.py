@@ -71,7 +71,7 @@ def test_what_is_not_judged_under_the_change_stays_so_when_others_are_dropped() 
 
 
 def test_a_team_is_left_out_with_all_its_systems(tmp_path: Path) -> None:
-    (tmp_path / "teams").write_text("s\tX\nu\tX\n")
+    (tmp_path / "teams").write_text("s\tX\n\nu\t X\n")
     group_of = team_of(read_teams(tmp_path / "teams", ["s.original", "u", "t"]))
     lists = {
         "1": [RunList("s.original", "1", "", ["a", "b"]), RunList("u", "1", "", ["a"]), RunList("t", "1", "", ["b"])]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heed.addons.judging.agreement import ORDER_MEASURES, kendall
+from heed.addons.judging.annotate.task import tabbed_lines
 from heed.addons.judging.pools.build import (
     DEPTH,
     BuiltPool,
@@ -24,13 +25,13 @@ from heed.addons.judging.pools.build import (
     system_of,
 )
 from heed.addons.judging.pools.selection import ALL
-from heed.errors import fail
-from heed.files import read_lines
+from heed.errors import DataError, fail
 from heed.formats.trec_files import Pool
-from heed.measures.comparison import compare_pair
+from heed.measures.comparison import compare_pair, warn_of_foreign_ids
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import Array, Inputs, PerTopic, RankedRun, mean, not_judged
 from heed.measures.registry import standard
+from heed.measures.significance import residual_variance
 from heed.measures.summary import WIDTH, aligned
 from heed.progress import bar, brief, log, logging_only
 from heed.ranking import fuse
@@ -198,6 +199,13 @@ class Judgements(NamedTuple):
         )
         return self._replace(original=original, changed=None if self.changed is None else changed)
 
+    def of_topics(self, qids: Collection[str]) -> "Judgements":
+        """Return the judgements of the topics ``qids``."""
+        changed = self.changed and {qid: grades for qid, grades in self.changed.items() if qid in qids}
+        return self._replace(
+            original={qid: self.original[qid] for qid in self.original if qid in qids}, changed=changed
+        )
+
     def relevant(self, qid: str) -> set[str]:
         """Return the documents of a topic that are relevant under one of the narratives."""
         both = (self.original, self.changed or {})
@@ -210,13 +218,11 @@ def read_teams(path: Path, runs: Iterable[str]) -> dict[str, str]:
     A system without a line is a team of its own.
     """
     systems, teams, problems = {*map(system_of, runs)}, {}, []
-    for line_no, line in read_lines(path):
-        system, tab, team = line.strip().partition("\t")
-        if line.strip() and not (tab and system in systems):
+    for place, system, team in tabbed_lines(path):
+        if not team or system not in systems:
             expected = f"expected a system ({brief(sorted(systems))}), a tab, and its team"
-            problems.append(f"{path}, line {line_no}: found {line.strip()!r}, {expected}")
-        elif line.strip():
-            teams[system] = team
+            problems.append(f"{place}: found {system!r}, {expected}")
+        teams[system] = team
     fail(problems or ([] if teams else [f"{path}: empty; expected lines of a system, a tab, and its team"]))
     return teams
 
@@ -224,6 +230,23 @@ def read_teams(path: Path, runs: Iterable[str]) -> dict[str, str]:
 def team_of(teams: Mapping[str, str]) -> Group:
     """Return the function from a run to its team."""
     return lambda run: teams.get(system_of(run), system_of(run))
+
+
+def scorable(runs: Mapping[str, Run], judgements: Judgements) -> Judgements:
+    """Return the judgements by which systems can be left out, of topics of the runs; none for a single system.
+
+    Raises :class:`DataError` for judgements of other topics alone.
+    """
+    qrels, known = judgements.original, {qid for run in runs.values() for qid in run}
+    if qrels and known.isdisjoint(qrels):
+        raise DataError(
+            f"qrels: its topics ({brief(sorted(qrels))}) are those of the pool, not those of the runs "
+            f"({brief(sorted(known))}), which cannot be scored by them; give judgements under the runs' ids"
+        )
+    if qrels and len(set(map(system_of, runs))) < 2:
+        log.info("qrels: all runs are of one system, so none is left out")
+        return judgements.of_topics(())
+    return judgements.of_topics(known)
 
 
 Values = dict[str, dict[str, PerTopic]]  # measure -> run, or system with both conditions -> qid -> value
@@ -454,9 +477,7 @@ def dependability(table: Array) -> tuple[float | None, int | None]:
     systems, topics = table.shape
     if min(systems, topics) < 2:
         return None, None
-    residual = table - table.mean(1, keepdims=True) - table.mean(0) + table.mean()
-    of_systems = topics * float(table.mean(1).var(ddof=1))
-    of_chance = float((residual**2).sum()) / ((systems - 1) * (topics - 1))
+    of_systems, of_chance = topics * float(table.mean(1).var(ddof=1)), residual_variance(table)
     if of_systems <= of_chance:
         return None, None
     needed = DEPENDABLE / (1 - DEPENDABLE) * of_chance * topics / (of_systems - of_chance)
@@ -490,12 +511,18 @@ def left_out_data(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
 
 
 def reusable_text(runs: Mapping[str, Run], pool: Pool, judged: Judgements) -> str:
-    """Return whether judgements of a finished ``pool`` of ``runs`` suit another system, as tables."""
+    """Return as tables whether judgements of a finished ``pool`` suit another system; empty for ``runs`` of one alone.
+
+    Warns of runs whose lists have no judged document.
+    """
+    judged = scorable(runs, judged.of_topics(pool))
+    if not judged.original:
+        return ""
+    warn_of_foreign_ids(runs, [judged.original])
     base_of = {qid: qid for qid in pool}
     lists = ranked_lists(runs, base_of, {})
     reached = lists_reached(pool, {}, {qid: lists.get(qid, []) for qid in pool})
     documents = {qid: set(docids) for qid, docids in pool.items()}
-    judged = judged._replace(original={qid: grades for qid, grades in judged.original.items() if qid in pool})
     groups: dict[str, Group] = {"system": system_of} | ({"team": team_of(judged.teams)} if judged.teams else {})
     tables = [
         left_out_text(leave_out(runs, judged, base_of, absent_at_depth(documents, reached, by), by), AT_DEPTH, kind)

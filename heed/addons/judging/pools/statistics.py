@@ -37,14 +37,14 @@ from heed.addons.judging.pools.reusability import (
     pooled_or_judged,
     reliabilities,
     reliability_text,
+    scorable,
     team_of,
 )
 from heed.addons.judging.pools.selection import StratumCounts, count_strata
-from heed.errors import DataError
 from heed.formats.trec_files import Pool
 from heed.measures.comparison import warn_of_foreign_ids
 from heed.measures.summary import aligned
-from heed.progress import brief, counted, log, number_of, warn
+from heed.progress import counted, number_of, warn
 from heed.types import Qrels, Run
 
 SECONDS = 30.0  # to judge a document; an assumption, not a measurement: measure your own assessors
@@ -167,11 +167,9 @@ def pool_report(
         topic: {docid: 0.0 for ranking in lists for docid in ranking.docids} for topic, lists in inputs.topics.items()
     }
     warn_of_foreign_ids({"pooled": retrieved}, [grades])
-    scorable = _scorable(runs, pooled)
-    documents = pooled_or_judged(built, inputs, reached) if scorable else {}
+    judged = scorable(runs, judged.of_topics(pooled))
+    documents = pooled_or_judged(built, inputs, reached) if judged.original else {}
     gaps = _gaps(built.documents, documents, grades) if documents else ""
-    changed = judged.changed and {qid: grades for qid, grades in judged.changed.items() if qid in scorable}
-    judged = judged._replace(original=scorable, changed=changed)
     left_out = partial(leave_out, runs, judged, inputs.base_of)
     by_team = team_of(judged.teams) if documents and judged.teams else None
     rankings = [ranking for lists in reached.values() for ranking in lists]
@@ -210,21 +208,6 @@ def _languages(built: BuiltPool, inputs: PoolInputs) -> dict[str, int]:
         languages = {docid: lst.language for lst in inputs.topics[topic] for docid in lst.docids if lst.language}
         counts.update(languages[docid] for docid in docids if docid in languages)
     return dict(sorted(counts.items()))
-
-
-def _scorable(runs: Mapping[str, Run], qrels: Qrels) -> Qrels:
-    """Return the judgements by which systems can be left out, under the qids of the runs; none for a single system."""
-    known = {qid for run in runs.values() for qid in run}
-    scorable = {qid: grades for qid, grades in qrels.items() if qid in known}
-    if qrels and not scorable:
-        raise DataError(
-            f"qrels: its topics ({brief(sorted(qrels))}) are those of the pool, not those of the runs "
-            f"({brief(sorted(known))}), which cannot be scored by them; give judgements under the runs' ids"
-        )
-    if scorable and len({system_of(name) for name in runs}) < 2:
-        log.info("qrels: all runs are of one system, so none is left out")
-        return {}
-    return scorable
 
 
 def as_data(report: PoolReport) -> dict[str, Any]:

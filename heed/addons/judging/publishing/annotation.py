@@ -34,7 +34,8 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"')  # of JSON
 class Annotation(NamedTuple):
     """Topics, judgements by condition, and who judged; ``names`` must not be published, nor links.
 
-    ``secrets`` are the digests of the links' tokens. A database has the pool, its documents and their language as well.
+    ``secrets`` are the digests of the links' tokens. A database has the pool, its documents and their languages, by
+    topic, as well.
     """
 
     topics: list[Topic]
@@ -45,16 +46,20 @@ class Annotation(NamedTuple):
     secrets: Collection[str] = ()
     pool: Pool | None = None
     documents: Sequence[Document] = ()
-    lang: str = ""
+    langs: Mapping[str, str] = {}
+
+    def lang_of(self, topic: Topic) -> str:
+        """Return the language of a topic's documents, which is its own where nothing says another."""
+        return self.langs.get(topic.qid, topic.lang)
 
     def of_language(self, lang: str) -> "Annotation":
-        """Return the annotation of one language's topics; :class:`UsageError` for none of several languages."""
-        langs = dict.fromkeys(topic.lang for topic in self.topics)
+        """Return the annotation of topics over documents in one language; :class:`UsageError` for none of several."""
+        langs = dict.fromkeys(map(self.lang_of, self.topics))
         if len(langs) < 2:
             return self
         if lang not in langs:
             raise UsageError(f"lang: topics are in {', '.join(langs)}; publish one language at a time")
-        topics = [topic for topic in self.topics if topic.lang == lang]
+        topics = [topic for topic in self.topics if self.lang_of(topic) == lang]
         qids = {topic.qid for topic in topics}
         qrels = {name: {qid: qrels[qid] for qid in qrels if qid in qids} for name, qrels in self.qrels.items()}
         pool = self.pool and {qid: docids for qid, docids in self.pool.items() if qid in qids}
@@ -126,7 +131,7 @@ def open_judged(path: Path) -> Annotation:
             secrets={*store.link_digests(), token_digest(store.properties()["token"])},
             pool=task.pool,
             documents=[Document(row.docid, row.title, row.text) for row in rows],
-            lang=task.lang,
+            langs={qid: task.lang_of(qid) for qid in task.topics},
         )
 
 

@@ -111,6 +111,12 @@ def _judged(release: Release) -> Release:
     if not original or not changed:
         name = "changed_qrels" if original else "qrels"
         raise UsageError(f"{name}: found none, and a release has judgements under both narratives")
+    of_runs = {qid for run in release.runs.values() for qid in run}
+    if release.runs and of_runs.isdisjoint(original):
+        raise DataError(
+            f"runs: their topics ({brief(in_order(of_runs))}) are none of those that are judged "
+            f"({brief(in_order(original))}); give the runs that were pooled"
+        )
     known = {topic.qid: topic for topic in release.collection.topics}
     fail(
         f"topic {qid}: judged under the {name} narrative, and {why}; give those that belong together"
@@ -208,7 +214,7 @@ def _write_judgements(part: Path, release: Release) -> Iterator[str]:
 
 
 def _reusable(release: Release, store: DocumentStore) -> str:
-    """Return as text whether the judgements suit another system; empty without runs, without IRS of other documents."""
+    """Return as text whether the judgements suit another system, without IRS of other documents; empty without runs."""
     if not release.runs:
         return ""
     original, changed = (release.collection.judging.qrels[condition] for condition in CONDITIONS)
