@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -21,7 +22,9 @@ from heed.addons.judging.pools.build import (
     RunList,
     choose,
     first_documents,
+    merge_qrels,
     ranked_lists,
+    relevant_documents,
     system_of,
 )
 from heed.addons.judging.pools.selection import ALL
@@ -76,26 +79,20 @@ def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: L
 
 def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Collection[str]) -> tuple[int, int]:
     """Return the best rank of the deepest document taken from a topic's lists, and the depth to which all are taken."""
-    ranks: dict[str, int] = {}
-    whole = max(map(len, lists))
-    for docids in lists:
-        unpooled = None
-        for rank, docid in enumerate(docids, 1):
-            if docid in pooled:
-                ranks[docid] = min(rank, ranks.get(docid, rank))
-            elif unpooled is None and docid not in judged:
-                unpooled = rank
-        whole = min(whole, unpooled - 1) if unpooled else whole
-    return max(ranks.values(), default=0), whole
+    ranks = {docid: fused.rank for docid, fused in fuse(lists).items()}
+    missing = (rank for docid, rank in ranks.items() if docid not in pooled and docid not in judged)
+    whole = min((rank - 1 for rank in missing), default=max(map(len, lists)))
+    return max((rank for docid, rank in ranks.items() if docid in pooled), default=0), whole
+
+
+def _listed(lists: Iterable[RunList]) -> set[str]:
+    return set(chain.from_iterable(ranking.docids for ranking in lists))
 
 
 def pooled_or_judged(built: BuiltPool, inputs: PoolInputs, reached: Lists) -> Documents:
     """Return the documents of the pool, and those of its lists that it leaves out because they are judged already."""
-    return {
-        topic: {docid for ranking in reached[topic] for docid in ranking.docids if docid in inputs.judged[topic]}
-        | set(docids)
-        for topic, docids in built.documents.items()
-    }
+    judged = {topic: _listed(reached[topic]) & inputs.judged[topic] for topic in built.documents}
+    return {topic: judged[topic].union(docids) for topic, docids in built.documents.items()}
 
 
 def absent_at_depth(documents: Documents, reached: Lists, group_of: Group = system_of) -> Absent:
@@ -163,10 +160,7 @@ def _as_large(documents: Documents, built: BuiltPool, inputs: PoolInputs, by_dep
 
 def _is_union(documents: Documents, lists: Lists) -> bool:
     """Whether the ``documents`` of every topic are the union of its lists."""
-    return all(
-        documents.get(topic, set()) == {docid for ranking in of_topic for docid in ranking.docids}
-        for topic, of_topic in lists.items()
-    )
+    return all(documents.get(topic, set()) == _listed(of_topic) for topic, of_topic in lists.items())
 
 
 SIGNED = (P_MRR, SELECTIVITY, "IRS")  # around 0: a loss is a difference
@@ -201,15 +195,13 @@ class Judgements(NamedTuple):
 
     def of_topics(self, qids: Collection[str]) -> "Judgements":
         """Return the judgements of the topics ``qids``."""
-        changed = self.changed and {qid: grades for qid, grades in self.changed.items() if qid in qids}
-        return self._replace(
-            original={qid: self.original[qid] for qid in self.original if qid in qids}, changed=changed
-        )
+        known = {**self.original, **(self.changed or {})}
+        return self.without({qid: set() for qid in known if qid in qids})
 
-    def relevant(self, qid: str) -> set[str]:
-        """Return the documents of a topic that are relevant under one of the narratives."""
-        both = (self.original, self.changed or {})
-        return {docid for qrels in both for docid, grade in qrels.get(qid, {}).items() if grade > 0}
+    @property
+    def relevant(self) -> Documents:
+        """The documents, by topic, that are relevant under one of the narratives."""
+        return relevant_documents(merge_qrels([self.original, self.changed or {}]))
 
 
 def read_teams(path: Path, runs: Iterable[str]) -> dict[str, str]:
@@ -309,15 +301,15 @@ def leave_out(
     are unjudged then, and so not relevant. Judgements of documents that are not pooled are kept.
     """
     runs = {name: RankedRun(run) for name, run in runs.items()}
-    before, left_out = measured(runs, judgements), []
+    before, relevant, left_out = measured(runs, judgements), judgements.relevant, []
     groups = sorted(set(map(group_of, runs)))
     for group in bar(groups, len(groups), "left out", "systems"):
         documents = absent.get(group, {})
         dropped = {
             qid: documents.get(base_of[qid], set()) & grades.keys() for qid, grades in judgements.original.items()
         }
-        lost = {qid: docids & judgements.relevant(qid) for qid, docids in dropped.items()}
-        after = _after(runs, before, judgements, {qid: docids for qid, docids in lost.items() if docids})
+        lost = {qid: docids & relevant[qid] for qid, docids in dropped.items() if docids & relevant.get(qid, set())}
+        after = _after(runs, before, judgements, lost)
         effects = [_effect(measure, before, after, group, group_of) for measure in before]
         left_out.append(LeftOut(group, sum(map(len, dropped.values())), sum(map(len, lost.values())), effects))
     return left_out
@@ -447,11 +439,11 @@ def _by_condition(values: Values) -> dict[tuple[str, str], dict[str, PerTopic]]:
 def _halved(judgements: Judgements, random: np.random.Generator) -> tuple[Documents, Documents]:
     """Return two random halves of each topic's relevant documents; chance decides which is larger by one."""
     first, second = Documents(), Documents()
+    relevant = judgements.relevant
     for qid in judgements.original:
-        docids = sorted(judgements.relevant(qid))
-        order = [docids[place] for place in random.permutation(len(docids)).tolist()]
+        docids = random.permutation(sorted(relevant.get(qid, ()))).tolist()
         half = (len(docids) + int(random.integers(2))) // 2
-        first[qid], second[qid] = set(order[:half]), set(order[half:])
+        first[qid], second[qid] = set(docids[:half]), set(docids[half:])
     return first, second
 
 
