@@ -127,9 +127,9 @@ def absent_rebuilt(
     if inputs.only:
         return {}
     by_depth = _is_union(documents, reached)
-    resampled = bool(built.settings.strata) and not by_depth
-    settings = built.settings if resampled else _as_large(documents, built, inputs, by_depth)
-    if not resampled:  # a sample leaves out what was judged before
+    settings = built.settings
+    if by_depth or not settings.strata:  # a sample leaves out what was judged before
+        settings = _as_large(documents, built, inputs, by_depth)
         inputs = inputs._replace(judged={topic: set() for topic in inputs.topics})
     inputs = inputs._replace(topics=first_documents(inputs.topics, settings.depth))
     if _is_union(documents, inputs.topics):  # the other lists hold no more
@@ -329,19 +329,14 @@ def _after(runs: Mapping[str, Run], before: Values, judgements: Judgements, lost
 
 def _effect(measure: str, before: Values, after: Values, group: str, group_of: Group) -> Effect:
     names = [name for name, values in before[measure].items() if values and after[measure][name]]
-    old, new = ({name: mean(values[measure][name]) for name in names} for values in (before, after))
-    members = [name for name in names if group_of(name) == group]
-    drops = [_rank(name, new) - _rank(name, old) for name in members]
+    old, new = ([mean(values[measure][name]) for name in names] for values in (before, after))
+    members = [place for place, name in enumerate(names) if group_of(name) == group]
+    drops = [sum(value > new[place] for value in new) - sum(value > old[place] for value in old) for place in members]
     if measure in SIGNED:
-        losses = [old[name] - new[name] for name in members]
+        losses = [old[place] - new[place] for place in members]
     else:
-        losses = [1 - new[name] / old[name] for name in members if old[name]]
-    tau = kendall(list(old.values()), list(new.values()))
-    return Effect(measure, tau, max(drops, default=0), max(losses, default=0.0))
-
-
-def _rank(name: str, means: Mapping[str, float]) -> int:
-    return 1 + sum(value > means[name] for value in means.values())
+        losses = [1 - new[place] / old[place] for place in members if old[place]]
+    return Effect(measure, kendall(old, new), max(drops, default=0), max(losses, default=0.0))
 
 
 REBUILT = (
@@ -410,20 +405,18 @@ def reliabilities(runs: Mapping[str, Run], judgements: Judgements) -> list[Relia
     whole, random = _by_condition(measured(runs, judgements)), np.random.default_rng(0)
     by_pools: dict[tuple[str, str], list[float]] = {key: [] for key in whole}
     for _ in bar(range(HALVES), HALVES, "half pools", "halves"):
-        parts = map(judgements.without, _halved(judgements, random))
-        first, second = (_by_condition(measured(runs, part)) for part in parts)
-        for key in whole.keys() & first.keys() & second.keys():
-            names = [name for name in first[key] if name in second[key]]
+        halves = [_by_condition(measured(runs, judgements.without(lost))) for lost in _halved(judgements, random)]
+        for key, of_both in by_pools.items():
+            names = [name for name in whole[key] if all(name in half.get(key, {}) for half in halves)]
             if len(names) > 1:
-                sides = ([mean(half[key][name]) for name in names] for half in (first, second))
-                by_pools[key].append(kendall(*sides))
+                of_both.append(kendall(*([mean(half[key][name]) for name in names] for half in halves)))
     rows = []
     for (measure, condition), values in whole.items():
         qids = sorted(set[str].intersection(*map(set, values.values())))
         table = np.array([[topics[qid] for qid in qids] for topics in values.values()])
         if len(values) > 1:
-            halves = _spread(_taus_of_halves(table)), _spread(by_pools[measure, condition])
-            rows.append(Reliability(measure, condition, len(values), len(qids), *halves, *dependability(table)))
+            taus = _spread(_taus_of_halves(table)), _spread(by_pools[measure, condition])
+            rows.append(Reliability(measure, condition, len(values), len(qids), *taus, *dependability(table)))
     return rows
 
 
