@@ -350,28 +350,19 @@ AT_DEPTH = (
 
 def left_out_text(groups: Sequence[LeftOut], heading: str, kind: str) -> str:
     """Return the effects as tables below their ``heading``, which has a place for the ``kind`` of group."""
-    of_runs, of_systems = (
-        [index for index, effect in enumerate(groups[0].effects) if (effect.measure in SIGNED) == is_signed]
-        for is_signed in (False, True)
-    )
-    counts = [["left out", "judged", "relevant"]]
-    counts += [[group.system, str(group.judgements), str(group.relevant)] for group in groups]
-    counts += [["largest drop, loss", "", ""]]
-    tables = [_effects_table(counts, groups, of_runs)]
-    if of_systems:
-        tables.append(_effects_table([row[:1] for row in counts], groups, of_systems))
-    return "\n\n".join([f"{fill(heading.format(kind), WIDTH)}\n{tables[0]}", *tables[1:]])
-
-
-def _effects_table(first: Sequence[list[str]], groups: Sequence[LeftOut], indices: Iterable[int]) -> str:
-    rows = [*first]
-    for index in indices:
-        effects = [group.effects[index] for group in groups]
-        measure, drop, loss = effects[0].measure, *(max(values) for values in list(zip(*effects, strict=True))[2:])
-        cells = [(f"{effect.tau:.3f}", str(effect.drop), _loss(measure, effect.loss)) for effect in effects]
-        column = [(f"{measure} τ", "drop", "loss"), *cells, ("", str(drop), _loss(measure, loss))]
-        rows = [[*row, *more] for row, more in zip(rows, column, strict=True)]
-    return aligned(rows, left=1)
+    counts = [["left out", *(group.system for group in groups), "largest drop, loss"]]
+    counts.append(["judged", *(str(group.judgements) for group in groups), ""])
+    counts.append(["relevant", *(str(group.relevant) for group in groups), ""])
+    tables = {False: counts, True: counts[:1]}  # of single runs, and of both runs of a system
+    for effects in zip(*(group.effects for group in groups), strict=True):
+        (measure, *_), _, drops, losses = zip(*effects, strict=True)
+        tables[measure in SIGNED] += [
+            [f"{measure} τ", *(f"{effect.tau:.3f}" for effect in effects), ""],
+            ["drop", *map(str, (*drops, max(drops)))],
+            ["loss", *(_loss(measure, loss) for loss in (*losses, max(losses)))],
+        ]
+    texts = (aligned([*map(list, zip(*columns, strict=True))], left=1) for columns in tables.values() if columns[1:])
+    return f"{fill(heading.format(kind), WIDTH)}\n" + "\n\n".join(texts)
 
 
 def _loss(measure: str, loss: float) -> str:
