@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from hardening.jobs import QRELS, ROOT, SAMPLE, Job, kill, run, start
 from hardening.judging import POOL, SOURCES, Server
-from hardening.reader import Reader
+from hardening.reader import CHROMIUM, Reader
 from hardening.sessions import Judged, Sent, Session, judge, spread
 
 GROWTH = 16 << 20  # bytes between a tenth of the last server's judgements, when all is warm, and the last
@@ -62,8 +62,10 @@ def main() -> int:
 def _loaded(place: Path, options: argparse.Namespace) -> int:
     first = _prepared(place / "first", 0, [f"assessor {number:02}" for number in range(options.sessions)])
     count = options.judgements // options.sessions
-    if options.browser:
-        first.sessions.append(Reader(first.server, "in a browser", options.sessions, []))
+    if options.browser and Path(CHROMIUM).exists():
+        first.sessions.append(Reader(first.server, "in a browser", options.sessions))
+    elif options.browser:
+        print(f"no Chromium at {CHROMIUM}: left out")
     judged = judge(first.server, first.sessions, count, options.think, options.kills)
     problems = _told(first, judged, options.kills)
     print(*(session.line() for session in first.sessions if isinstance(session, Reader)), sep="\n")

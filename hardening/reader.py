@@ -4,7 +4,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from hardening.judging import PAUSE, SECONDS
+from hardening.judging import PAUSE, SECONDS, Server
 from hardening.sessions import GRADES, Sent, Session, spread
 
 if TYPE_CHECKING:
@@ -32,28 +32,37 @@ WATCH = """() => {
 class Reader(Session):
     """Judges the first topic by keys, but for its last document."""
 
+    def __init__(self, server: Server, name: str, number: int) -> None:
+        """Judge in an order of the page's own; ``number`` makes the pauses other ones than those of other sessions."""
+        super().__init__(server, name, number, [])
+        self._drawn: list[float] = []
+
     def line(self) -> str:
         """What was measured."""
-        return f"in a browser, {len(self._drawn)} keys: the next document is drawn after {spread(self._drawn)}"
+        took = f": the next document is drawn after {spread(self._drawn)}" if self._drawn else ""
+        return f"{self.name}, {len(self._drawn)} keys{took}"
 
     def judge(self, count: int, think: float) -> None:
         """Judge so many documents, or the topic's, with ``think`` seconds before each, on average."""
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import Error, sync_playwright
 
-        self._drawn: list[float] = []
-        with (
-            sync_playwright() as playwright,
-            closing(
-                playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-            ) as browser,
-        ):
-            page = browser.new_page()
-            self._enter(page)
-            documents = page.locator("#strip button").count()
-            for at in range(min(count, documents - 1)):
-                time.sleep(self._chooser.uniform(0, 2 * think))
-                self._judge_shown(page, at % GRADES)
-            self._wait(page, "document.querySelector('#saved').dataset.state === 'saved'")
+        flags = ["--no-sandbox", "--disable-gpu"]
+        try:
+            with (
+                sync_playwright() as playwright,
+                closing(playwright.chromium.launch(executable_path=CHROMIUM, args=flags)) as browser,
+            ):
+                self._judge_topic(browser.new_page(), count, think)
+        except (Error, TimeoutError) as error:
+            self.problems.append(f"{self.name}: {error}")
+
+    def _judge_topic(self, page: "Page", count: int, think: float) -> None:
+        self._enter(page)
+        documents = page.locator("#strip button").count()
+        for at in range(min(count, documents - 1)):
+            time.sleep(self._chooser.uniform(0, 2 * think))
+            self._judge_shown(page, at % GRADES)
+        self._wait(page, "document.querySelector('#saved').dataset.state === 'saved'")
 
     def _enter(self, page: "Page") -> None:
         """Open the page, again while the server is killed, and give the name."""
