@@ -112,8 +112,8 @@ sequences: .venv/.tools ## commands after each other in one results folder, kill
 faults: .venv/.tools ## kills, full disks, damaged files: each command must end with the same bytes
 	$(BIN)/python -m hardening.faults
 
-load: .venv/.tools ## fifty assessors, kills, two databases joined: latency, lost judgements, memory
-	$(BIN)/python -m hardening.load
+load: .venv/.tools ## fifty assessors and one in Chromium, kills, two databases joined: latency, lost judgements
+	$(BIN)/python -m hardening.load --browser
 
 fuzz: .venv/.tools ## ten minutes of random inputs for every reader, then hostile ones
 	$(BIN)/python -m hardening.fuzz

@@ -1,11 +1,13 @@
 """Let many assessors judge at once, kill the server under them, join two databases: ``python -m hardening.load``.
 
 Starts ``python -m pipelines.annotate`` on a pool of the sample and sends it judgements from ``--sessions`` connections
-on the loopback address, each of which thinks for a while, asks for a document and grades it; the server is killed
+on the loopback address, each of which thinks for a while, asks for a document and grades it; with ``--browser`` one
+more judges in a real one, in which the time from a key to the next document is measured. The server is killed
 ``--kills`` times. A fifth as many judge a second round, other documents of the same topics, in a database of its own:
 half of them are assessors of the first. Then the second database is added to the first by a command that is killed as
 often, and all is exported. Prints how long answers took, how many judgements were lost or invented on the way into the
-export, and the server's memory; exit status 1 if any was, or the memory grew by more than ``GROWTH``.
+export, and the server's memory; exit status 1 if any was, or the memory grew by more than ``GROWTH`` (without a
+browser, whose page starts Java in the server).
 """
 
 import argparse
@@ -24,7 +26,8 @@ from typing import NamedTuple
 
 from hardening.jobs import QRELS, ROOT, SAMPLE, Job, kill, run, start
 from hardening.judging import POOL, SOURCES, Server
-from hardening.sessions import Judged, Sent, Session, judge
+from hardening.reader import CHROMIUM, Reader
+from hardening.sessions import Judged, Sent, Session, judge, spread
 
 GROWTH = 16 << 20  # bytes between a tenth of the last server's judgements, when all is warm, and the last
 LONGEST = 2.5  # seconds that adding lives before it is killed: it needs 1 to 2
@@ -50,6 +53,7 @@ def main() -> int:
     parser.add_argument("--judgements", type=int, default=10_000, help="of the first round (default 10000)")
     parser.add_argument("--think", type=float, default=0.2, help="seconds before a judgement, on average (default 0.2)")
     parser.add_argument("--kills", type=int, default=3, help="of the server, and of adding (default 3)")
+    parser.add_argument("--browser", action="store_true", help="one of the first round judges in Chromium")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         return _loaded(Path(place), options)
@@ -58,8 +62,13 @@ def main() -> int:
 def _loaded(place: Path, options: argparse.Namespace) -> int:
     first = _prepared(place / "first", 0, [f"assessor {number:02}" for number in range(options.sessions)])
     count = options.judgements // options.sessions
+    if options.browser and Path(CHROMIUM).exists():
+        first.sessions.append(Reader(first.server, "in a browser", options.sessions))
+    elif options.browser:
+        print(f"no Chromium at {CHROMIUM}: left out")
     judged = judge(first.server, first.sessions, count, options.think, options.kills)
     problems = _told(first, judged, options.kills)
+    print(*(session.line() for session in first.sessions if isinstance(session, Reader)), sep="\n")
     same = [session.name for session in first.sessions[: max(1, options.sessions // OTHERS // 2)]]
     late = [f"late {number:02}" for number in range(len(same))]
     second = _prepared(place / "second", 1, [*same, *late])
@@ -88,9 +97,7 @@ def _told(judged_round: Round, judged: Judged, kills: int) -> list[str]:
     rate, retries = len(took) / judged.seconds, sum(session.retries for session in sessions)
     print(f"{len(sessions)} sessions, {len(took)} requests in {judged.seconds:.0f} s, {rate:.0f} a second")
     for name, is_judgement in (("judgement", True), ("document", False)):
-        found = sorted(one.seconds for one in took if one.judged is is_judgement)
-        p50, p95 = (1000 * found[round(share * (len(found) - 1))] for share in (0.5, 0.95))
-        print(f"a {name} is answered in {p50:.1f} ms (p50), {p95:.1f} ms (p95), {1000 * found[-1]:.0f} ms at most")
+        print(f"a {name} is answered in {spread([1000 * one.seconds for one in took if one.judged is is_judgement])}")
     early, late = judged.memory
     sent = judged_round.sent()
     lost, invented = _compared(judged_round.folder, sent)
@@ -98,7 +105,8 @@ def _told(judged_round: Round, judged: Judged, kills: int) -> list[str]:
     print(f"memory of the last server after a tenth of its judgements and all: {early >> 20} and {late >> 20} MiB")
     problems = [problem for session in sessions for problem in session.problems]
     problems += [f"{lost} judgements lost, {invented} invented"] if lost or invented else []
-    return problems + (["the memory grew"] if late - early > GROWTH else [])
+    in_browser = any(isinstance(session, Reader) for session in sessions)
+    return problems + (["the memory grew"] if late - early > GROWTH and not in_browser else [])
 
 
 def _compared(folder: Path, sent: Sequence[Sent]) -> tuple[int, int]:

@@ -102,6 +102,13 @@ class Session:
             self._connection = None
 
 
+def spread(milliseconds: Sequence[float]) -> str:
+    """The middle, the 95th of 100 and the last."""
+    ordered = sorted(milliseconds)
+    p50, p95 = (ordered[round(share * (len(ordered) - 1))] for share in (0.5, 0.95))
+    return f"{p50:.1f} ms (p50), {p95:.1f} ms (p95), {ordered[-1]:.0f} ms at most"
+
+
 class Judged(NamedTuple):
     """The seconds that all took, and the last server's resident bytes after a tenth of its judgements and after all."""
 

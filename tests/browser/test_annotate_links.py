@@ -1,5 +1,6 @@
 """In a real Chromium: assessors and an adjudicator who are let in by links of their own, also behind nginx."""
 
+import gzip
 import json
 import re
 import shutil
@@ -17,14 +18,16 @@ from annotating import grade
 from annotating_browser import CHROMIUM, ELSEWHERE, PATIENCE, Assessor
 from conftest import ROOT, Heed, write_jsonl
 from invited import PEOPLE, inviting
+from release_facts import FACTS
 
+from heed.files import write_json
 from heed.formats.trec_files import read_qrels
 from heed.web import _bind
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-from test_annotate_campaign import ANN, BOB, DECIDED, DOCIDS, ORIGINAL, campaign, decide
+from test_annotate_campaign import ANN, BOB, DECIDED, DOCIDS, ORIGINAL, campaign, decide, edit
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium at /usr/bin/chromium")
 
@@ -214,7 +217,7 @@ def test_judging_behind_nginx_as_the_guide_configures_it(chromium: "Browser", tm
 
 
 def test_a_campaign_changes_while_pages_are_open(chromium: "Browser", tmp_path: Path, heed: Heed) -> None:
-    """A topic is added, one withdrawn, a narrative corrected, one loaded from a file, a document's text corrected."""
+    """A topic is added, one withdrawn, a narrative loaded from a file, a text corrected, a language added; released."""
     topics = {
         qid: {"qid": qid, "lang": "eng", "query": qid, "instructions": {"original": f"About {qid}."}}
         for qid in ("ferries", "kelp", "whales")
@@ -261,10 +264,13 @@ def test_a_campaign_changes_while_pages_are_open(chromium: "Browser", tmp_path: 
         ann.press("o", "1", "1")
         ann.saved()
         server.links = links
-        for name, grades in (("Bob", (1, 1)), ("Cem", (1, 0))):
-            for qid in ("ferries", "whales"):
-                sent = [grade(qid, docid, value) for docid, value in zip("ab", grades, strict=True)]
-                assert server.send(name, *sent)[0] == 200
+        for name, grades in (("Bob", "11"), ("Cem", "10")):
+            with let_in(chromium, links[name]) as person:
+                for qid in ("ferries", "whales"):
+                    person.page.click(f"#topics [data-qid='{qid}']")
+                    person.page.wait_for_selector(f"#topics [data-qid='{qid}'][aria-current]")
+                    person.press("o", *grades)
+                person.saved()
         with let_in(chromium, links["Chair"]) as chair:
             chair.press("a")
             for qid, value in (("ferries", "0"), ("whales", "1")):  # each of b
@@ -272,7 +278,8 @@ def test_a_campaign_changes_while_pages_are_open(chromium: "Browser", tmp_path: 
                 chair.page.keyboard.press(value)
             chair.saved()
         server.kill()
-    persian = {"qid": "fas-1", "lang": "fas", "query": "کشتی", "instructions": {"original": "کشتی‌های غرق شده."}}
+    narratives = {"original": "کشتی‌های غرق شده."}
+    persian = {"qid": "fas-1", "lang": "fas", "query": "کشتی", "instructions": narratives}
     write_jsonl(tmp_path / "fas-topics.jsonl", [persian])
     write_jsonl(tmp_path / "fas-docs.jsonl", [{"id": "p", "text": "کشتی غرق شد"}])
     write_jsonl(tmp_path / "fas.jsonl", [{"qid": "fas-1", "docids": ["p"]}])
@@ -282,9 +289,28 @@ def test_a_campaign_changes_while_pages_are_open(chromium: "Browser", tmp_path: 
         cem.page.click("#topics [data-qid='fas-1']")
         cem.page.wait_for_selector("#document [dir=rtl]:has-text('کشتی غرق شد')")
         cem.press("1")
+        edit(cem, " جز قایق‌ها.")
+        cem.press("n", "0")
         cem.saved()
+    narratives["changed"] = "کشتی‌های غرق شده. جز قایق‌ها."
     exported = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
     assert exported.returncode == 0, exported.stderr
     judged = {"ferries": {"a": 1, "b": 0}, "whales": {"a": 1, "b": 1}, "fas-1": {"p": 1}}
-    truth = {"original": judged, "changed": {"ferries": {"a": 0, "b": 0}}}
+    truth = {"original": judged, "changed": {"ferries": {"a": 0, "b": 0}, "fas-1": {"p": 0}}}
     assert {name: read_qrels(tmp_path / "out" / f"{name}.qrels") for name in truth} == truth
+
+    write_json(tmp_path / "facts.json", FACTS)
+    english = {qid: topics[qid] for qid in ("ferries", "whales")}
+    for lang, topics, corpus in (
+        ("eng", english, documents),
+        ("fas", {"fas-1": persian}, {"p": {"id": "p", "text": "کشتی غرق شد"}}),
+    ):
+        release = tmp_path / lang
+        published = heed("pipelines.publish", "pool.db", "--lang", lang, "--facts", "facts.json", "--out", release)
+        assert published.returncode == 0, published.stderr
+        for name, qrels in truth.items():
+            lines = [f"{qid} 0 {d} {g}\n" for qid in qrels if qid in topics for d, g in qrels[qid].items()]
+            assert (release / f"{name}.qrels").read_text() == "".join(lines)
+        assert [json.loads(line) for line in (release / "topics.jsonl").read_text().splitlines()] == [*topics.values()]
+        texts = map(json.loads, gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines())
+        assert {text["_id"]: text["text"] for text in texts} == {d: text["text"] for d, text in corpus.items()}

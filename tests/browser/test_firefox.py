@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from annotating import running, sample_pool
-from explored_results import hostile, sample
+from explored_results import PAYLOADS, hostile, sample
 from firefox import FIREFOX, Firefox, firefox
+from window import ENTER
 
 from heed.report.page import write_page
 from heed.report.results import read_tree
@@ -48,18 +50,9 @@ def test_a_document_opens_beside_the_ranking_by_key_and_narratives_are_compared(
 
 def test_hostile_texts_are_texts(window: Firefox) -> None:
     window.resize(1366, 800)
-    window.evaluate("(() => { location.hash = ''; return 1; })()")
-    links = window.wait(
-        "[...document.querySelectorAll('#overview a[href*=\"/topic/\"]')].map((a) => a.getAttribute('href'))"
-    )
-    hostile_links = [link for link in links if "neuclir-sample" not in link]
-    assert hostile_links
-    go(window, hostile_links[0])
+    go(window, f"#/bad%2Feng/topic/{quote(f'q{PAYLOADS[1]}', safe='')}")
     assert window.wait("document.querySelector('#explorer').textContent.includes('<script>')")
     assert window.evaluate("typeof window.ran") == "undefined" and window.complaints == []
-
-
-ENTER = "\ue007"
 
 
 def test_what_is_typed_after_a_search_of_the_browser_is_not_written_into_the_narrative(tmp_path: Path) -> None:

@@ -6,18 +6,18 @@ import json
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from window import PATIENCE, Window
+
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 LISTENING = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
-PATIENCE = 60.0  # seconds
 
 
-class Firefox:
+class Firefox(Window):
     """One window; ``complaints`` are the page's errors and the addresses beyond its own file that it asked for."""
 
     def __init__(self, socket: Any) -> None:
@@ -50,19 +50,10 @@ class Firefox:
         self._call("browsingContext.navigate", context=self._context, url=address, wait="complete")
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression, as JSON has it."""
         asked = {"expression": f"JSON.stringify({expression})", "target": {"context": self._context}}
         told = self._call("script.evaluate", awaitPromise=True, **asked)
         assert told["type"] == "success", told
         return json.loads(told["result"].get("value", "null"))
-
-    def wait(self, expression: str) -> Any:
-        """The expression's value once it is true."""
-        end = time.monotonic() + PATIENCE
-        while not (value := self.evaluate(expression)):
-            assert time.monotonic() < end, expression
-            time.sleep(0.1)
-        return value
 
     def press(self, key: str) -> None:
         actions = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]

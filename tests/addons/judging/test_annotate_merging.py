@@ -506,6 +506,16 @@ def test_an_export_that_does_not_fit_is_refused(new: New) -> None:
     assert here.log() == 0
 
 
+def test_an_export_without_a_judgement_is_said_to_have_none(new: New, caplog: pytest.LogCaptureFixture) -> None:
+    folder = new("here").path.with_name("empty")
+    folder.mkdir()
+    write_jsonl(folder / "topics.jsonl", [])
+    write_jsonl(folder / "judgements.jsonl", [])
+    with caplog.at_level("INFO", "heed"):
+        new("here").add(folder)
+    assert caplog.messages == [f"{folder}: no judgement; 0 documents new in the pool"]
+
+
 def test_of_several_databases_all_are_added_or_none(new: New) -> None:
     here, there, damaged = new("here"), new("there", DEEPER), new("damaged")
     for judging in (there, damaged):

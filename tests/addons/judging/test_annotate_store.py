@@ -1,5 +1,6 @@
 """The annotation database: nothing answered is lost, every change can be undone, a request counts once."""
 
+import resource
 import sqlite3
 import uuid
 from collections.abc import Iterator
@@ -12,7 +13,16 @@ from annotating import Judging
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.addons.judging.annotate.store import Change, ConflictError, Store, connect, create, is_annotation, wording_of
+from heed.addons.judging.annotate.store import (
+    Change,
+    ConflictError,
+    Store,
+    connect,
+    create,
+    is_annotation,
+    open_read_only,
+    wording_of,
+)
 from heed.addons.judging.annotate.task import PooledDocument, Task, parse_scale
 from heed.errors import HeedError
 from heed.types import Topic
@@ -135,6 +145,20 @@ def test_of_those_who_make_it_at_once_one_does(tmp_path: Path) -> None:
             assert sorted(created) == [False, False, False, True] and is_annotation(path)
 
 
+def test_a_full_disk_is_told_with_the_path_and_nothing_is_made(tmp_path: Path) -> None:
+    """A limit of the size of files stands for the disk; SQLite gets an error from both."""
+    path = tmp_path / "pool.db"
+    large = PooledDocument("a", "", "", "text " * 100_000, False)
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, hard))
+    try:
+        with pytest.raises(HeedError, match=r"pool\.db: disk I/O error; nothing of it is changed; free disk space"):
+            create(path, TASK, [large])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not is_annotation(path) and create(path, TASK, [large])
+
+
 def test_a_making_that_was_cut_short_leaves_nothing(tmp_path: Path) -> None:
     def broken() -> Iterator[PooledDocument]:
         yield DOCUMENTS[0]
@@ -144,6 +168,8 @@ def test_a_making_that_was_cut_short_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(HeedError, match="second document"):
         create(path, TASK, broken())
     assert not is_annotation(path)
+    with pytest.raises(HeedError, match=r"pool\.db: nothing is in it, its creation was interrupted; run heed annotate"):
+        open_read_only(path)
     create(path, TASK, DOCUMENTS)
     assert is_annotation(path)
     assert path.stat().st_mode & 0o077 == 0, "it holds the token: nobody else may read it"

@@ -22,6 +22,7 @@ import yaml
 from annotating import Judging, annotation_files
 from conftest import write_jsonl
 from pool_inputs import write_lists
+from release_facts import FACTS, QUESTIONS
 
 import heed
 from heed.addons.bridges.mteb import as_mteb
@@ -29,7 +30,6 @@ from heed.addons.judging.annotate.people import ASSESSOR, invite
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import ADJUDICATED, load_task
 from heed.addons.judging.publishing.annotation import Annotation, leaks
-from heed.addons.judging.publishing.facts import QUESTIONS as FILE
 from heed.addons.judging.publishing.records import Records, read_by_heed
 from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
@@ -40,16 +40,6 @@ from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
 from pipelines.publish import main
 
-QUESTIONS: dict[str, str] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["needed"]
-FACTS = {
-    **{name: f"The {name}." for name in QUESTIONS},
-    "name": "ferries",
-    "title": 'Ferries: found, {lost} and "judged"',
-    "version": "1.0",
-    "date": "2027-03-01",
-    "licence": "CC-BY-4.0",
-    "creators": ["Ada Example"],
-}
 TOPICS = [
     {"qid": "1", "lang": "eng", "query": "ferry accidents", "instructions": {"original": "Any accident of a ferry."}},
     {"qid": "2", "lang": "eng", "query": "new ferries", "instructions": {"original": "A ferry that is built."}},

@@ -30,7 +30,6 @@ from heed.addons.judging.annotate.store import (
     Event,
     State,
     Store,
-    connect,
     create,
     current_entries,
     extend,
@@ -40,9 +39,9 @@ from heed.addons.judging.annotate.store import (
     read_log,
     read_state,
     stored_properties,
-    transaction,
     wording_of,
     write_entry,
+    writing,
 )
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
@@ -492,7 +491,7 @@ def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]
     """
     assessors: set[str] = set()
     reports: list[tuple[str, list[str]]] = []
-    with closing(connect(path)) as db, transaction(db):
+    with writing(path) as db:
         for other_path in others:
             task = load_task(stored_properties(db))
             with open_addition(other_path, task, encoding) as addition:
@@ -531,11 +530,9 @@ def _add(
     warnings = _other_narratives(db, addition)
     count, of_conflicts = _add_values(db, addition, new_names)
     judged = sum(entry.kind == "grade" and entry.after["grade"] is not None for entry in addition.current)
-    summary = (
-        f"{addition.path}: {judged} judgements of {brief(sorted({*new_names.values()}))}, {count} of them new here; "
-        f"{sum(map(len, new_documents.values()))} documents new in the pool"
-    )
-    return summary, [*warnings, *of_conflicts]
+    counts = f"{judged} judgements of {brief(sorted({*new_names.values()}))}, {count} of them new here"
+    documents = f"{sum(map(len, new_documents.values()))} documents new in the pool"
+    return f"{addition.path}: {counts if new_names else 'no judgement'}; {documents}", [*warnings, *of_conflicts]
 
 
 def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool: Pool) -> None:

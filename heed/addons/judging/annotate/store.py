@@ -68,6 +68,17 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """Yield a connection in a :func:`transaction`; :class:`DataError` that names ``path`` where its disk is full."""
+    with closing(connect(path)) as db:
+        try:
+            with transaction(db):
+                yield db
+        except sqlite3.OperationalError as error:
+            raise DataError(f"{path}: {error}; nothing of it is changed; free disk space, then run again") from error
+
+
 def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
     """Write the database of ``task``, complete or empty; False if another process has written it meanwhile.
 
@@ -75,7 +86,7 @@ def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    with closing(connect(path)) as db, transaction(db):
+    with writing(path) as db:
         if _is_empty(db):
             for statement in SCHEMA.replace(";\n", ";\0").split("\0"):
                 db.execute(statement)
@@ -204,6 +215,8 @@ def is_annotation(path: Path) -> bool:
 
 def check_form(db: sqlite3.Connection, path: Path) -> None:
     """Raise :class:`DataError` unless the database is an annotation of this version."""
+    if _is_empty(db):
+        raise DataError(f"{path}: nothing is in it, its creation was interrupted; run heed annotate again")
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise DataError(f"{path}: a database of another application; name another file")
     form = db.execute("PRAGMA user_version").fetchone()[0]

@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -21,7 +22,9 @@ from heed.addons.judging.pools.build import (
     RunList,
     choose,
     first_documents,
+    merge_qrels,
     ranked_lists,
+    relevant_documents,
     system_of,
 )
 from heed.addons.judging.pools.selection import ALL
@@ -76,26 +79,20 @@ def lists_reached(pooled: Pool, judged: Mapping[str, Collection[str]], topics: L
 
 def _reach(lists: Sequence[Sequence[str]], pooled: Collection[str], judged: Collection[str]) -> tuple[int, int]:
     """Return the best rank of the deepest document taken from a topic's lists, and the depth to which all are taken."""
-    ranks: dict[str, int] = {}
-    whole = max(map(len, lists))
-    for docids in lists:
-        unpooled = None
-        for rank, docid in enumerate(docids, 1):
-            if docid in pooled:
-                ranks[docid] = min(rank, ranks.get(docid, rank))
-            elif unpooled is None and docid not in judged:
-                unpooled = rank
-        whole = min(whole, unpooled - 1) if unpooled else whole
-    return max(ranks.values(), default=0), whole
+    ranks = {docid: fused.rank for docid, fused in fuse(lists).items()}
+    missing = (rank for docid, rank in ranks.items() if docid not in pooled and docid not in judged)
+    whole = min((rank - 1 for rank in missing), default=max(map(len, lists)))
+    return max((rank for docid, rank in ranks.items() if docid in pooled), default=0), whole
+
+
+def _listed(lists: Iterable[RunList]) -> set[str]:
+    return set(chain.from_iterable(ranking.docids for ranking in lists))
 
 
 def pooled_or_judged(built: BuiltPool, inputs: PoolInputs, reached: Lists) -> Documents:
     """Return the documents of the pool, and those of its lists that it leaves out because they are judged already."""
-    return {
-        topic: {docid for ranking in reached[topic] for docid in ranking.docids if docid in inputs.judged[topic]}
-        | set(docids)
-        for topic, docids in built.documents.items()
-    }
+    judged = {topic: _listed(reached[topic]) & inputs.judged[topic] for topic in built.documents}
+    return {topic: judged[topic].union(docids) for topic, docids in built.documents.items()}
 
 
 def absent_at_depth(documents: Documents, reached: Lists, group_of: Group = system_of) -> Absent:
@@ -130,9 +127,9 @@ def absent_rebuilt(
     if inputs.only:
         return {}
     by_depth = _is_union(documents, reached)
-    resampled = bool(built.settings.strata) and not by_depth
-    settings = built.settings if resampled else _as_large(documents, built, inputs, by_depth)
-    if not resampled:  # a sample leaves out what was judged before
+    settings = built.settings
+    if by_depth or not settings.strata:  # a sample leaves out what was judged before
+        settings = _as_large(documents, built, inputs, by_depth)
         inputs = inputs._replace(judged={topic: set() for topic in inputs.topics})
     inputs = inputs._replace(topics=first_documents(inputs.topics, settings.depth))
     if _is_union(documents, inputs.topics):  # the other lists hold no more
@@ -163,10 +160,7 @@ def _as_large(documents: Documents, built: BuiltPool, inputs: PoolInputs, by_dep
 
 def _is_union(documents: Documents, lists: Lists) -> bool:
     """Whether the ``documents`` of every topic are the union of its lists."""
-    return all(
-        documents.get(topic, set()) == {docid for ranking in of_topic for docid in ranking.docids}
-        for topic, of_topic in lists.items()
-    )
+    return all(documents.get(topic, set()) == _listed(of_topic) for topic, of_topic in lists.items())
 
 
 SIGNED = (P_MRR, SELECTIVITY, "IRS")  # around 0: a loss is a difference
@@ -201,15 +195,13 @@ class Judgements(NamedTuple):
 
     def of_topics(self, qids: Collection[str]) -> "Judgements":
         """Return the judgements of the topics ``qids``."""
-        changed = self.changed and {qid: grades for qid, grades in self.changed.items() if qid in qids}
-        return self._replace(
-            original={qid: self.original[qid] for qid in self.original if qid in qids}, changed=changed
-        )
+        known = {**self.original, **(self.changed or {})}
+        return self.without({qid: set() for qid in known if qid in qids})
 
-    def relevant(self, qid: str) -> set[str]:
-        """Return the documents of a topic that are relevant under one of the narratives."""
-        both = (self.original, self.changed or {})
-        return {docid for qrels in both for docid, grade in qrels.get(qid, {}).items() if grade > 0}
+    @property
+    def relevant(self) -> Documents:
+        """The documents, by topic, that are relevant under one of the narratives."""
+        return relevant_documents(merge_qrels([self.original, self.changed or {}]))
 
 
 def read_teams(path: Path, runs: Iterable[str]) -> dict[str, str]:
@@ -309,15 +301,15 @@ def leave_out(
     are unjudged then, and so not relevant. Judgements of documents that are not pooled are kept.
     """
     runs = {name: RankedRun(run) for name, run in runs.items()}
-    before, left_out = measured(runs, judgements), []
+    before, relevant, left_out = measured(runs, judgements), judgements.relevant, []
     groups = sorted(set(map(group_of, runs)))
     for group in bar(groups, len(groups), "left out", "systems"):
         documents = absent.get(group, {})
         dropped = {
             qid: documents.get(base_of[qid], set()) & grades.keys() for qid, grades in judgements.original.items()
         }
-        lost = {qid: docids & judgements.relevant(qid) for qid, docids in dropped.items()}
-        after = _after(runs, before, judgements, {qid: docids for qid, docids in lost.items() if docids})
+        lost = {qid: docids & relevant[qid] for qid, docids in dropped.items() if docids & relevant.get(qid, set())}
+        after = _after(runs, before, judgements, lost)
         effects = [_effect(measure, before, after, group, group_of) for measure in before]
         left_out.append(LeftOut(group, sum(map(len, dropped.values())), sum(map(len, lost.values())), effects))
     return left_out
@@ -337,19 +329,14 @@ def _after(runs: Mapping[str, Run], before: Values, judgements: Judgements, lost
 
 def _effect(measure: str, before: Values, after: Values, group: str, group_of: Group) -> Effect:
     names = [name for name, values in before[measure].items() if values and after[measure][name]]
-    old, new = ({name: mean(values[measure][name]) for name in names} for values in (before, after))
-    members = [name for name in names if group_of(name) == group]
-    drops = [_rank(name, new) - _rank(name, old) for name in members]
+    old, new = ([mean(values[measure][name]) for name in names] for values in (before, after))
+    members = [place for place, name in enumerate(names) if group_of(name) == group]
+    drops = [sum(value > new[place] for value in new) - sum(value > old[place] for value in old) for place in members]
     if measure in SIGNED:
-        losses = [old[name] - new[name] for name in members]
+        losses = [old[place] - new[place] for place in members]
     else:
-        losses = [1 - new[name] / old[name] for name in members if old[name]]
-    tau = kendall(list(old.values()), list(new.values()))
-    return Effect(measure, tau, max(drops, default=0), max(losses, default=0.0))
-
-
-def _rank(name: str, means: Mapping[str, float]) -> int:
-    return 1 + sum(value > means[name] for value in means.values())
+        losses = [1 - new[place] / old[place] for place in members if old[place]]
+    return Effect(measure, kendall(old, new), max(drops, default=0), max(losses, default=0.0))
 
 
 REBUILT = (
@@ -363,28 +350,19 @@ AT_DEPTH = (
 
 def left_out_text(groups: Sequence[LeftOut], heading: str, kind: str) -> str:
     """Return the effects as tables below their ``heading``, which has a place for the ``kind`` of group."""
-    of_runs, of_systems = (
-        [index for index, effect in enumerate(groups[0].effects) if (effect.measure in SIGNED) == is_signed]
-        for is_signed in (False, True)
-    )
-    counts = [["left out", "judged", "relevant"]]
-    counts += [[group.system, str(group.judgements), str(group.relevant)] for group in groups]
-    counts += [["largest drop, loss", "", ""]]
-    tables = [_effects_table(counts, groups, of_runs)]
-    if of_systems:
-        tables.append(_effects_table([row[:1] for row in counts], groups, of_systems))
-    return "\n\n".join([f"{fill(heading.format(kind), WIDTH)}\n{tables[0]}", *tables[1:]])
-
-
-def _effects_table(first: Sequence[list[str]], groups: Sequence[LeftOut], indices: Iterable[int]) -> str:
-    rows = [*first]
-    for index in indices:
-        effects = [group.effects[index] for group in groups]
-        measure, drop, loss = effects[0].measure, *(max(values) for values in list(zip(*effects, strict=True))[2:])
-        cells = [(f"{effect.tau:.3f}", str(effect.drop), _loss(measure, effect.loss)) for effect in effects]
-        column = [(f"{measure} τ", "drop", "loss"), *cells, ("", str(drop), _loss(measure, loss))]
-        rows = [[*row, *more] for row, more in zip(rows, column, strict=True)]
-    return aligned(rows, left=1)
+    counts = [["left out", *(group.system for group in groups), "largest drop, loss"]]
+    counts.append(["judged", *(str(group.judgements) for group in groups), ""])
+    counts.append(["relevant", *(str(group.relevant) for group in groups), ""])
+    tables = {False: counts, True: counts[:1]}  # of single runs, and of both runs of a system
+    for effects in zip(*(group.effects for group in groups), strict=True):
+        (measure, *_), _, drops, losses = zip(*effects, strict=True)
+        tables[measure in SIGNED] += [
+            [f"{measure} τ", *(f"{effect.tau:.3f}" for effect in effects), ""],
+            ["drop", *map(str, (*drops, max(drops)))],
+            ["loss", *(_loss(measure, loss) for loss in (*losses, max(losses)))],
+        ]
+    texts = (aligned([*map(list, zip(*columns, strict=True))], left=1) for columns in tables.values() if columns[1:])
+    return f"{fill(heading.format(kind), WIDTH)}\n" + "\n\n".join(texts)
 
 
 def _loss(measure: str, loss: float) -> str:
@@ -418,20 +396,18 @@ def reliabilities(runs: Mapping[str, Run], judgements: Judgements) -> list[Relia
     whole, random = _by_condition(measured(runs, judgements)), np.random.default_rng(0)
     by_pools: dict[tuple[str, str], list[float]] = {key: [] for key in whole}
     for _ in bar(range(HALVES), HALVES, "half pools", "halves"):
-        parts = map(judgements.without, _halved(judgements, random))
-        first, second = (_by_condition(measured(runs, part)) for part in parts)
-        for key in whole.keys() & first.keys() & second.keys():
-            names = [name for name in first[key] if name in second[key]]
+        halves = [_by_condition(measured(runs, judgements.without(lost))) for lost in _halved(judgements, random)]
+        for key, of_both in by_pools.items():
+            names = [name for name in whole[key] if all(name in half.get(key, {}) for half in halves)]
             if len(names) > 1:
-                sides = ([mean(half[key][name]) for name in names] for half in (first, second))
-                by_pools[key].append(kendall(*sides))
+                of_both.append(kendall(*([mean(half[key][name]) for name in names] for half in halves)))
     rows = []
     for (measure, condition), values in whole.items():
         qids = sorted(set[str].intersection(*map(set, values.values())))
         table = np.array([[topics[qid] for qid in qids] for topics in values.values()])
         if len(values) > 1:
-            halves = _spread(_taus_of_halves(table)), _spread(by_pools[measure, condition])
-            rows.append(Reliability(measure, condition, len(values), len(qids), *halves, *dependability(table)))
+            taus = _spread(_taus_of_halves(table)), _spread(by_pools[measure, condition])
+            rows.append(Reliability(measure, condition, len(values), len(qids), *taus, *dependability(table)))
     return rows
 
 
@@ -447,11 +423,11 @@ def _by_condition(values: Values) -> dict[tuple[str, str], dict[str, PerTopic]]:
 def _halved(judgements: Judgements, random: np.random.Generator) -> tuple[Documents, Documents]:
     """Return two random halves of each topic's relevant documents; chance decides which is larger by one."""
     first, second = Documents(), Documents()
+    relevant = judgements.relevant
     for qid in judgements.original:
-        docids = sorted(judgements.relevant(qid))
-        order = [docids[place] for place in random.permutation(len(docids)).tolist()]
+        docids = random.permutation(sorted(relevant.get(qid, ()))).tolist()
         half = (len(docids) + int(random.integers(2))) // 2
-        first[qid], second[qid] = set(order[:half]), set(order[half:])
+        first[qid], second[qid] = set(docids[:half]), set(docids[half:])
     return first, second
 
 
