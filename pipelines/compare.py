@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="DIR|RUN",
-        help="a results folder; or runs: TREC's, rank_llm's JSON, MTEB's predictions",
+        help="a results folder; or runs: TREC's, Parquet, JSON of scores, rank_llm's, MTEB's predictions",
     )
     parser.add_argument(
         "--baseline",

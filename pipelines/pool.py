@@ -64,7 +64,9 @@ OF_FUSED = ("run", "fused", "fusion", "depth", "subset", "topic_ids", "encoding"
 def parser() -> argparse.ArgumentParser:
     """Return the parser of ``heed pool``."""
     command = command_parser("pool", "RUN… --out POOL | --fused RUN", __doc__, EXAMPLES, RULES)
-    command.add_argument("run", nargs="*", type=Path, metavar="RUN", help="TREC, rank_llm JSON, MTEB predictions")
+    command.add_argument(
+        "run", nargs="*", type=Path, metavar="RUN", help="TREC, Parquet, JSON of scores, rank_llm, MTEB"
+    )
     written = command.add_mutually_exclusive_group(required=True)
     written.add_argument("--out", type=Path, metavar="POOL", help='pool, lines of {"qid", "docids"}')
     written.add_argument("--fused", type=Path, metavar="RUN", help="the runs fused to one, .gz by its suffix")

@@ -43,6 +43,13 @@ def test_every_option_of_a_page_exists(page: Path, options: set[str]) -> None:
 
 
 @pages
+def test_all_rows_of_a_table_have_as_many_cells(page: Path) -> None:
+    for table in re.findall(r"(?:^\|.*\n)+", page.read_text(encoding="utf-8"), re.MULTILINE):
+        rows = [re.sub(r"`[^`]*`|\\\|", "", row).count("|") for row in table.splitlines()]
+        assert len(set(rows)) == 1, table
+
+
+@pages
 def test_every_file_of_a_page_exists(page: Path) -> None:
     for path in re.findall(r"`((?:heed|pipelines|tests|docs)/[\w./-]+)`", page.read_text(encoding="utf-8")):
         assert (ROOT / path).exists(), path
