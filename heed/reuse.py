@@ -58,6 +58,8 @@ VERSIONS = {
     "api": 1,
     "rerank": 1,
     "answer": 1,
+    # spans of instructions, for pages
+    "readings": 1,
     # what is written for good
     "train": 1,
     "annotations": 2,

@@ -31,7 +31,7 @@ from heed.experiment.run_files import (
 from heed.files import digest_json, locked, remembering, write_json
 from heed.formats.document_store import DocumentStore, open_documents
 from heed.formats.trec_files import write_pool
-from heed.measures.registry import AnyMeasure
+from heed.measures.registry import AnyMeasure, as_measures
 from heed.models.registry.entries import Registry
 from heed.progress import Timing, brief, gathering, log, recording, showing, timed
 from heed.report.topics_file import topics_file
@@ -288,9 +288,7 @@ class Experiment:
                 reranker = over_passages(reranker, maxp, self._place.documents(name), docids)
             documents = PoolDocuments(pooled, self.documents, self._read)
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
-            finished = self._ledger.of(name) if reuse_scores and reranker.independent else {}
-            if reuse_scores and not reranker.independent:
-                log.info(f"{name}: a score depends on the other documents of the pool; all are computed again")
+            finished = self._ledger.of(name) if reuse_scores and _has_lasting_scores(reranker, name) else {}
 
             def rescored(destination: Destination, queries: Sequence[Query]) -> RunFile:
                 earlier = finished.get(queries[0].condition)
@@ -387,7 +385,7 @@ class Experiment:
             inputs = topics_file(collection, store, ledger.documents, size, {**ledger.topics}, warnings)
             results = results_of(self.folder, inputs, collection.judging, systems, self._manifest(systems))
         write_json(self.folder / "timings.json", self.timings)
-        return results
+        return replace(results, requested=[*map(str, as_measures(measures))])
 
     def _runs_of(
         self, system: Retriever | Reranker, run_file: Callable[[Destination, Sequence[Query]], RunFile]
@@ -412,6 +410,18 @@ class Experiment:
         settings = {"conditions": self.conditions, "depth": self.depth, "faiss": self._search.faiss, "pool": self._pool}
         settings |= {"own ids left out": len(self._left_out)} if self._left_out else {}
         return manifest(self.command, self.collection, self.documents.digest, systems, settings)
+
+
+def _has_lasting_scores(reranker: Reranker, name: str) -> bool:
+    """Return whether the scores of a reranker's earlier run are those that it would compute; why not is logged."""
+    if not reranker.independent:
+        why = "a score depends on the other documents of the pool"
+    elif reranker.config is None:
+        why = "it has no config, so that it may be another system by now"
+    else:
+        return True
+    log.info(f"{name}: {why}; all are computed again")
+    return False
 
 
 def _check_depth(depth: int) -> None:

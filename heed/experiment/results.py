@@ -44,7 +44,8 @@ class Results:
     """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1).
 
     ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
-    ``systems`` say what each system rescored. A table has no measure that looks deeper than ``depth``.
+    ``systems`` say what each system rescored. A table has the ``requested`` measures, and of the others none that looks
+    deeper than ``depth``.
     """
 
     collection: str
@@ -54,6 +55,7 @@ class Results:
     lower_is_better: Mapping[str, bool] = field(default_factory=dict)
     systems: Sequence[SystemEntry] = ()
     depth: float = math.inf
+    requested: Sequence[str] = ()
 
     def __repr__(self) -> str:
         """Return collection and systems; ``print`` shows the measures."""
@@ -69,7 +71,7 @@ class Results:
         return html_table(self._title, lines, numbers=range(LABELS, len(lines[0])), notes=self.warnings)
 
     def _printed(self, also: Sequence[str] = ()) -> list[Row]:
-        return printed(self.rows, also, self.depth)
+        return printed(self.rows, [*self.requested, *also], self.depth)
 
     @property
     def _title(self) -> str:

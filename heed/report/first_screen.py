@@ -360,7 +360,7 @@ def _power(measure: str, values: Sequence[PerTopic]) -> tuple[str, str]:
     topics = _range(f"{power['n']}" for power in powers)
     from_zero = _range(format_value(measure, power["difference"]) for power in powers)
     between = power_of(*values) if len(values) > 1 else None
-    two = f", and two systems differ by {format_value(measure, between['difference'])}" if between else ""
+    two = f", or two systems differ by {format_value(measure, between['difference'])}" if between else ""
     return clause, (
         f"With {topics} topics a result is clear where a system's {measure} is {from_zero} points or more from 0{two} "
         f"(power {POWER}, two-sided t-test at {ALPHA:.0%})."

@@ -52,7 +52,9 @@ class ReadOnce:
 class PoolDocuments:
     """The documents of each query's pool; queries that follow one another with the same pool share them."""
 
-    def __init__(self, pool: Mapping[str, Sequence[str]], store: DocumentStore, read: ReadOnce | None = None) -> None:
+    def __init__(
+        self, pool: Mapping[str, Sequence[str]], store: DocumentStore, read: ReadOnce | DocumentStore | None = None
+    ) -> None:
         """Read nothing before the first query; ``pool`` holds docids by qid, ``read`` what was read of ``store``."""
         self.pool, self._store, self._read = pool, store, read or store
         self._documents = StoredDocuments(store, [])
@@ -74,7 +76,7 @@ class PoolDocuments:
     def without(self, others: Mapping[str, Collection[str]]) -> "PoolDocuments":
         """Return pools without the ``others`` of each query."""
         pool = {qid: [docid for docid in self.pool[qid] if docid not in others.get(qid, ())] for qid in self.pool}
-        return PoolDocuments(pool, self._store)
+        return PoolDocuments(pool, self._store, self._read)
 
     def __call__(self, query: Query) -> Sequence[Document]:
         """Return the documents of the query's pool, in its order."""

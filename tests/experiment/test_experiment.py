@@ -198,6 +198,17 @@ def test_a_changed_topic_is_searched_alone(tmp_path: Path, small: Experiment, mo
         assert contents(small.folder) == contents(fresh.folder)
 
 
+def test_a_measure_that_is_asked_for_is_printed_however_few_documents_there_are(small: Experiment) -> None:
+    bm25 = small.retrieve("bm25")
+    usual, requested = small.evaluate(bm25), small.evaluate(bm25, measures=["R@1000", "p-MRR kept"])
+    assert len(usual.table().columns) + 2 == len(requested.table().columns)
+    assert {"R@1000", "p-MRR kept"} <= {*requested.table().columns} - {*usual.table().columns}
+    assert all(
+        " R@1000 " in text and " p-MRR kept " in text for text in (str(requested), requested.table().to_string())
+    )
+    assert "R@1000" in requested._repr_html_() and "R@1000" not in usual._repr_html_()
+
+
 def test_a_retriever_of_ones_own_is_cut_at_the_depth_by_the_one_order(small: Experiment) -> None:
     docids = list(small.documents.docids())[:5]
     small.depth = 3
@@ -392,6 +403,12 @@ def test_a_deeper_pool_takes_the_scores_of_an_earlier_one_where_that_is_said(
     assert {condition: dict(run) for condition, run in small.rerank(whole, [bm25], depth=50).items()} == runs
     small.rerank("polarity", [bm25], depth=50, reuse_scores=True)
     assert "polarity: a score depends on the other documents of the pool; all are computed again" in caplog.text
+    changed = Words()
+    changed.name, changed.config = "changed", None  # type: ignore[assignment]
+    small.rerank(changed, [bm25], depth=20)
+    small.rerank(changed, [bm25], depth=50, reuse_scores=True)
+    assert changed.scored == 12 * 3 * (20 + 50)
+    assert "changed: it has no config, so that it may be another system by now; all are computed" in caplog.text
 
 
 class Vectors:

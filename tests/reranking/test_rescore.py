@@ -76,6 +76,12 @@ def test_a_topics_documents_are_read_once_for_all_conditions_and_rerankers(
             run = rescore(Reading(number), queries, documents, tmp_path / f"{number}.{condition}", "documents")
             assert run == {qid: dict.fromkeys(docids, 4.0) for qid, docids in POOL.items()}
     assert store.read == [*POOL.values(), POOL["3"], POOL["3"], POOL["3"]]
+    store.read.clear()
+    documents = PoolDocuments(POOL, store, ReadOnce(store))  # type: ignore[arg-type]
+    for condition in ("original", "changed"):  # of which an earlier run has the first scores
+        rest = documents.without({topic.qid: POOL[topic.qid][:4] for topic in TOPICS})
+        assert [rest(topic.under(condition))[0].text for topic in TOPICS] == ["0-d4", "1-d4", "2-d4", "3-d4"]
+    assert store.read == [docids[4:] for docids in POOL.values()]
 
 
 def test_the_time_that_reranking_takes_is_logged_after_a_second(

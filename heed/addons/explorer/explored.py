@@ -14,7 +14,7 @@ from heed.measures.evaluate import Judging, Pair
 from heed.ranking import ranked
 from heed.report.results import AGAIN, ResultsFolder
 from heed.report.topics_file import TopicsFile, read_topics_file
-from heed.reuse import Note, note_of, read_note, write_note
+from heed.reuse import Note, Recipe, note_of, read_note, recipe_version, write_note
 from heed.types import CONDITIONS, Run, Span, Topic
 
 Spans = tuple[Span, ...]
@@ -113,15 +113,20 @@ class Explored:
     @cached_property
     def _earlier(self) -> dict[str, Spans]:
         note = read_note(self.path / READINGS)
-        spans = note.facts.get("spans") if note and note.recipe == reader_at(self.reader).config else None
+        spans = note.facts.get("spans") if note and note.recipe == self._reading else None
         if note is None or spans is None or note.files != {"spans": digest_json(spans)}:
             return {}
         return {text: tuple(Span(*span) for span in of_text) for text, of_text in spans.items()}
 
+    @property
+    def _reading(self) -> Recipe:
+        """The recipe of spans."""
+        return {"readings": recipe_version("readings"), **reader_at(self.reader).config}
+
     def keep_readings(self) -> None:
         """Write the spans that were asked for into the folder, if it can be written to, for the next page of it."""
         if self._read != self._earlier:
-            note = Note(reader_at(self.reader).config, {"spans": digest_json(self._read)}, {"spans": self._read})
+            note = Note(self._reading, {"spans": digest_json(self._read)}, {"spans": self._read})
             with suppress(OSError, HeedError):
                 write_note(self.path / READINGS, note)
 

@@ -23,6 +23,7 @@ from heed.measures.summary import cells
 from heed.report.html import Part, script
 from heed.report.page import figures, page
 from heed.report.results import ManifestSettings, read_tree
+from heed.reuse import recipe_version
 from heed.types import Span
 
 FERRIES = "Find ships. Leave out ferries."
@@ -108,12 +109,19 @@ def test_a_page_reads_no_instruction_that_the_last_one_has_read(moved: Path, mon
     pages = [embedded(read_tree(moved))]
     assert texts == [] and path.read_bytes() == before
     spans = json.loads(before)["spans"]
-    for damaged in (b"{", before.replace(b'"excluded"', b'"asked"'), before.replace(b'"path"', b'"other"')):
+    version = f'"readings": {recipe_version("readings")}'.encode()
+    assert version in before
+    for damaged in (
+        b"{",
+        before.replace(b'"excluded"', b'"asked"'),
+        before.replace(b'"path"', b'"other"'),
+        before.replace(version, b'"readings": 0'),
+    ):
         path.write_bytes(damaged)
         pages.append(embedded(read_tree(moved)))
         assert texts == [*spans] and path.read_bytes() == before
         texts.clear()
-    assert pages == [pages[0]] * 4
+    assert pages == [pages[0]] * 5
 
 
 def test_a_narrative_is_shown_as_a_person_has_read_it_and_lines_as_they_are_given() -> None:
