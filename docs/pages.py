@@ -66,6 +66,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return LINK.sub(kept, markdown)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Return the page with each table in a region that is scrolled by keys, too."""
+    region = '<div class="wide" role="region" aria-label="table" tabindex="0">'
+    return html.replace("<table>", f"{region}<table>").replace("</table>", "</table></div>")
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Return the page with a name for the theme's search."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def _python() -> str:
     known = {name for names in API.values() for name in names}
     if known != set(heed.__all__):

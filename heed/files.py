@@ -354,7 +354,8 @@ def why_unreadable(error: Exception, position: str = "") -> str:
 def unreadable(path: Path, error: Exception, position: str = "") -> DataError:
     """Return the error for one of ``UNREADABLE``, raised when ``path`` was read up to ``position``."""
     why = why_unreadable(error, position)
-    hint = "; give a readable file" if why.startswith("cannot") else "" if path.exists() else nearest(path)
+    remedy = "it is cut short: copy it again" if isinstance(error, EOFError) else "give a readable file"
+    hint = f"; {remedy}" if why.startswith("cannot") else "" if path.exists() else nearest(path)
     return DataError(f"{path}: {why}{hint}")
 
 

@@ -137,6 +137,8 @@ def warn_of_letters(source: Source, language: Language) -> None:
 
 def check_collection(collection: Collection) -> None:
     """Raise :class:`DataError` for topics, and :class:`UsageError` for names, that no results can be written of."""
+    if not isinstance(collection, Collection):
+        raise UsageError(f"collection: found {collection!r:.60}, expected one, as heed.load returns it")
     folders = (collection.name, collection.subset, collection.index)
     wrong = [name for name in folders if name in ("", ".", "..") or Path(name).name != name]
     fail((f"collection name {name!r}: expected the name of a folder" for name in wrong), UsageError)

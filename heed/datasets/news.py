@@ -51,8 +51,7 @@ def _read(
     how to get them.
     """
     name, translated = members[0].name, docs_lang == "eng"
-    if not request.lang:
-        raise UsageError(f"{name}: needs lang")
+    _check_language(name, request)
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
     if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
@@ -63,11 +62,16 @@ def _read(
     return [read("" if or_sample else name, request, translated, translation, tuple(map(str, years)))]
 
 
+def _check_language(name: str, request: Data) -> None:
+    if not request.lang:
+        known = (*LANGS, "eng") if name == SAMPLE else LANGS
+        raise UsageError(f"{name}: found no language; give {' or '.join(f'lang={code}' for code in known)}")
+
+
 def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
     """Return mFollowIR in one language, from the hub or a local copy."""
     name, hub = members[0].name, members[0].entry.hub
-    if not request.lang:
-        raise UsageError(f"{name}: needs lang")
+    _check_language(name, request)
     fail([] if not data or Path(data).is_dir() else [f"{data}: no such folder; expected a copy of {hub}"])
     spoken = "eng" if name == CROSS_LINGUAL else "native"
     topics = str(data or hub)

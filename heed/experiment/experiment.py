@@ -325,10 +325,8 @@ class Experiment:
         return earlier
 
     def _pooled(self, candidates: SystemRuns | Sequence[SystemRuns] | Pool, depth: int | None) -> Pool:
-        if isinstance(candidates, SystemRuns):
-            return self.pool([candidates], depth)
-        if isinstance(candidates, Sequence):
-            return self.pool(candidates, depth)
+        if isinstance(candidates, SystemRuns | Sequence):
+            return self.pool(_listed("candidates", candidates), depth)
         if depth is not None:
             raise UsageError("depth beside a pool: a pool is rescored whole; cut it, or give runs")
         return candidates
@@ -369,10 +367,7 @@ class Experiment:
         names, such as ``P@5``, and functions of one's own (see :func:`heed.measure`). Raises :class:`UsageError` for a
         measure that is unknown or that the judgements do not allow.
         """
-        systems = [systems] if isinstance(systems, SystemRuns | str) else systems
-        expected = "expected runs, as retrieve and rerank return them"
-        wrong = (each for each in systems if not isinstance(each, SystemRuns))
-        fail((f"evaluate: found {each!r:.60}, {expected}" for each in wrong), UsageError)
+        systems = _listed("evaluate", systems)
         refuse_twins([system.name for system in systems])
         collection = replace(self.collection, judging=self.collection.judging.also(measures))
         with self._working():
@@ -421,6 +416,14 @@ def _has_lasting_scores(reranker: Reranker, name: str) -> bool:
         return True
     log.info(f"{name}: {why}; all are computed again")
     return False
+
+
+def _listed(field: str, systems: SystemRuns | Sequence[SystemRuns]) -> Sequence[SystemRuns]:
+    """Return the runs of one system or several; UsageError for anything else, such as a name."""
+    listed = [systems] if isinstance(systems, SystemRuns | str) else systems
+    wrong = (repr(each)[:60] for each in listed if not isinstance(each, SystemRuns))
+    fail((f"{field}: found {each}, expected runs, as retrieve and rerank return them" for each in wrong), UsageError)
+    return listed
 
 
 def _check_depth(depth: int) -> None:

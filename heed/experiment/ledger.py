@@ -92,8 +92,8 @@ class Ledger(NamedTuple):
         if stale:
             why = _difference(notes[stale[0]], new.get(stale[0], next(iter(new.values()))).note)
             aside = _set_aside(self.folder, name, [there[condition] for condition in stale])
-            keep = f"to keep both in one report, give one of them a name: {form}"
-            log.warning(f"{name}: {why}; its earlier runs are in {aside}; {keep}")
+            keep = f"; to keep both in one report, give one of them a name: {form}" if here & {*stale} else ""
+            log.warning(f"{name}: {why}; its earlier runs are in {aside}{keep}")
         for file in new.values():
             if file.path.parent != self.folder:
                 file.path = _brought(file.path, self.folder)
@@ -267,7 +267,7 @@ def _difference(old: Note | None, new: Note) -> str:
     if old.recipe.get("pool") != new.recipe.get("pool"):
         was, now = _pool(old.facts), _pool(new.facts)
         changes.insert(0, f"the pool is now {now}, was {was}" if was != now else "the pool has changed")
-    return "; ".join(changes)
+    return "; ".join(changes) or "the topics have changed"
 
 
 def _pool(facts: Recipe) -> str:

@@ -36,6 +36,7 @@ from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id", "docno", "pid")
 TEXT_FIELDS = ("text", "contents", "body", "content", "doc", "passage", "segment", "abstract")  # BRIGHT, MAIR, CSL
+RENAME = "rename the field (said once a file)"
 OTHERS = (".json", ".jl")  # read in a folder that has none of the usual ones
 SUFFIXES = (".jsonl", ".parquet", *OTHERS)
 TSV = ".tsv"  # read where they are named: in a folder they may be topics or judgements
@@ -173,7 +174,7 @@ def read_documents(path: Path, encoding: str | None = None) -> Iterator[Document
         line = checked(path, number, record)._replace(text=text)
         if line.problem not in reported:
             yield line
-        if line.problem.startswith("no "):
+        if line.problem.endswith(RENAME):
             reported.add(line.problem)
 
 
@@ -218,7 +219,7 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     names = brief(list(record)) or "no field"
     given_id = _first(record, ("pid", *ID_FIELDS) if "passage" in record else ID_FIELDS)  # MS MARCO's is the page's
     if given_id is None:
-        return DocumentLine(path, line_no, None, f"no id in {' or '.join(ID_FIELDS)} (found {names}), said once a file")
+        return DocumentLine(path, line_no, None, f"found {names}, expected an id in {', '.join(ID_FIELDS)}; {RENAME}")
     docid = word_of(given_id)
     if not docid or CONTROL.search(docid):
         problem = f"id is {given_id!r}, expected a word in one of {', '.join(ID_FIELDS)}"
@@ -228,7 +229,7 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
         body = article_text(body)
     if not isinstance(body, str):
         return DocumentLine(
-            path, line_no, None, f"no text in {' or '.join(TEXT_FIELDS)} (found {names}), said once a file"
+            path, line_no, None, f"found {names}, expected a text in {', '.join(TEXT_FIELDS)}; {RENAME}"
         )
     title = record.get("title") or ""
     if not isinstance(title, str):

@@ -37,5 +37,7 @@ def read_judgements(
     rows = read_rows(files, encoding)
     first = next(rows, None)
     if first and "query" in first.fields and not first.fields.keys() & {*COLUMNS[1]}:
-        raise first.problem(f"found a topic, expected judgements: {JUDGED}, or rows with {', '.join(COLUMNS[1][:2])}")
+        raise first.problem(
+            f"found a topic, expected judgements: {JUDGED}, or rows with {', '.join(names[0] for names in COLUMNS)}"
+        )
     return grades_of(chain([first] if first else [], rows))

@@ -16,7 +16,7 @@ from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import read_queries
 from heed.formats.topic_ids import topics_with_ids
 from heed.languages import code_of
-from heed.progress import brief, counted, log, warn
+from heed.progress import brief, counted, log, number_of, warn
 from heed.templates import paragraphs
 from heed.types import INSTRUCTED, KINDS, Span, Topic
 
@@ -161,7 +161,7 @@ def _slips(record: dict[str, Any]) -> Iterator[str]:
             if key not in known:
                 hint = did_you_mean(str(key), known) or f"known are {', '.join(known)}"
                 if key in ("narrative", "narr"):
-                    hint = "a narrative is 'instructions': {'original': …}"
+                    hint = 'a narrative is "instructions": {"original": "…"}'
                 yield f"key {key!r} of {part} is not known; {hint}"
 
 
@@ -379,13 +379,13 @@ def read_neuclir_topics(
             continue
         narrated, narrative = _narrative(record, lang, translation, collection or lang)
         if form != narrated:
-            form = f"{form}, with the instruction as {narrated}"
+            form = f"{form}, {f'with the instruction as {narrated}' if narrated else 'without an instruction'}"
         forms.setdefault(form, []).append(qid)
         instructions = {"original": narrative} if narrative else {}
         topics.append(Topic(qid, lang, query, instructions, description=description))
     fail(problems)
     for form, qids in forms.items():
-        log.info(f"{path}: {len(qids)} topics as {form}")
+        log.info(f"{path}: {number_of(len(qids), 'topic')} as {form}")
     if left_out:
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
     sought = f"in {lang}, translation {translation}, with {fields}"
@@ -431,7 +431,7 @@ def _narrative(record: dict[str, Any], lang: str, translation: str, collection: 
         if (entry.get("topic_narrative") or "").strip():
             return form, entry["topic_narrative"].strip()
     levels = (record.get("narratives") or {}).get(collection)
-    return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("none", "")
+    return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("", "")
 
 
 def instruction_of_levels(levels: dict[str, str]) -> str:

@@ -78,7 +78,8 @@ def chart(title: str, subtitle: str, size: tuple[float, float], layer: Sequence[
     """Return a chart of layers; ``size`` is the width and height of what the axes enclose, in pixels."""
     head = {"text": title, **({"subtitle": subtitle} if subtitle else {})}
     width, height = size
-    return {"$schema": SCHEMA, "config": CONFIG, "title": head, "width": width, "height": height, "layer": list(layer)}
+    layers = [each for each in layer if each.get("data") != {"values": []}]  # one would be a picture without a name
+    return {"$schema": SCHEMA, "config": CONFIG, "title": head, "width": width, "height": height, "layer": layers}
 
 
 def layer(values: Sequence[Spec], mark: Spec, encoding: Spec) -> Spec:

@@ -58,10 +58,10 @@ class Tables(Files):
         none, rows = [*self._odd.values()].count(0), sum(self._odd.values())
         if self._odd and not self._said:  # not heed.progress.warn: results would have it only where this was just read
             self._said = True
-            log.warning(
-                f"{self}: no table found in {number_of(none, 'text')}, read as captions; {number_of(rows, 'row')} in "
-                f"{number_of(len(self._odd) - none, 'table')} longer or shorter than the first: {brief([*self._odd])}"
-            )
+            captions = [f"no table found in {number_of(none, 'text')}, read as captions"] if none else []
+            within = number_of(len(self._odd) - none, "table")
+            ragged = [f"{number_of(rows, 'row')} in {within} longer or shorter than the first"] if rows else []
+            log.warning(f"{self}: {'; '.join(captions + ragged)}: {brief([*self._odd])}")
 
     def _whole_file(self, path: Path, others: Counter[str]) -> DocumentLine:
         """Return the only table of a file; the caption of a CSV file is its name. Counts its encoding."""

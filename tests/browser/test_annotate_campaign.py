@@ -90,7 +90,7 @@ def test_a_decision_says_what_is_read_again_and_both_qrels_are_the_truth(
         bob.press("1", "0")
         bob.saved()
         left_out = heed("pipelines.annotate", "pool.jsonl", "--export", "early").stdout
-        assert "1 relevant documents have no grade under the changed narrative: D3; judge them" in left_out
+        assert "1 relevant document without a grade under the changed narrative: D3; judge them" in left_out
         bob.press("1")
         bob.until("document.querySelector('#notice').innerText.includes('Every topic is finished')")
         gauge = bob.text("#gauge")

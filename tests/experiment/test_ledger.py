@@ -169,12 +169,23 @@ def test_a_changed_narrative_moves_all_conditions_and_takes_back_what_is_the_sam
     assert runs(tmp_path) == [*(f"earlier/1/{name}" for name in TWICE + WORDS), *WORDS]
     said = capsys.readouterr().err
     assert f"twice: its runs are of other documents or topics; they are in {tmp_path / DRINKS}/earlier/1" in said
-    assert "words: the topics have changed; its earlier runs are in" in said
+    assert f"words: the topics have changed; its earlier runs are in {tmp_path / DRINKS}/earlier/1\n" in said
     assert measured(tmp_path) == ["words"]
     fewer = Documents([Document("a", "", "tea"), Document("b", "", ""), Document("c", "", "")])
     evaluate(tmp_path, Words(), of=collection(source=fewer), conditions=["query"])
     assert "words: the documents have changed" in capsys.readouterr().err
     assert runs(tmp_path)[-4:] == [*(f"earlier/2/{name}" for name in WORDS), "words.query"]
+
+
+def test_topics_that_lose_an_instruction_are_named_as_what_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluate(tmp_path, Words())
+    shorter = collection().topics[0]._replace(instructions={"original": "milk"})
+    evaluate(tmp_path, Words(), of=collection(topics=[shorter]))
+    assert f"words: the topics have changed; its earlier runs are in {tmp_path / DRINKS}/earlier/1\n" in (
+        capsys.readouterr().err
+    )
 
 
 def test_more_topics_are_other_topics(tmp_path: Path) -> None:

@@ -75,17 +75,19 @@ def test_one_object_a_file_and_lines_without_a_title_are_read(tmp_path: Path) ->
     ("name", "content", "problems"),
     [
         ("d.jsonl", '{"number": 1, "text": "x"}\n' * 3 + '{"id": "1", "main": "x"}\n{"number": 2, "text": "y"}\n',
-         ["line 1: no id in id or _id or docid or doc_id or docno or pid (found number, text), said once a file",
-          "line 4: no text in text or contents or body or content or doc or passage or segment or abstract "
-          "(found id, main), said once a file"]),
+         ["line 1: found number, text, expected an id in id, _id, docid, doc_id, docno, pid; "
+          "rename the field (said once a file)",
+          "line 4: found id, main, expected a text in text, contents, body, content, doc, passage, segment, abstract; "
+          "rename the field (said once a file)"]),
         ("d.tsv", "1\tu\tT\tx\n" * 2,
-         ["line 1: no id in id or _id or docid or doc_id or docno or pid (found 4 columns), said once a file"]),
+         ["line 1: found 4 columns, expected an id in id, _id, docid, doc_id, docno, pid; "
+          "rename the field (said once a file)"]),
         ("d.json", '[{"id": "1"', ["line 1: not JSON (Expecting ',' delimiter: line 1 column 12 (char 11)); "
                                    "expected one JSON object a line"]),
         ("d.json", '[[1], {"id": "1", "text": [1]}]',
          ["line 1: found list, expected a JSON object",
-          "line 2: no text in text or contents or body or content or doc or passage or segment or abstract "
-          "(found id, text), said once a file"]),
+          "line 2: found id, text, expected a text in text, contents, body, content, doc, passage, segment, abstract; "
+          "rename the field (said once a file)"]),
     ],
 )  # fmt: skip
 def test_what_no_known_key_holds_is_said_once_with_the_keys(
@@ -133,8 +135,8 @@ def test_every_bad_document_given_in_python_is_named() -> None:
         Documents(given)
     assert str(caught.value).splitlines() == [
         "documents in memory, number 1: id is 'a b', expected a word in one of id, _id, docid, doc_id, docno, pid",
-        "documents in memory, number 3: no text in text or contents or body or content or doc or passage or segment or "
-        "abstract (found id, title, text), said once a file",
+        "documents in memory, number 3: found id, title, text, expected a text in text, contents, body, content, doc, "
+        "passage, segment, abstract; rename the field (said once a file)",
     ]
     with pytest.raises(HeedError, match="half of a surrogate pair"):
         _ = Documents([Document("a", "", "\ud800")]).recipe

@@ -77,7 +77,14 @@ def test_a_missing_human_narrative_is_taken_from_the_machine_and_told(
     del record["topics"][1]["topic_narrative"]
     [topic] = neuclir(tmp_path, record)
     assert (topic.query, topic.instructions) == ("T ht", {"original": "N mt"})
-    assert "1 topics as human translations, with the instruction as machine translations" in capsys.readouterr().err
+    assert "1 topic as human translations, with the instruction as machine translations" in capsys.readouterr().err
+
+
+def test_topics_without_a_narrative_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = NEUCLIR_2022 | {"topics": [dict(one, topic_narrative=None) for one in NEUCLIR_2022["topics"]]}
+    [topic] = neuclir(tmp_path, record)
+    assert topic.instructions == {}
+    assert "1 topic as human translations, without an instruction" in capsys.readouterr().err
 
 
 def test_topics_without_the_text_asked_for_are_left_out_and_told(tmp_path: Path) -> None:

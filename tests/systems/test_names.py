@@ -161,6 +161,10 @@ def test_a_model_alone_has_a_name(small: Experiment) -> None:
 def test_a_name_is_no_run_to_be_measured(small: Experiment, systems: object) -> None:
     with pytest.raises(UsageError, match="^evaluate: found 'bm25', expected runs, as retrieve and rerank return them"):
         small.evaluate(systems)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="^candidates: found 'bm25', expected runs, as retrieve and rerank return"):
+        small.rerank("polarity", systems)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="^collection: found .*bm25.*, expected one, as heed.load returns it"):
+        Experiment(systems)  # type: ignore[arg-type]
 
 
 def test_a_name_without_the_role_says_which_it_has(small: Experiment, tiny_cross_encoder: Path) -> None:

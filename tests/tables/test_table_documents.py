@@ -87,9 +87,12 @@ def test_ragged_rows_and_texts_without_a_table_are_counted_in_one_line(
     write_jsonl(tmp_path / "tables" / "t.jsonl", [{"id": "d", "text": "River or lake"}, {"id": "e", "text": MARKDOWN}])
     source = Tables([tmp_path / "tables"], "raw")
     assert len(list(source.lines())) == len(list(source.lines())) == 5
+    ragged = Tables([write(tmp_path, "r.csv", "a,b\n1,2,3\n")], "raw")
+    assert len(list(ragged.lines())) == 1
     assert capsys.readouterr().err.splitlines() == [
         f"warning: {source}: no table found in 2 texts, read as captions; 3 rows in 2 tables longer or shorter than "
-        "the first: a, b, c, d"
+        "the first: a, b, c, d",
+        f"warning: {ragged}: 1 row in 1 table longer or shorter than the first: r",
     ]
 
 
@@ -167,8 +170,8 @@ def test_names_with_white_space_and_bytes_that_are_not_utf_8_are_errors_with_the
         f"{latin}, line 1: not UTF-8 (invalid start byte); convert it, or give encoding=NAME",
         f"{spaced}, line 1: the file's name is the docid and holds white space; rename the file",
         f"{tmp_path / 'tables/t.jsonl'}, line 1: "
-        "no text in text or contents or body or content or doc or passage or segment or abstract (found id), "
-        "said once a file",
+        "found id, expected a text in text, contents, body, content, doc, passage, segment, abstract; "
+        "rename the field (said once a file)",
     ]
 
 

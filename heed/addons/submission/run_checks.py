@@ -117,7 +117,7 @@ class _RunCheck:
             self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (fixable): {why}")
         else:
             self._damaged = True
-            problem = f"found {len(fields)} fields ({text[:60]!r}), expected 6: {FORM}"
+            problem = f"found {len(fields)} field{'s' * (len(fields) != 1)} ({text[:60]!r}), expected 6: {FORM}"
             remedy = "put spaces in place of commas" if "," in text and len(fields) == 1 else "write the line again"
             if len(fields) == 5 and fields[1] != "Q0":
                 remedy = "is Q0 missing behind the topic?"

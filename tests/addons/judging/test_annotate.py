@@ -290,7 +290,7 @@ def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path
         list(read_pooled(documents_of(docs, "eng"), ["a", "b"]))
     problems = str(caught.value).splitlines()
     assert problems[0].startswith("document b of the pool: not in")
-    assert "line 2: no text in text or contents or body" in problems[1]
+    assert "line 2: found id, expected a text in text" in problems[1]
     assert "line 3: not JSON" in problems[2]
 
 

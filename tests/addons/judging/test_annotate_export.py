@@ -129,7 +129,7 @@ def test_a_topic_whose_relevant_documents_are_not_all_judged_again_is_left_out(a
     annotation.grade_topic("ann", "01", "changed", [3, 0, 0])  # the fourth, relevant before, is not read again
     lines = annotation.export()
     assert not (annotation.out / "changed.qrels").exists()
-    assert any("topic 01: left out of changed.qrels, 1 relevant documents have no grade" in line for line in lines)
+    assert any("topic 01: left out of changed.qrels, 1 relevant document without a grade" in line for line in lines)
 
 
 def test_a_topic_that_was_not_edited_has_no_changed_judgements(annotation: Annotation) -> None:

@@ -114,7 +114,7 @@ def test_languages_are_read_from_lists_documents_and_folders(tmp_path: Path) -> 
     with pytest.raises(HeedError, match="document c: in the files of fas and of rus"):
         document_languages([*given_files, ("rus", tmp_path / "rus")], ["c"])
     write_jsonl(tmp_path / "bad.jsonl", [{"id": "a", "text": "-"}, {"text": "-"}])
-    with pytest.raises(HeedError, match=r"bad.jsonl, line 2: no id in id or _id .* \(found text\)"):
+    with pytest.raises(HeedError, match=r"bad.jsonl, line 2: found text, expected an id in id, _id"):
         document_languages([("zho", tmp_path / "bad.jsonl")], ["a"])
     with pytest.raises(HeedError, match="no such file or folder"):
         document_languages([("zho", tmp_path / "absent")], ["a"])

@@ -495,8 +495,8 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     lines = []
     for qid, docids in final.incomplete.items():
         lines.append(
-            f"topic {qid}: left out of changed.qrels, {len(docids)} relevant documents have no grade under the changed "
-            f"narrative: {', '.join(docids)}; judge them, or decide where assessors differ"
+            f"topic {qid}: left out of changed.qrels, {number_of(len(docids), 'relevant document')} without a grade "
+            f"under the changed narrative: {', '.join(docids)}; judge them, or decide where assessors differ"
         )
     judged = {judgement.qid for judgement in chosen if judgement.condition == "changed"}
     unread = [qid for qid in final.original if qid not in judged and is_changed(task, qid, narratives[qid])]
