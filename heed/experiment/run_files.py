@@ -273,7 +273,10 @@ def _ensure(
         file.reused, file.note = ensure_file(path, recipe, build, reuse)
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
-    for warning in file.note.facts.get("warnings", ()):
+    if "warnings" not in file.note.facts:  # of an earlier version
+        file.note = file.note._replace(facts={**file.note.facts, "unanswered": 0, "warnings": doubts()})
+        write_note(note_of(path), file.note)
+    for warning in file.note.facts["warnings"]:
         warn(warning)
     return file
 
