@@ -166,8 +166,8 @@ def read_run(path: Path, encoding: str | None = None, *, check_order: bool = Fal
 
     With ``check_order`` it is a warning where its ranks say something else than its scores. With ``shared_ids`` a docid
     is in memory once for all topics, and for other such runs: a third of the memory, for more time (a fifth more, three
-    times as much over half a million docids). Raises :class:`DataError` naming every bad line: not six columns, a score that is not a finite number, a document listed
-    twice for a topic; and for an empty file.
+    times as much over half a million docids). Raises :class:`DataError` naming every bad line: not six columns, a score
+    that is not a finite number, a document listed twice for a topic; and for an empty file.
     """
     run: Run = {}
     ranks: dict[str, list[str]] = {}  # of the topics that have others than these
