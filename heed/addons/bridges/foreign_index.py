@@ -116,10 +116,11 @@ def _compared(path: Path, reader: Any, scratch: Path, corpus: Corpus) -> IndexCo
         )
     stored = bar(store.docids(), store.count, "comparing docids", "documents")
     missing = [docid for docid in stored if docid not in docids]
-    terms = DocumentTerms(reader, FIELD)
     sample = list(_sample(store, set(missing)))
     analysis = Analysis(corpus.language)
-    compared = [terms.compared(document.docid, analysis.terms(document.contents())) for document in sample]
+    compared = [
+        compared_terms(reader, FIELD, document.docid, analysis.terms(document.contents())) for document in sample
+    ]
     share = sum(share for share, _ in compared) / max(len(compared), 1)
     if share < LEAST:
         raise DataError(
@@ -189,40 +190,28 @@ def docids_of_index(reader: Any, folder: Path) -> dict[str, int]:
     return dict(zip(docids, counts.tolist(), strict=True))
 
 
-class DocumentTerms:
-    """The terms of single documents of an index, looked up in its postings."""
+def compared_terms(reader: Any, field: str, docid: str, terms: Sequence[str]) -> tuple[float, bool]:
+    """Return which share of the distinct ``terms`` of a text are in the document of that docid, and if all fits.
 
-    def __init__(self, reader: Any, field: str) -> None:
-        self._field = field
-        self._leaves = [leaf.reader() for leaf in reader.leaves().toArray()]
+    ``terms`` has repeats: frequencies and length must be the document's too.
+    """
+    number = _postings(reader, ID, docid).nextDoc()
+    ours = Counter(terms)
+    theirs = {term: _frequency(_postings(reader, field, term), number) for term in ours}
+    share = sum(1 for frequency in theirs.values() if frequency) / len(ours) if ours else 1.0
+    norms = java(f"{LUCENE}.index.MultiDocValues").getNormValues(reader, field)
+    norms = None if norms is None else cast(f"{LUCENE}.index.NumericDocValues", norms)
+    length = int(norms.longValue()) if norms is not None and norms.advanceExact(number) else 0
+    expected = int(java(f"{LUCENE}.util.SmallFloat").intToByte4(len(terms)))  # Lucene's one byte for it
+    return share, theirs == ours and length == expected
 
-    def compared(self, docid: str, terms: Sequence[str]) -> tuple[float, bool]:
-        """Return which share of the distinct ``terms`` of a text are in the document of that docid, and if all fits.
 
-        ``terms`` has repeats: frequencies and length must be the document's too. KeyError if it is not there.
-        """
-        leaf, number = self._find(docid)
-        ours = Counter(terms)
-        theirs = {term: self._frequency(leaf, number, term) for term in ours}
-        share = sum(1 for frequency in theirs.values() if frequency) / len(ours) if ours else 1.0
-        length = int(java(f"{LUCENE}.util.SmallFloat").intToByte4(len(terms)))  # Lucene's one byte for it
-        return share, theirs == ours and self._length(leaf, number) == length
+def _frequency(postings: Any, number: int) -> int:
+    return postings.freq() if postings is not None and postings.advance(number) == number else 0
 
-    def _find(self, docid: str) -> tuple[Any, int]:
-        for leaf in self._leaves:
-            postings = self._postings(leaf, ID, docid)
-            if postings is not None:
-                return leaf, postings.nextDoc()
-        raise KeyError(docid)
 
-    def _frequency(self, leaf: Any, number: int, term: str) -> int:
-        postings = self._postings(leaf, self._field, term)
-        return postings.freq() if postings is not None and postings.advance(number) == number else 0
-
-    def _postings(self, leaf: Any, field: str, term: str) -> Any:
-        postings = leaf.postings(java(f"{LUCENE}.index.Term")(field, term), FREQUENCIES)
-        return None if postings is None else cast(f"{LUCENE}.index.PostingsEnum", postings)
-
-    def _length(self, leaf: Any, number: int) -> int:
-        norms = leaf.getNormValues(self._field)
-        return int(norms.longValue()) if norms is not None and norms.advanceExact(number) else 0
+def _postings(reader: Any, field: str, text: str) -> Any:
+    """Return the documents of all segments with a term; None where there are none."""
+    term = java(f"{LUCENE}.index.Term")(field, text).bytes()
+    postings = java(f"{LUCENE}.index.MultiTerms").getTermPostingsEnum(reader, field, term, FREQUENCIES)
+    return None if postings is None else cast(f"{LUCENE}.index.PostingsEnum", postings)

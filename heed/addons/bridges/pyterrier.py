@@ -30,8 +30,6 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-FOUND = ["docno", "score", "rank"]
-
 
 def retriever(system: Retriever, depth: int = 1000, *, lang: str = "eng") -> "HeedRetriever":
     """Return a retriever, such as ``experiment.retriever("bm25")``, as a transformer from queries to results.
@@ -104,7 +102,8 @@ class HeedRetriever(pt.Transformer):
         self._system.load()
         queries = [_query(row, self._lang) for row in _records(inp)]
         run = self._system.search(queries, self._depth) if queries else {}
-        return inp.drop(columns=FOUND, errors="ignore").merge(_frame(run, [query.qid for query in queries]), on="qid")
+        earlier = inp.drop(columns=["docno", "score", "rank"], errors="ignore")
+        return earlier.merge(Run(run).to_pandas("pyterrier"), on="qid")
 
 
 class HeedReranker(pt.Transformer):
@@ -129,10 +128,8 @@ class HeedReranker(pt.Transformer):
             run[qid] = dict(zip((document.docid for document in documents), scores, strict=True))
             if len(run[qid]) < len(documents):
                 raise DataError(f"topic {qid}: a document comes twice in the frame; keep one")
-        ranking = _frame(run, list(run))
-        rest = inp.drop(columns=["score", "rank"], errors="ignore")
-        reranked = ranking[["qid", "docno"]].merge(rest, on=["qid", "docno"])
-        return reranked.assign(score=ranking["score"], rank=ranking["rank"])
+        ranking = inp[["qid"]].drop_duplicates().merge(Run(run).to_pandas("pyterrier"), on="qid")
+        return ranking.merge(inp.drop(columns=["score", "rank"], errors="ignore"), on=["qid", "docno"])
 
 
 class TransformerSystem:
@@ -208,12 +205,3 @@ def _text(row: Mapping[str, Any], column: str) -> str:
     """Return the text in a column, empty where there is none: absent, None or pandas' NaN."""
     value = row.get(column)
     return value if isinstance(value, str) else ""
-
-
-def _frame(run: Mapping[str, Mapping[str, float]], qids: Sequence[str]) -> "pd.DataFrame":
-    import pandas as pd
-
-    rows = [
-        (qid, docid, run[qid][docid], rank) for qid in qids if qid in run for rank, docid in enumerate(ranked(run[qid]))
-    ]
-    return pd.DataFrame(rows, columns=["qid", *FOUND])

@@ -7,8 +7,10 @@ worker. Machines must have the same versions, so that the same call gives the sa
 import logging
 import os
 import platform
+import sys
 import traceback
 from collections.abc import Callable, Mapping
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -89,27 +91,16 @@ class Worker(Protocol):
         """Stop it at once, whatever it does; nothing where it does not run."""
 
 
-class _Messages(logging.Handler):
-    """Collects what is logged, to be logged again by the process that sent the call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[tuple[int, str]] = []
-        log.addHandler(self)
-        log.setLevel(logging.INFO)
-        log.propagate = False  # else Python would print warnings here too
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.records.append((record.levelno, record.getMessage()))
-
-
 class WorkerState:
     """The system that a worker has built, kept for the next calls."""
 
     def __init__(self) -> None:
         """Build nothing yet; from now on this process logs to those that send calls."""
         self._system: Any = None
-        self._messages = _Messages()
+        self._messages = BufferingHandler(sys.maxsize)
+        log.addHandler(self._messages)
+        log.setLevel(logging.INFO)
+        log.propagate = False  # else Python would print warnings here too
 
     def here(self) -> tuple[str, int, dict[str, str]]:
         """Return the machine, the process, and the versions that must be the same everywhere."""
@@ -117,14 +108,15 @@ class WorkerState:
 
     def run(self, call: Call) -> Result:
         """Return the result of ``call``, also where it raises an error."""
-        self._messages.records.clear()
+        self._messages.buffer.clear()
         try:
             result = Result(call.function(self._built(call.maker)))
         except HeedError as error:
             result = Result(error=error)
         except Exception:
             result = Result(trace=traceback.format_exc())
-        return result._replace(messages=tuple(self._messages.records), peak=peak_mib())
+        messages = tuple((record.levelno, record.getMessage()) for record in self._messages.buffer)
+        return result._replace(messages=messages, peak=peak_mib())
 
     def _built(self, maker: SystemMaker) -> Any:
         """Return the system, built at the first call; :class:`WorkerError` where its ``config`` differs here."""
