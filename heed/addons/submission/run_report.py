@@ -3,12 +3,13 @@
 import gzip
 import re
 import unicodedata
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.files import UNREADABLE, why_unreadable
+from heed.files import MARKS, PACKED, UNREADABLE, why_unreadable
 
 ERROR, WARNING = "error", "warning"
 LONGEST_MESSAGE = 600  # characters of a message: an id in a damaged file can have a million
@@ -20,16 +21,6 @@ ODD_BYTES = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # control characters but t
 ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\udc80-\udcff]"
 )
-BOM = b"\xef\xbb\xbf"
-OTHER_FORMS = {
-    b"\x1f\x8b": "gzip data in a file without .gz at the end of its name; add it",
-    b"BZh": "bzip2 data, expected text or gzip; pack the file anew",
-    b"\xfd7zXZ": "xz data, expected text or gzip; pack the file anew",
-    b"(\xb5/\xfd": "zstd data, expected text or gzip; pack the file anew",
-    b"PK\x03\x04": "a zip archive; unpack it",
-    b"\xff\xfe": "UTF-16 text, expected UTF-8; convert the file",
-    b"\xfe\xff": "UTF-16 text, expected UTF-8; convert the file",
-}
 
 
 class Problem(NamedTuple):
@@ -197,13 +188,22 @@ def _blocks(path: Path, report: Report) -> Iterator[bytes]:
 
 def _head(start: bytes, report: Report) -> bytes:
     """Return the file's first bytes without a byte-order mark; empty if the file has another form."""
-    for mark, description in OTHER_FORMS.items():
-        if start.startswith(mark):
-            report.error(0, "encoding", f"found {description}")
-            return b""
-    if start.startswith(BOM):
+    packed, mark = PACKED.match(start), next((mark for mark in MARKS if start.startswith(mark)), None)
+    form = ""
+    if packed and packed.lastgroup == "gzip":
+        form = "gzip data in a file without .gz at the end of its name; add it"
+    elif packed:
+        form = f"{packed.lastgroup} data, expected text or gzip; pack the file anew"
+    elif start.startswith(b"PK\x03\x04"):
+        form = "a zip archive; unpack it"
+    elif mark:
+        form = f"{MARKS[mark].upper()} text, expected UTF-8; convert the file"
+    if form:
+        report.error(0, "encoding", f"found {form}")
+        return b""
+    if start.startswith(BOM_UTF8):
         report.error(1, "bom", "found a byte-order mark, expected the topic's first character; save without BOM")
-    return start.removeprefix(BOM)
+    return start.removeprefix(BOM_UTF8)
 
 
 def _checked(number: int, text: str, report: Report) -> str | None:
