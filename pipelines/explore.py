@@ -27,9 +27,6 @@ def parser() -> argparse.ArgumentParser:
         "runs", type=Path, metavar="RUNS_DIR", help="results folder, which has summary.json, or a tree of such folders"
     )
     command.add_argument(
-        "--flags", type=Path, metavar="FILE", help="file of doubtful judgements (default: RUNS_DIR/flags.jsonl)"
-    )
-    command.add_argument(
         "--annotate",
         default="",
         metavar="URL",
@@ -55,7 +52,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.addons.explorer.flags import FILE, Flags
     from heed.addons.explorer.live_systems import Choice
     from heed.addons.explorer.server import PlaygroundServer, served_page, served_policy
     from heed.experiment.measuring import refresh
@@ -66,15 +62,14 @@ def _run(options: argparse.Namespace) -> None:
     check_server_options(options)
     refresh(options.runs)
     results = read_tree(options.runs)
-    flags = Flags(options.flags or options.runs / FILE)
-    page = partial(served_page, results, options.runs, flags.path, _link(options.annotate))
+    page = partial(served_page, results, options.runs, _link(options.annotate))
     compute = compute_of(options)
     compute.check()
     choice = Choice(options.retriever, options.reranker, options.rerank_depth, compute, registry_of(options))
-    server = PlaygroundServer(page, results, choice, flags)
+    server = PlaygroundServer(page, results, choice)
     server.check()
     sock = listen(options.port, 0)
-    log.info(f"{number_of(len(results), 'results folder')}; doubtful judgements are flagged in {flags.path}")
+    log.info(f"{number_of(len(results), 'results folder')}")
     try:
         serve_page(options, "explore", secrets.token_urlsafe(32), server.application(), sock, served_policy())
     except KeyboardInterrupt:

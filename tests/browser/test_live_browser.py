@@ -82,26 +82,12 @@ def answered(tab: "Page") -> None:
     tab.wait_for_selector('.tabs [role="status"]:has-text("answered in")')
 
 
-def test_from_a_topic_to_a_flag_and_a_changed_instruction_by_keyboard(tab: "Page", runs: Path) -> None:
+def test_from_a_topic_to_a_changed_instruction_by_keyboard(tab: "Page") -> None:
     show(tab, "#/./topic/01")
     tab.wait_for_selector(".ranking a")
     assert HOSTILE in tab.inner_text("h1.query"), "hostile text is text"
     tab.keyboard.press("j")
     tab.wait_for_selector(".document[data-docid] .facts")
-    docid = tab.get_attribute(".document", "data-docid")
-    tab.keyboard.press("f")
-    tab.wait_for_selector("dialog[open] textarea")
-    tab.keyboard.insert_text(HOSTILE)
-    tab.keyboard.press("Shift+Enter")
-    tab.keyboard.insert_text("doubtful")
-    tab.keyboard.press("Enter")
-    tab.wait_for_selector(".flagged")
-    assert HOSTILE in tab.inner_text(".flagged")
-    title = tab.inner_text(".document h2")
-    [line] = (runs / "flags.jsonl").read_text().splitlines()
-    flag = json.loads(line)
-    assert (flag["docid"], flag["topic"], flag["note"]) == (docid, "01", f"{HOSTILE}\ndoubtful")
-    assert tab.locator(f'.ranking a[data-docid="{docid}"][data-flagged]').count() >= 1
     tab.keyboard.press("p")
     answered(tab)
     assert re.fullmatch("the same ranking", tab.inner_text('[aria-label="polarity"] h2 .soft'))
@@ -117,9 +103,6 @@ def test_from_a_topic_to_a_flag_and_a_changed_instruction_by_keyboard(tab: "Page
     tab.keyboard.press("Escape")  # goes back to the topic
     tab.wait_for_selector(".topic h1.query")
     assert tab.evaluate("location.hash").startswith("#/./topic/01")
-    show(tab, "#/./flags")
-    assert HOSTILE in tab.locator(".found p").inner_text()
-    assert (tab.inner_text(".found .name"), tab.inner_text(".found .id")) == (title, docid)
 
 
 def test_the_playground_is_in_its_address_and_can_be_copied_as_a_topic(tab: "Page", server: Running) -> None:
@@ -268,11 +251,11 @@ def test_a_document_is_opened_in_annotate(tab: "Page", annotation: Running) -> N
     judging.wait_for_selector('#toast:has-text("Document absent is not in this pool for topic 02.")')
 
 
-def test_a_report_says_that_flags_and_judging_need_the_server(chromium: "Browser", runs: Path) -> None:
+def test_a_report_says_that_the_playground_and_judging_need_the_server(chromium: "Browser", runs: Path) -> None:
     with chromium.new_context() as context:
         tab = context.new_page()
         tab.goto(f"{(runs / 'report.html').as_uri()}#/./topic/02")
-        for key in ("f", "o", "p"):
+        for key in ("o", "p"):
             tab.wait_for_selector(".ranking a")
             tab.keyboard.press(key)
             tab.wait_for_selector(f'#toast:has-text("Type in a terminal: heed explore {runs}")')
@@ -284,7 +267,7 @@ def test_every_view_reflows_and_is_accessible(tab: "Page") -> None:
     if axe:
         tab.evaluate(axe)
     problems = []
-    for place in ("topic/02", "document/n005?topic=02", "playground/02", "search?q=n005", "flags"):
+    for place in ("topic/02", "document/n005?topic=02", "playground/02", "search?q=n005"):
         show(tab, f"#/./{place}")
         answered(tab) if place.startswith("playground") else tab.wait_for_selector("#explorer h1:visible")
         for width, height in ((390, 844), (1366, 768)):

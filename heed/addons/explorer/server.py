@@ -1,4 +1,4 @@
-"""The explorer's server: one page, and the topics, documents, searches, questions and flags that it asks for."""
+"""The explorer's server: one page, and the topics, documents, searches and questions that it asks for."""
 
 from asyncio import Lock
 from collections import defaultdict
@@ -19,11 +19,9 @@ from starlette.routing import Route
 from heed.addons.explorer.answers import answer, reason, search
 from heed.addons.explorer.embedded import explorer
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.flags import Flag, Flags
 from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
 from heed.addons.explorer.views import DEPTH, document_view, folder_view, narrative_of, topic_view
 from heed.errors import DataError, HeedError
-from heed.formats.document_store import title_of
 from heed.instructions.reader import reader_at
 from heed.report.html import compose, policy
 from heed.report.page import look, overview, vega_file
@@ -71,12 +69,12 @@ class Ask(Read, kw_only=True):
         return Question(self.topic, self.condition, self.query, self.instruction, self.corrections())
 
 
-def served_page(results: Sequence[ResultsFolder], runs: Path, flags: Path, annotate: str) -> str:
+def served_page(results: Sequence[ResultsFolder], runs: Path, annotate: str) -> str:
     """Return the report's page of ``results``, at and below the folder ``runs``, for topics that the server sends.
 
-    ``flags`` is the file of flags, ``annotate`` the address of a running annotation page, empty without one.
+    ``annotate`` is the address of a running annotation page, empty without one.
     """
-    served = {"folders": [each.folder for each in results], "flags": str(flags), "annotate": annotate}
+    served = {"folders": [each.folder for each in results], "annotate": annotate}
     title = runs.resolve().name
     return compose(title, [explorer("served", served), overview(results, title)], OWN_SERVER)
 
@@ -88,11 +86,11 @@ def served_policy() -> str:
 
 
 class PlaygroundServer:
-    """The routes over a tree of results folders, their systems, and a file of flags."""
+    """The routes over a tree of results folders and their systems."""
 
-    def __init__(self, page: Callable[[], str], results: Iterable[ResultsFolder], choice: Choice, flags: Flags) -> None:
+    def __init__(self, page: Callable[[], str], results: Iterable[ResultsFolder], choice: Choice) -> None:
         """``page`` makes the page when it is first asked for; nothing is opened before that."""
-        self._page, self._choice, self._flags = cache(page), choice, flags
+        self._page, self._choice = cache(page), choice
         self._results = {each.folder: each for each in results}
         self._open = cache(lambda folder: Explored(self._results[folder], choice.compute.reader))
         self._opening, self._live = ThreadLock(), dict[str, LiveSystems]()
@@ -140,11 +138,9 @@ class PlaygroundServer:
                 Route("/api/topic", json_route(self._topic)),
                 Route("/api/document", json_route(self._document)),
                 Route("/api/search", json_route(self._search)),
-                Route("/api/flags", json_route(self._flags_with_titles)),
                 Route("/api/read", self._read, methods=["POST"]),
                 Route("/api/ask", self._ask, methods=["POST"]),
                 Route("/api/why", self._why, methods=["POST"]),
-                Route("/api/flag", self._flag, methods=["POST"]),
             ],
             exception_handlers={HeedError: _bad_request},
         )
@@ -204,27 +200,6 @@ class PlaygroundServer:
             if await request.is_disconnected():
                 return Response(status_code=CLOSED)
             return JSONResponse(await run_in_threadpool(compute, live, ask))
-
-    def _flags_with_titles(self, request: Request) -> object:
-        """Return all flags; where a folder is named, its flags alone, with the titles of their documents."""
-        flags = self._flags.all()
-        if "folder" not in request.query_params:
-            return msgspec.to_builtins(flags)
-        explored = self._explored(request)
-        flags = [flag for flag in flags if flag.folder == explored.results.folder]
-        documents = explored.store.find([flag.docid for flag in flags]) if explored.store else {}
-        titles = {docid: title_of(document) for docid, document in documents.items()}
-        return [{**msgspec.to_builtins(flag), "title": titles.get(flag.docid, "")} for flag in flags]
-
-    async def _flag(self, request: Request) -> Response:
-        return JSONResponse(msgspec.to_builtins(await run_in_threadpool(self._flagged, await read_body(request, Flag))))
-
-    def _flagged(self, flag: Flag) -> Flag:
-        explored = self.explored(flag.folder)
-        if flag.topic not in explored.topics or flag.condition not in explored.conditions:
-            raise DataError(f"{flag.folder}: no topic {flag.topic!r} under {flag.condition!r}")
-        grades = explored.grades(explored.topics[flag.topic], flag.condition) or {}
-        return self._flags.add(msgspec.structs.replace(flag, grade=grades.get(flag.docid)))
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

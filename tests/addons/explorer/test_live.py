@@ -1,4 +1,4 @@
-"""``python -m pipelines.explore`` as other programs meet it: whole runs, searches, changed topics, flags."""
+"""``python -m pipelines.explore`` as other programs meet it: whole runs, searches, changed topics."""
 
 import contextlib
 import http.client
@@ -17,7 +17,6 @@ from serving import Running, serving
 
 from heed.addons.explorer.answers import answer, search
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.flags import Flag, Flags
 from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
 from heed.errors import DataError, UsageError
 from heed.formats.trec_files import read_run
@@ -34,8 +33,8 @@ def runs(sample_runs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module")
-def server(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with serving("explore", runs, "--flags", tmp_path_factory.mktemp("flags") / "flags.jsonl", kind=Running) as process:
+def server(runs: Path) -> Iterator[Running]:
+    with serving("explore", runs, kind=Running) as process:
         yield process
 
 
@@ -255,8 +254,7 @@ def test_a_question_whose_page_asks_another_meanwhile_is_never_computed(
     code = SLOW.format(folder=str(tmp_path), index=index).replace("PosixPath", "Path")
     (tmp_path / "slow_system.py").write_text(code)
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{tmp_path}")
-    arguments = (runs, "--flags", tmp_path / "flags.jsonl", "--reranker", "slow_system:Slow")
-    with serving("explore", *arguments, kind=Running) as server:
+    with serving("explore", runs, "--reranker", "slow_system:Slow", kind=Running) as server:
         told = server.get("/api/folder?folder=.")
         assert told["playground"][-1] == "slow", told
         body = QUESTION | {"system": "slow"}
@@ -327,7 +325,7 @@ def test_unknown_topics_and_documents_are_not_found(server: Running) -> None:
     for docid in ("../../summary.json", "/etc/passwd", "n005\x00", "' OR 1=1 --"):
         status, _, text = server.request("GET", f"/api/document?folder=.&docid={quote(docid)}")
         assert status == 400 and "no document" in json.loads(text)["error"] and "root:" not in text
-    assert server.request("DELETE", "/api/flags")[0] == 405
+    assert server.request("DELETE", "/api/folder")[0] == 405
 
 
 QUESTION = {"folder": ".", "system": "bm25", "topic": "01", "condition": "original", "query": "a", "instruction": "b"}
@@ -356,38 +354,6 @@ QUESTION = {"folder": ".", "system": "bm25", "topic": "01", "condition": "origin
 def test_a_question_that_cannot_be_asked_is_an_error(server: Running, body: object, said: str) -> None:
     status, told = post(server, "/api/ask", body)
     assert status == 400 and said in told["error"], told
-
-
-def test_flags_survive_a_kill_and_can_be_taken_back(runs: Path, tmp_path: Path) -> None:
-    path = tmp_path / "flags.jsonl"
-    place = {"folder": ".", "topic": "01", "docid": "n005", "condition": "original"}
-    with serving("explore", runs, "--flags", path, kind=Running) as server:
-        status, flag = post(server, "/api/flag", place | {"note": HOSTILE, "grade": 99})
-        server.kill()
-        assert status == 200
-    with path.open("ab") as stream:
-        stream.write(b'{"folder":".","topic":"01","do')  # as a kill in the middle of a line leaves it
-    with serving("explore", runs, "--flags", path, kind=Running) as server:
-        grade = Explored(read_tree(runs)[0]).judging.qrels["original"]["01"]["n005"]
-        assert server.request("GET", "/api/flags")[2] == json.dumps([flag], separators=(",", ":"), ensure_ascii=False)
-        assert (flag["note"], flag["grade"], flag["flagged"]) == (HOSTILE, grade, True)
-        [listed] = json.loads(server.request("GET", "/api/flags?folder=.")[2])
-        assert listed == flag | {"title": server.get("/api/document?folder=.&docid=n005")["title"]}
-        assert server.request("GET", "/api/flags?folder=absent")[0] == 404
-        assert post(server, "/api/flag", place | {"condition": "changed"})[0] == 200
-        assert post(server, "/api/flag", place | {"flagged": False})[0] == 200
-        assert [each["condition"] for each in json.loads(server.request("GET", "/api/flags")[2])] == ["changed"]
-        for wrong in ({"docid": ""}, {"topic": "99"}, {"condition": "reversed"}, {"note": "x" * 4_001}):
-            assert post(server, "/api/flag", place | wrong)[0] == 400
-        assert server.request("POST", "/api/flag", place | {"folder": "../.."})[0] == 404
-    assert len(path.read_text().splitlines()) == 4
-
-
-def test_a_file_of_flags_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is a folder"):
-        Flags(tmp_path)
-    with pytest.raises(DataError, match=r"absent/flags\.jsonl: cannot be written"):
-        Flags(tmp_path / "absent" / "flags.jsonl").add(Flag(".", "1", "d", "original"))
 
 
 def test_documents_and_indexes_that_are_gone_are_named_and_nothing_is_built(runs: Path, tmp_path: Path) -> None:

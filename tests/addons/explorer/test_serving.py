@@ -17,7 +17,7 @@ class Site(NamedTuple):
     post: str
 
 
-SITES = (Site("annotate", "/api/task", "/api/changes"), Site("explore", "/api/flags", "/api/flag"))
+SITES = (Site("annotate", "/api/task", "/api/changes"), Site("explore", "/api/folder?folder=.", "/api/read"))
 
 
 @pytest.fixture(scope="module", params=SITES, ids=[site.command for site in SITES])
@@ -34,7 +34,7 @@ def server(
     sample_pool(folder / "pool.jsonl")
     of = {
         "annotate": [folder / "pool.jsonl", "--lang", "fas"],
-        "explore": [sample_runs("fas"), "--flags", folder / "flags.jsonl"],
+        "explore": [sample_runs("fas")],
     }
     with serving(site.command, *of[site.command], kind=Running) as process:
         yield process

@@ -2,11 +2,9 @@
 
 import { byId, isAddress, make, setAddress, toast } from "../../../report/page/shared/dom.js";
 import { documentParts } from "./document.js";
-import { Flags, flagMark } from "./flags.js";
 import { furtherParts, isFurther, needsServer } from "./further.js";
 import { helpDialog, listen } from "./keys.js";
 import { packedSource } from "./packed.js";
-import { gradeOf } from "./ranks.js";
 import { hashOf, parse } from "./route.js";
 import { servedSource } from "./served.js";
 import { shownConditions, topicParts } from "./topic.js";
@@ -19,17 +17,14 @@ const state = { folder: null, topic: null, system: "", conditions: [], route: nu
 const parts = {};
 const overview = document.title;
 let source = null;
-let flags = null; // of judgements; null in a file, which keeps none
 let drawings = 0; // of several pages that are requested, the last one is drawn
 
 function start() {
   source = packedSource(byId("explorer-data")) ?? servedSource(byId("explorer-served"));
   if (!source) return;
   if (source.ask) history.replaceState(null, "", `/${location.hash}`); // hide the token: a cookie has it now
-  if (source.ask) flags = new Flags(source, markFlags);
   build(byId("explorer"));
   addEventListener("hashchange", show);
-  flags?.read();
   listen(actions, () => !byId("explorer").hidden);
   show();
 }
@@ -53,19 +48,16 @@ function build(root) {
   parts.document = make("article", { class: "document", tabindex: 0, "aria-label": "Document" });
   parts.close = make("a", { class: "close" }, "Close");
   const tools = make("div", { class: "tools" }, parts.close, ...documentTools());
-  parts.flagged = make("div");
-  parts.reading = make("section", { class: "reading", "aria-label": "Document beside the ranking" }, tools, parts.flagged, parts.document);
+  parts.reading = make("section", { class: "reading", "aria-label": "Document beside the ranking" }, tools, parts.document);
   parts.further = make("main", { class: "further", tabindex: -1, "aria-label": "Page" });
   parts.playground = make("a", { title: "Change the instruction (p)" }, "Playground");
-  parts.flags = make("a", { title: "Flagged judgements" });
-  const links = source.ask ? [parts.playground, parts.flags] : [];
+  const links = source.ask ? [parts.playground] : [];
   parts.notes = make("div", { class: "notes", role: "status" });
   root.append(
     make("header", { class: "head" }, parts.back, parts.name, parts.topicsButton, make("span", { class: "spring" }), ...links, help),
     parts.notes,
     make("div", { class: "panes" }, parts.topics, parts.topic, parts.reading, parts.further),
     parts.help,
-    ...(flags ? [flags.dialog] : []),
     make("div", { id: "toast", role: "status" }),
   );
 }
@@ -113,7 +105,7 @@ async function draw(route, isCurrent) {
   if (isFurther(route.kind)) byId("explorer").removeAttribute("data-reading");
   if (!isFurther(route.kind)) return drawDocument(isCurrent);
   const written = (choice) => state.route === route && remember(choice); // not when the page has been left
-  const further = await furtherParts(route, { source, folder, topic, marks: flags, remember: written });
+  const further = await furtherParts(route, { source, folder, topic, remember: written });
   if (isCurrent()) parts.further.replaceChildren(...further);
 }
 
@@ -142,39 +134,22 @@ function drawTopic(before) {
   parts.search.value = state.find;
   drawOrders();
   drawTopics();
-  drawLinks();
+  drawLink();
   parts.topic.replaceChildren(...(topic ? topicParts(topic, folder, system, conditions, addresses) : []));
   if (before.topic?.qid !== topic?.qid) parts.topic.scrollTop = 0;
 }
 
-/** Point the links of the head to the topic's playground and the folder's flags. */
-function drawLinks() {
+/** Point the link of the head to the topic's playground. */
+function drawLink() {
   const { folder, topic, conditions } = state;
   parts.playground.hidden = !topic;
   if (topic) parts.playground.href = hashOf(folder.folder, "playground", topic.qid, { condition: conditions.at(-1) });
-  parts.flags.href = hashOf(folder.folder, "flags");
-  const count = flags?.of(folder.folder).length ?? 0;
-  parts.flags.textContent = count === 1 ? "⚑ 1 flag" : `⚑ ${count} flags`;
-}
-
-/** Show which documents in view are flagged. */
-function markFlags() {
-  if (!state.folder) return;
-  drawLinks();
-  const { folder, topic, route } = state;
-  const own = topic ? flags.of(folder.folder).filter((flag) => flag.topic === topic.qid) : [];
-  const flagged = new Set(own.map(({ docid }) => docid));
-  for (const link of parts.topic.querySelectorAll(".ranking a"))
-    link.toggleAttribute("data-flagged", flagged.has(link.dataset.docid));
-  const line = route.kind === "document" ? flagMark(own.filter(({ docid }) => docid === route.id)) : null;
-  parts.flagged.replaceChildren(...(line ? [line] : []));
 }
 
 /** Return the buttons beside a document. */
 function documentTools() {
   const judge = make("button", { onclick: judgeDocument, title: "Judge this document in annotate (o)" }, "Judge");
-  const flag = make("button", { onclick: flagDocument, title: "Flag this judgement as doubtful (f)" }, "⚑ Flag");
-  return [make("span", { class: "spring" }), judge, flag];
+  return [make("span", { class: "spring" }), judge];
 }
 
 /** Return topic, document and condition in view; null without one of them. */
@@ -194,13 +169,6 @@ function judgeDocument() {
     const tab = place.condition === "changed" ? "changed" : "original";
     open(`${source.annotate}#${new URLSearchParams({ topic: place.topic, doc: place.docid, tab })}`, "_blank", "noopener");
   }
-}
-
-function flagDocument() {
-  const place = placeInView();
-  if (!flags) toast(needsServer());
-  else if (!place) toast("Open a document of a topic first.");
-  else flags.ask(place, gradeOf(state.topic, place.condition, state.topic.docids.indexOf(place.docid)));
 }
 
 function toPlayground() {
@@ -289,7 +257,6 @@ async function drawDocument(isCurrent) {
   const root = byId("explorer");
   root.toggleAttribute("data-reading", docid !== "");
   mark(docid);
-  if (flags) markFlags();
   if (!docid) {
     parts.document.replaceChildren(make("p", { class: "empty" }, "Choose a document of the ranking, or press j."));
     return;
@@ -382,7 +349,6 @@ const actions = {
   k: () => step(-1),
   c: other,
   o: judgeDocument,
-  f: flagDocument,
   p: toPlayground,
   "]": () => stepTopic(1),
   "[": () => stepTopic(-1),

@@ -1,12 +1,11 @@
-// The pages that only a server has: the playground, a search's results, flagged judgements.
+// The pages that only a server has: the playground, and a search's results.
 
 import { make } from "../../../report/page/shared/dom.js";
-import { flagParts } from "./flags.js";
 import { playgroundParts } from "./playground.js";
 import { hashOf } from "./route.js";
 import { foundParts } from "./search.js";
 
-const PAGES = { playground, search, flags };
+const PAGES = { playground, search };
 const PLAIN = /^[\w./+@:,=-]+$/; // what a shell takes as it is
 
 export const isFurther = (kind) => Object.hasOwn(PAGES, kind);
@@ -20,9 +19,9 @@ export function needsServer() {
 }
 
 /** Return the children of the page that `route` names; `remember(choice)` writes into its address. */
-export async function furtherParts(route, { source, folder, topic, marks, remember }) {
+export async function furtherParts(route, { source, folder, topic, remember }) {
   if (!source.ask) return [make("p", { class: "empty" }, needsServer())];
-  return PAGES[route.kind](route, { source, folder, topic, marks, remember });
+  return PAGES[route.kind](route, { source, folder, topic, remember });
 }
 
 function playground(route, { source, folder, topic, remember }) {
@@ -38,10 +37,4 @@ async function search(route, { source, folder }) {
     topic: (qid) => hashOf(folder.folder, "topic", qid),
     document: (docid) => hashOf(folder.folder, "document", docid),
   });
-}
-
-async function flags(route, { source, folder, marks }) {
-  const [listed] = await Promise.all([source.flags({ folder: folder.folder }), marks.read()]);
-  const link = ({ topic, docid, condition }) => hashOf(folder.folder, "document", docid, { topic, condition });
-  return flagParts(listed, source.flagsFile, link, folder.language);
 }

@@ -7,7 +7,6 @@ const HELP = [
   ["j →   k ←", "next and previous document of the list"],
   ["c", "the same document, or rank, in the other condition's list"],
   ["o", "judge the document in annotate"],
-  ["f", "flag its judgement as doubtful"],
   ["p", "playground: what if the instruction were another?"],
   ["] [", "next and previous topic"],
   ["s S", "next and previous system"],

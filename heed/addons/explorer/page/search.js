@@ -28,16 +28,11 @@ function part(name, items, none) {
 }
 
 function entry(href, id, title, where, excerpt, language, words) {
-  const link = foundLink(href, id, language, ...marked(title || id, words));
+  const name = setLanguage(make("span", { class: "name" }, ...marked(title || id, words)), language);
+  const link = make("a", { href }, name, " ", make("span", { class: "id" }, make("bdi", {}, id)));
   const text = excerpt ? [setLanguage(make("p", {}, ...marked(excerpt, words)), language)] : [];
   if (text.length && where) text[0].prepend(make("span", { class: "soft" }, where));
   return make("li", {}, link, ...text);
-}
-
-/** Return the link to a topic or document: its title, as the parts `name`, and its id. */
-export function foundLink(href, id, language, ...name) {
-  const title = setLanguage(make("span", { class: "name" }, ...name), language);
-  return make("a", { href }, title, " ", make("span", { class: "id" }, make("bdi", {}, id)));
 }
 
 /** Return `text` as strings and marks of the words searched for. */

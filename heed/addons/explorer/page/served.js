@@ -3,10 +3,10 @@
 const DEPTHS = [20, 100, 1000]; // documents of a list that can be asked for, the first if none are
 const KEPT = 8; // topics: going from document to document asks for the same one again
 
-/** Return a source as of packed.js, with search(), read(), ask(), why(), flag() and `annotate`; null where no server sent the page. */
+/** Return a source as of packed.js, with search(), read(), ask(), why() and `annotate`; null where no server sent the page. */
 export function servedSource(element) {
   if (!element) return null;
-  const { folders, annotate, flags } = JSON.parse(element.textContent);
+  const { folders, annotate } = JSON.parse(element.textContent);
   const opened = new Map();
   const topics = new Map();
   return {
@@ -19,9 +19,6 @@ export function servedSource(element) {
     read: (written, signal) => post("read", written, signal),
     ask: (question, signal) => post("ask", question, signal),
     why: (question) => post("why", question),
-    flags: (of) => get("flags", of),
-    flag: (flag) => post("flag", flag),
-    flagsFile: flags,
     depths: DEPTHS,
     annotate,
   };
