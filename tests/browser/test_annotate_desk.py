@@ -367,3 +367,13 @@ def test_the_tab_key_leads_past_the_strip_and_focus_comes_back_from_the_agreemen
         ann.page.wait_for_selector("#document[data-shown]")
         ann.page.evaluate(f"document.querySelector('#document').dispatchEvent(new KeyboardEvent('keydown', {held}))")
         assert ann.squares() == [""] * 40
+
+
+def test_a_first_topic_without_a_document_is_shown(chromium: "Browser", tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("7 0 D0 0\n")
+    with running(*desk(tmp_path), "--qrels", tmp_path / "qrels", "--only-relevant") as server:
+        ann = Assessor(chromium, server, "Ann", drawn="#document .empty")
+        ann.press("m", "p", "s")
+        assert ann.text("#toast") == "No document is in view."
+        assert ann.page.is_disabled("#passage") and ann.complaints == []
+        ann.context.close()

@@ -70,6 +70,9 @@ def test_what_is_typed_after_a_search_of_the_browser_is_not_written_into_the_nar
         page.press("2")
         page.wait("document.querySelector('#strip button').textContent === '2'")
         assert page.evaluate("document.querySelector('#editor').value") == narrative
+        page.wait("document.querySelector('#document').dataset.shown ?? ''")
+        page.press("p")
+        page.wait("document.querySelector('#passage').title === [...CSS.highlights.get('passage')].join('')")
         page.press("e")
         page.press("2")
         assert sorted(page.evaluate("document.querySelector('#editor').value")) == sorted(f"{narrative}2")

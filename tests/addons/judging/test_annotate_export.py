@@ -17,11 +17,12 @@ from heed.addons.judging.annotate.grades import (
     grade_before_edit,
     majority_grade,
     missing_for_export,
+    original_grades,
     pair_agreements,
     progress_by_topic,
 )
 from heed.addons.judging.annotate.server import agreement_data
-from heed.addons.judging.annotate.store import Change, Judgement, wording_of
+from heed.addons.judging.annotate.store import EARLIER, Change, Judgement, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, Task
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels
@@ -78,6 +79,23 @@ def test_what_is_read_again_comes_from_decision_then_majority_then_ones_own_grad
     assert grade_before_edit(task, "1", {"ann": 1, "bela": 0}, "bela") == 0, "nothing decides"
     for each in (task, blind):
         assert grade_before_edit(each, "1", {**grades, ADJUDICATED: 3}, "carl") == 3
+
+
+def test_the_original_grades_of_an_edited_document_are_the_decision_or_those_given() -> None:
+    task = Task({"1": ["a", "b"]}, {}, "eng", (), qrels={"1": {"a": 2}})
+    key = ("1", "original", "a")
+    assert original_grades(task, {}, "1", "a") == {"given": 2}
+    assert original_grades(task, {}, "1", "b") == {}
+    assert original_grades(task, {key: {"ann": 1, "bela": 0}}, "1", "a") == {"ann": 1, "bela": 0}
+    assert original_grades(task, {key: {"ann": 1, "bela": 0, ADJUDICATED: 3}}, "1", "a") == {ADJUDICATED: 3}
+
+
+def test_a_files_grade_under_the_original_narrative_is_compared_with_a_pages_but_no_outdated_one() -> None:
+    page, file = wording_of(""), ""  # no digest of an edit, as each writes it
+    judgements = [judged("ann", "a", 1, wording=page), judged("bela", "a", 1, wording=file)]
+    judgements += [judged("ann", "b", 1, wording=page), judged("bela", "b", 1, wording=EARLIER)]
+    [pair] = pair_agreements(judgements, [0, 1])
+    assert (pair["agreement"]["n"], pair["reworded"]) == (1, 1)
 
 
 # Export

@@ -9,7 +9,8 @@ const HEADING = /^#{1,6}\s+/;
 export function prepareGuidelines() {
   const blocks = page.task.guidelines.split(/\n\s*\n|(?<=^#.*)\n/m).filter((text) => text.trim());
   const close = make("button", { class: "plain", title: "Close (i)", onclick: toggleGuidelines }, "×");
-  byId("guidelines").replaceChildren(make("p", { class: "label" }, "Guidelines", close), ...blocks.map(block));
+  const head = make("p", { class: "label row" }, "Guidelines", make("i", { class: "spring" }), close);
+  byId("guidelines").replaceChildren(head, ...blocks.map(block));
   byId("guidelines-button").hidden = !blocks.length;
   show(blocks.length > 0 && localStorage.getItem("heed-guidelines") === "on");
 }

@@ -134,7 +134,7 @@ export const drawnDocument = () => (isDrawn(current()?.docid) ? shown : null);
 /** Mark the passage that decided in the document in view, and scroll to it if it is `followed`. */
 export function showPassage(followed = false) {
   const place = byId("document");
-  const passage = shown?.docid === current()?.docid && judgementOf(current()).passage;
+  const passage = shown && shown.docid === current()?.docid && judgementOf(current()).passage;
   const [first] = highlight("passage", shown, place, passage ? [passage] : []);
   if (!first || !followed) return;
   const [{ top, bottom }, frame] = [first, place].map((each) => each.getBoundingClientRect());
