@@ -24,9 +24,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from hardening.browser import CHROMIUM, BrowserSession
 from hardening.jobs import QRELS, ROOT, SAMPLE, Job, kill, run, start
 from hardening.judging import POOL, SOURCES, Server
-from hardening.browser import CHROMIUM, BrowserSession
 from hardening.sessions import Judged, Sent, Session, judge, spread
 
 GROWTH = 16 << 20  # bytes between a tenth of the last server's judgements, when all is warm, and the last
