@@ -24,9 +24,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from hardening.browser import CHROMIUM, BrowserSession
 from hardening.jobs import QRELS, ROOT, SAMPLE, Job, kill, run, start
 from hardening.judging import POOL, SOURCES, Server
-from hardening.reader import CHROMIUM, Reader
 from hardening.sessions import Judged, Sent, Session, judge, spread
 
 GROWTH = 16 << 20  # bytes between a tenth of the last server's judgements, when all is warm, and the last
@@ -63,12 +63,12 @@ def _loaded(place: Path, options: argparse.Namespace) -> int:
     first = _prepared(place / "first", 0, [f"assessor {number:02}" for number in range(options.sessions)])
     count = options.judgements // options.sessions
     if options.browser and Path(CHROMIUM).exists():
-        first.sessions.append(Reader(first.server, "in a browser", options.sessions))
+        first.sessions.append(BrowserSession(first.server, "in a browser", options.sessions))
     elif options.browser:
         print(f"no Chromium at {CHROMIUM}: left out")
     judged = judge(first.server, first.sessions, count, options.think, options.kills)
     problems = _told(first, judged, options.kills)
-    print(*(session.line() for session in first.sessions if isinstance(session, Reader)), sep="\n")
+    print(*(session.line() for session in first.sessions if isinstance(session, BrowserSession)), sep="\n")
     same = [session.name for session in first.sessions[: max(1, options.sessions // OTHERS // 2)]]
     late = [f"late {number:02}" for number in range(len(same))]
     second = _prepared(place / "second", 1, [*same, *late])
@@ -105,7 +105,7 @@ def _told(judged_round: Round, judged: Judged, kills: int) -> list[str]:
     print(f"memory of the last server after a tenth of its judgements and all: {early >> 20} and {late >> 20} MiB")
     problems = [problem for session in sessions for problem in session.problems]
     problems += [f"{lost} judgements lost, {invented} invented"] if lost or invented else []
-    in_browser = any(isinstance(session, Reader) for session in sessions)
+    in_browser = any(isinstance(session, BrowserSession) for session in sessions)
     return problems + (["the memory grew"] if late - early > GROWTH and not in_browser else [])
 
 

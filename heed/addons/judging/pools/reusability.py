@@ -154,8 +154,13 @@ def _as_large(documents: Documents, built: BuiltPool, inputs: PoolInputs, by_dep
         return replace(settings, sizes={topic: len(docids) for topic, docids in documents.items()})
     counts = Counter(ALL for docids in documents.values() for _ in docids)
     if built.settings.budgets.keys() - {ALL}:
-        counts = Counter(inputs.languages[docid] for docids in documents.values() for docid in docids)
+        counts = languages_of(documents, inputs)
     return replace(settings, depth=max(settings.depth, DEPTH), budgets=counts)
+
+
+def languages_of(documents: Mapping[str, Iterable[str]], inputs: PoolInputs) -> Counter[str]:
+    """Return the number of ``documents`` by language, which every document has."""
+    return Counter(inputs.languages[docid] for docids in documents.values() for docid in docids)
 
 
 def _is_union(documents: Documents, lists: Lists) -> bool:
@@ -346,6 +351,13 @@ REBUILT = (
 AT_DEPTH = (
     "each {} left out, and the other lists read no deeper: without the judgements of documents that only it brought"
 )
+
+
+HEADINGS = {
+    "left_out": (REBUILT, "system"),
+    "left_out_at_depth": (AT_DEPTH, "system"),
+    "teams_left_out": (REBUILT, "team"),
+}
 
 
 def left_out_text(groups: Sequence[LeftOut], heading: str, kind: str) -> str:

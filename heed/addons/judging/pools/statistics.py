@@ -3,7 +3,6 @@
 As tables for people, and as JSON.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
@@ -21,8 +20,7 @@ from heed.addons.judging.pools.build import (
     system_of,
 )
 from heed.addons.judging.pools.reusability import (
-    AT_DEPTH,
-    REBUILT,
+    HEADINGS,
     Documents,
     Judgements,
     LeftOut,
@@ -30,6 +28,7 @@ from heed.addons.judging.pools.reusability import (
     Reliability,
     absent_at_depth,
     absent_rebuilt,
+    languages_of,
     leave_out,
     left_out_data,
     left_out_text,
@@ -121,14 +120,13 @@ def depths(reached: Lists) -> dict[str, int]:
 
 
 class PoolReport(NamedTuple):
-    """All statistics of a pool; ``strata``, ``left_out`` and so on are empty where nothing was sampled or judged.
+    """All statistics of a pool; ``strata``, ``reliability`` and so on are empty where nothing was sampled or judged.
 
     ``depths`` are those that the pool reached by topic, ``run_depths`` the smallest and the greatest over a run's
-    lists (:func:`.reusability.lists_reached`). ``left_out`` has the effects of rebuilding the pool without a system
-    under the same budget, ``left_out_at_depth`` those of reading the others' lists no deeper, ``teams_left_out`` the
-    former for teams. ``reliability`` is that of each measure. ``gaps`` says how far pool and judgements differ, empty
-    where they do not or no system is left out. ``seconds`` is the judging time of a document, None if it is to be
-    assumed.
+    lists (:func:`.reusability.lists_reached`). ``left_out`` has the effects of leaving systems or teams out, by the
+    names of :data:`.reusability.HEADINGS`; ``reliability`` is that of each measure. ``gaps`` says how far pool and
+    judgements differ, empty where they do not or no system is left out. ``seconds`` is the judging time of a document,
+    None if it is to be assumed.
     """
 
     documents: Pool
@@ -137,9 +135,7 @@ class PoolReport(NamedTuple):
     run_depths: dict[str, tuple[int, int]]
     retrieved: Retrieved
     strata: list[StratumCounts]
-    left_out: list[LeftOut]
-    left_out_at_depth: list[LeftOut]
-    teams_left_out: list[LeftOut]
+    left_out: dict[str, list[LeftOut]]
     reliability: list[Reliability]
     gaps: str = ""
     seconds: float | None = None
@@ -170,22 +166,25 @@ def pool_report(
     judged = scorable(runs, judged.of_topics(pooled))
     documents = pooled_or_judged(built, inputs, reached) if judged.original else {}
     gaps = _gaps(built.documents, documents, grades) if documents else ""
-    left_out = partial(leave_out, runs, judged, inputs.base_of)
-    by_team = team_of(judged.teams) if documents and judged.teams else None
+    left_out: dict[str, list[LeftOut]] = {name: [] for name in HEADINGS}
+    if documents:
+        leave, by_team = partial(leave_out, runs, judged, inputs.base_of), team_of(judged.teams)
+        left_out["left_out"] = leave(absent_rebuilt(documents, built, inputs, reached))
+        left_out["left_out_at_depth"] = leave(absent_at_depth(documents, reached))
+        if judged.teams:
+            left_out["teams_left_out"] = leave(absent_rebuilt(documents, built, inputs, reached, by_team), by_team)
     rankings = [ranking for lists in reached.values() for ranking in lists]
     run_lengths = {run: [len(each.docids) for each in rankings if each.run == run] or [0] for run in runs}
     if gaps:
         warn(f"qrels: {gaps}; the effects of leaving a system out are those of the judgements that there are")
     return PoolReport(
         documents=built.documents,
-        per_language=_languages(built, inputs),
+        per_language=dict(sorted(languages_of(built.documents, inputs).items())) if inputs.languages else {},
         depths=depths(reached),
         run_depths={run: (min(lengths), max(lengths)) for run, lengths in run_lengths.items()},
         retrieved=retrieved_documents(built.documents, reached, list(runs)),
         strata=count_strata(built.settings.strata, built.sample, grades),
-        left_out=left_out(absent_rebuilt(documents, built, inputs, reached)) if documents else [],
-        left_out_at_depth=left_out(absent_at_depth(documents, reached)) if documents else [],
-        teams_left_out=left_out(absent_rebuilt(documents, built, inputs, reached, by_team), by_team) if by_team else [],
+        left_out=left_out,
         reliability=reliabilities(runs, judged) if documents else [],
         gaps=gaps,
         seconds=seconds,
@@ -199,15 +198,6 @@ def _gaps(pooled: Pool, documents: Documents, grades: Qrels) -> str:
     unjudged = sum(grades.get(topic, {}).get(docid, -1) < 0 for topic, docids in pooled.items() for docid in docids)
     counts = {"not in this pool": (outside, "relevant document"), "not judged": (unjudged, "pooled document")}
     return "; ".join(f"{counted(number, noun)} {fault}" for fault, (number, noun) in counts.items() if number)
-
-
-def _languages(built: BuiltPool, inputs: PoolInputs) -> dict[str, int]:
-    """Return the number of pooled documents by language, where lists are split by language."""
-    counts: Counter[str] = Counter()
-    for topic, docids in built.documents.items():
-        languages = {docid: lst.language for lst in inputs.topics[topic] for docid in lst.docids if lst.language}
-        counts.update(languages[docid] for docid in docids if docid in languages)
-    return dict(sorted(counts.items()))
 
 
 def as_data(report: PoolReport) -> dict[str, Any]:
@@ -225,9 +215,7 @@ def as_data(report: PoolReport) -> dict[str, Any]:
         ],
         "overlap": overlaps(report.retrieved),
         "strata": [counts._asdict() for counts in report.strata],
-        "left_out": left_out_data(report.left_out),
-        "left_out_at_depth": left_out_data(report.left_out_at_depth),
-        "teams_left_out": left_out_data(report.teams_left_out),
+        **{name: left_out_data(groups) for name, groups in report.left_out.items()},
         "reliability": [row._asdict() for row in report.reliability],
     }
 
@@ -239,11 +227,7 @@ def as_text(report: PoolReport, name: str) -> str:
         parts += [_runs_table(report), _overlap_table(report.retrieved)]
     if report.strata:
         parts.append(_strata_table(report.strata))
-    if report.left_out:
-        parts.append(left_out_text(report.left_out, REBUILT, "system"))
-        parts.append(left_out_text(report.left_out_at_depth, AT_DEPTH, "system"))
-    if report.teams_left_out:
-        parts.append(left_out_text(report.teams_left_out, REBUILT, "team"))
+    parts += [left_out_text(groups, *HEADINGS[name]) for name, groups in report.left_out.items() if groups]
     if report.reliability:
         parts.append(reliability_text(report.reliability))
     if report.gaps:

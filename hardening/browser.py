@@ -29,7 +29,7 @@ WATCH = """() => {
 }"""
 
 
-class Reader(Session):
+class BrowserSession(Session):
     """Judges the first topic by keys, but for its last document."""
 
     def __init__(self, server: Server, name: str, number: int) -> None:
