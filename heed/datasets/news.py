@@ -51,7 +51,6 @@ def _read(
     how to get them.
     """
     name, translated = members[0].name, docs_lang == "eng"
-    _check_language(name, request)
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
     if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
@@ -62,20 +61,13 @@ def _read(
     return [read("" if or_sample else name, request, translated, translation, tuple(map(str, years)))]
 
 
-def _check_language(name: str, request: Data) -> None:
-    if not request.lang:
-        known = (*LANGS, "eng") if name == SAMPLE else LANGS
-        raise UsageError(f"{name}: found no language; give {' or '.join(f'lang={code}' for code in known)}")
-
-
 def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
     """Return mFollowIR in one language, from the hub or a local copy."""
     name, hub = members[0].name, members[0].entry.hub
-    _check_language(name, request)
     fail([] if not data or Path(data).is_dir() else [f"{data}: no such folder; expected a copy of {hub}"])
     spoken = "eng" if name == CROSS_LINGUAL else "native"
-    topics = str(data or hub)
-    return [news("", replace(request, query_lang=spoken, topics=topics, topics_format="mfollowir"), False, "", ())]
+    request = replace(request, query_lang=spoken, topics=str(data or hub), topics_format="mfollowir")
+    return [news("", request, False, "", ())]
 
 
 NEWS = Layout(_read, ("docs", "lang", "query_lang", "fields"))
@@ -187,9 +179,7 @@ def _documents(name: str, request: Data, translated: bool) -> tuple[list[Path], 
     if not name and (request.topics or request.qrels):
         raise UsageError("topics, qrels: need docs=PATH, or the sample: no NeuCLIR or HC4 is on this machine")
     if not name:
-        log.info(
-            "no NeuCLIR or HC4 documents on this machine: this is the embedded sample, invented news for a first try"
-        )
+        log.info("no NeuCLIR or HC4 documents here: this is the embedded sample, invented news for a first try")
     return [sample_root() / "documents" / SAMPLE / f"{'eng' if translated else lang}.jsonl"], SAMPLE
 
 

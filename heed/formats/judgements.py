@@ -37,7 +37,5 @@ def read_judgements(
     rows = read_rows(files, encoding)
     first = next(rows, None)
     if first and "query" in first.fields and not first.fields.keys() & {*COLUMNS[1]}:
-        raise first.problem(
-            f"found a topic, expected judgements: {JUDGED}, or rows with {', '.join(names[0] for names in COLUMNS)}"
-        )
+        raise first.problem(f"found a topic, expected judgements: {JUDGED}, or rows with query-id, corpus-id, score")
     return grades_of(chain([first] if first else [], rows))

@@ -192,6 +192,9 @@ def test_two_systems_stand_side_by_side_with_the_corrected_test_of_their_differe
     opened.set_viewport_size({"width": 390, "height": 844})
     box = opened.locator('#pair [aria-label="Measures"] td:nth-child(5)').first.bounding_box()
     assert box and box["x"] + box["width"] <= 390
+    head = opened.locator('#pair [aria-label="Measures"] th:nth-child(6)').bounding_box()
+    assert head and head["width"] > 40, "the word better is in one line"
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_baseline_and_measure_are_chosen_without_a_request(opened: "Page", report: Path) -> None:

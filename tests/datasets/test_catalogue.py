@@ -517,7 +517,7 @@ def test_what_has_a_command_of_its_own_runs_by_its_name_too(tmp_path: Path, heed
         (("--dataset", "brigt"), "brigt: no collection of this name; did you mean bright"),
         (
             ("--dataset", "mfollowir-crosslingual"),
-            "mfollowir-crosslingual: found no language; give --lang zho or --lang fas or --lang rus",
+            "--lang: found '', expected zho, fas or rus",
         ),
         (("--dataset", "news21"), "wapo/v4: has no topics; give --topics PATH"),
         (("--dataset", "ifir", "--data", "."), "no folder fiqa/; ifir is several data sets, with one each"),

@@ -492,12 +492,11 @@ def json_line(record: object) -> str:
 
 def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narratives: Narratives) -> list[str]:
     """Return lines about documents and topics that are left out, and how they get in."""
-    lines = []
-    for qid, docids in final.incomplete.items():
-        lines.append(
-            f"topic {qid}: left out of changed.qrels, {number_of(len(docids), 'relevant document')} without a grade "
-            f"under the changed narrative: {', '.join(docids)}; judge them, or decide where assessors differ"
-        )
+    lines = [
+        f"topic {qid}: left out of changed.qrels, {number_of(len(docids), 'relevant document')} without a grade "
+        f"under the changed narrative: {', '.join(docids)}; judge them, or decide where assessors differ"
+        for qid, docids in final.incomplete.items()
+    ]
     judged = {judgement.qid for judgement in chosen if judgement.condition == "changed"}
     unread = [qid for qid in final.original if qid not in judged and is_changed(task, qid, narratives[qid])]
     if unread and not task.only_relevant:
@@ -511,8 +510,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
         lines.append(f"{count} judged as changed, though the narrative is the original one, left out: {brief(same)}")
     older = sorted({judgement[1:4:2] for judgement in {*chosen} - {*current(chosen, narratives)}})
     if older:
-        names = ", ".join(" ".join(key) for key in older)
-        count = number_of(len(older), "judgement")
+        count, names = number_of(len(older), "judgement"), ", ".join(" ".join(key) for key in older)
         lines.append(
             f"{count} made before the narrative's last edit or a correction, left out (topic, document): {names}"
         )
