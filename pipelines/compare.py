@@ -147,6 +147,7 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
 
 def _own_figures(folder: Path) -> "ResultsFolder":
     """Return the figures of a results folder, or of the only one below it; say their warnings."""
+    from heed.experiment.ledger import systems_in
     from heed.report.results import read_tree
 
     folders = read_tree(folder)
@@ -155,7 +156,8 @@ def _own_figures(folder: Path) -> "ResultsFolder":
         raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
     for warning in results.warnings:
         warn(warning)
-    return results
+    # a summary of an earlier version has no systems; notes of runs say what is a first stage
+    return results._replace(systems=results.systems or [system.entry for system in systems_in(results.path)])
 
 
 def _print_systems(options: argparse.Namespace, results: "ResultsFolder") -> dict[str, Any]:

@@ -6,7 +6,7 @@ A command that was killed meanwhile is to be repeated: it finds what was made, a
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -118,7 +118,7 @@ class Ledger(NamedTuple):
         if unknown:
             say = f"not measured, nobody knows what it was made of: {brief(unknown)}; give it as a run made elsewhere"
             log.warning(f"{self.folder}: {say}")
-        return sorted(systems.values(), key=lambda system: (system.kind, system.name))
+        return _in_order(systems.values())
 
     def completed(self, system: SystemRuns) -> SystemRuns:
         """Return ``system`` with its other finished runs too; as it is where its own are not those in the folder."""
@@ -145,6 +145,15 @@ def runs_in(folder: Path, name: str = "*") -> dict[str, dict[str, RunFile]]:
             system, condition = _parts(path)
             by_system.setdefault(system, {})[condition] = RunFile(path, note)
     return by_system
+
+
+def systems_in(folder: Path) -> list[SystemRuns]:
+    """Return first stages, rerankers and systems made elsewhere, each by name, with their finished runs."""
+    return _in_order(SystemRuns.of_files(name, files) for name, files in runs_in(folder).items())
+
+
+def _in_order(systems: Iterable[SystemRuns]) -> list[SystemRuns]:
+    return sorted(systems, key=lambda system: (system.kind, system.name))
 
 
 def finished_note(path: Path) -> Note | None:
