@@ -20,32 +20,30 @@ from heed.types import Document, Query, Reranker, Run, finite
 
 EARLY = 1.0  # seconds of work after which the rest is estimated, at the end of a topic
 LONG = 5.0  # seconds of work ahead from which an estimate is logged
-ROOM = 1 << 29  # bytes of memory for the texts that further conditions and rerankers read
+ROOM = 1 << 28  # bytes of memory for the texts that further conditions and rerankers read
 
 Pair = tuple[Query, Sequence[Document]]
 
 
 class ReadOnce:
-    """Documents of pools, in memory once they were read: further conditions and rerankers take them from there.
+    """Documents of pools, in memory once they were read: further topics, conditions and rerankers take them from there.
 
-    Those of later pools, as soon as the texts of all would have more than ``ROOM`` bytes, are read each time.
+    As soon as the texts of all would have more than ``ROOM`` bytes, further documents are read each time.
     """
 
     def __init__(self, store: DocumentStore) -> None:
         self._store, self._room = store, ROOM
-        self._by_pool: dict[tuple[str, ...], list[Document]] = {}
+        self._documents: dict[str, Document] = {}
 
     def get(self, docids: Sequence[str]) -> list[Document]:
         """Return the documents of ``docids``, in that order; raises as :meth:`DocumentStore.get`."""
-        pool = tuple(docids)
-        if pool in self._by_pool:
-            return self._by_pool[pool]
-        documents = self._store.get(docids)
-        size = sum(sys.getsizeof(document.text) for document in documents)
+        missing = [docid for docid in docids if docid not in self._documents]
+        read = dict(zip(missing, self._store.get(missing), strict=True)) if missing else {}
+        size = sum(sys.getsizeof(document.text) for document in read.values())
         if size <= self._room:
             self._room -= size
-            self._by_pool[pool] = documents
-        return documents
+            self._documents |= read
+        return [self._documents.get(docid) or read[docid] for docid in docids]
 
 
 class PoolDocuments:

@@ -76,6 +76,8 @@ def test_a_topics_documents_are_read_once_for_all_conditions_and_rerankers(
             run = rescore(Reading(number), queries, documents, tmp_path / f"{number}.{condition}", "documents")
             assert run == {qid: dict.fromkeys(docids, 4.0) for qid, docids in POOL.items()}
     assert store.read == [*POOL.values(), POOL["3"], POOL["3"], POOL["3"]]
+    mixed = [POOL["2"][1], "new", POOL["0"][0]]  # of two topics that were read, and of none
+    assert [document.docid for document in read.get(mixed)] == mixed and store.read[-1] == ["new"]
     store.read.clear()
     documents = PoolDocuments(POOL, store, ReadOnce(store))  # type: ignore[arg-type]
     for condition in ("original", "changed"):  # of which an earlier run has the first scores
