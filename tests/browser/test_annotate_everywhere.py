@@ -48,7 +48,7 @@ def opened(browser: str, profile: Path, request: pytest.FixtureRequest) -> Itera
 
 def enter(window: Window, server: Running, name: str) -> None:
     window.open(server.address)
-    window.wait("!!document.querySelector('#ask[open]')")
+    window.wait("document.activeElement.closest('#ask[open]') !== null")
     window.type(name)
     window.press(ENTER)
     shown(window)
@@ -105,6 +105,7 @@ def test_a_campaign_is_judged_to_its_end(
             saved(window)
             judge(window, ANN[4:])
             window.press("/")
+            window.wait("document.activeElement.id === 'note'")
             window.type("last of all")
             window.press(ENTER)
             saved(window)
@@ -115,6 +116,7 @@ def test_a_campaign_is_judged_to_its_end(
                 window.press(str(value))
             saved(window)
             window.press("a")
+            shown(window)
             narrative = window.evaluate("document.querySelector('#editor').value")
             edit(window, "A mistake.")
             window.press("u")
