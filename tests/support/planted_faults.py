@@ -190,7 +190,7 @@ class Fault(NamedTuple):
 FAULTS = [
     Fault("five fields", put(6, 3, ""), 6, "fields", "found 5 fields"),
     Fault("seven fields", put(6, 3, "a b"), 6, "fields", "found 7 fields"),
-    Fault("a first line of one field", insert(1, "x\n"), 1, "fields", "found 1 fields"),
+    Fault("a first line of one field", insert(1, "x\n"), 1, "fields", "found 1 field ("),
     Fault("a header", insert(1, "topic Q0 docid rank score tag\n"), 1, "header", "found a header ('topic Q0"),
     Fault("a blank line", insert(3, " \n"), 3, "blank", "found a blank line"),
     Fault("a comment", insert(1, "# ir_metadata.start\n"), 1, "comment", "found a comment"),
