@@ -165,8 +165,7 @@ class Experiment:
         if search.lucene_index:
             folder = brought("prebuilt index")(str(search.lucene_index), self._indexes / "prebuilt")
             search = search._replace(lucene_index=folder)
-        instructed = self.conditions != ["query"]
-        return Place(registry, compute, corpus, search, self._indexes / "api", instructed)
+        return Place(registry, compute, corpus, search, self._indexes / "api", instructed=self.conditions != ["query"])
 
     def retriever(self, system: object) -> Retriever:
         """Return the retriever of a name (see :mod:`heed.systems.make`) or object, not loaded yet."""

@@ -12,9 +12,10 @@ from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
 from heed.addons.judging.annotate.store import Store, wording_of
-from heed.addons.judging.annotate.task import Task
+from heed.addons.judging.annotate.task import Task, topic_differences
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels, write_qrels
+from heed.types import Topic
 from pipelines.annotate import open_given, parser
 
 FERRIES = {"qid": "1", "lang": "eng", "query": "ferries", "instructions": {"original": "Sunk ferries."}}
@@ -85,6 +86,13 @@ def test_a_topic_is_added_with_its_given_judgements(folder: Path) -> None:
     for _ in range(2):
         with opened(folder, *given) as (task, _):
             assert {qid: task.to_judge(qid) for qid in task.pool} == {"1": ["a", "b"], "2": ["a"]}
+
+
+def test_long_narratives_are_shown_where_they_differ() -> None:
+    """Two texts of which only the first forty characters were shown looked the same."""
+    before, now = (Topic("1", "fas", "کشتی", {"original": f"نیم‌فاصله{' x' * 30} {word}{' y' * 30}"}) for word in "ab")
+    shown = [f"'…{'x ' * 10}{word}{' y' * 9} …'" for word in "ba"]
+    assert topic_differences(before, now, []) == [f"original narrative {shown[0]}, not {shown[1]}"]
 
 
 def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_again(

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -338,25 +339,25 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
 
 def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
     """Return the parts in which a topic is not the ``stored`` one; its changed narrative may be one of ``edits``."""
-    texts = [
-        ("language", stored.lang, topic.lang),
-        ("query", stored.query, topic.query),
-        *(
-            (f"{name} narrative", stored.instructions.get(name, ""), topic.instructions.get(name, ""))
-            for name in CONDITIONS
-        ),
-    ]
+    texts = [("language", stored.lang, topic.lang), ("query", stored.query, topic.query)]
+    before, now = stored.instructions, topic.instructions
+    texts += [(f"{name} narrative", before.get(name, ""), now.get(name, "")) for name in CONDITIONS]
     if stored.description and topic.description:  # older databases and exports have none
         texts.append(("description", stored.description, topic.description))
     # by words: earlier versions of Heed read other line breaks
     differing = [(name, before, now) for name, before, now in texts if before.split() != now.split()]
     if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
         differing = [text for text in differing if text[0] != "changed narrative"]
-    return [f"{name} {_start(now)}, not {_start(before)}" for name, before, now in differing]
+    return [f"{name} {_excerpt(now, before)}, not {_excerpt(before, now)}" for name, before, now in differing]
 
 
-def _start(text: str) -> str:
-    return repr(text if len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "…") if text else "none"
+def _excerpt(text: str, other: str) -> str:
+    """Return a text in quotation marks, a long one around the place from which it differs from the ``other``."""
+    text, other = " ".join(text.split()), " ".join(other.split())
+    same = next((index for index, (sign, others) in enumerate(zip_longest(text, other)) if sign != others), 0)
+    start = max(0, same - SHOWN_TEXT // 2) if len(text) > SHOWN_TEXT else 0
+    shown = text[start : start + SHOWN_TEXT]
+    return f"'{'…' * (start > 0)}{shown}{'…' * (start + len(shown) < len(text))}'" if text else "none"
 
 
 def _json(value: object) -> str:
