@@ -207,7 +207,7 @@ def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None
     assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES}
     assert not any("Spam" in path.read_text() for path in (folder / "out").iterdir())
     refused = heed(*command, "Dan")
-    assert refused.returncode == 1 and "Dan has judged nothing; who has: Ann, Spam" in refused.stderr
+    assert refused.returncode == 1 and "error: Dan has judged nothing; who has: Ann, Spam" in refused.stderr
 
 
 def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folder: Path, heed: Heed) -> None:

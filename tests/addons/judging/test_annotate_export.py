@@ -320,7 +320,7 @@ def test_nothing_judged_and_an_unknown_assessor_are_told(annotation: Annotation)
     with pytest.raises(HeedError, match="no document is judged; there is nothing to export"):
         annotation.export()
     annotation.grade_topic("ann", "01", "original", [1])
-    with pytest.raises(HeedError, match="assessor: Bela has judged nothing; who has: ann"):
+    with pytest.raises(HeedError, match="^Bela has judged nothing; who has: ann"):
         annotation.export("Bela")
 
 

@@ -433,7 +433,7 @@ def _chosen(judgements: Sequence[Judgement], assessor: str | None) -> list[Judge
     judged = [judgement for judgement in graded if judgement.assessor == name]
     if not judged:
         known = ", ".join(sorted({judgement.assessor for judgement in graded} - {ADJUDICATED})) or "nobody"
-        raise UsageError(f"assessor: {name} has judged nothing; who has: {known}")
+        raise UsageError(f"{name} has judged nothing; who has: {known}")
     return judged
 
 
