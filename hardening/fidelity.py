@@ -25,8 +25,8 @@ HEAD = """\
 
 ## Run with real weights
 
-`make real` brings these weights; [`heed reproduce mteb`](reports.md#the-papers-own-figures) runs the rows again.
-Figures are times 100.
+`make real` brings these weights; [`heed reproduce mteb`](reports.md#the-papers-own-figures) runs the rows again
+that have a published figure. Figures are times 100.
 
 | weights | collection | measure | published | ours | difference |
 |---|---|---|---|---|---|
@@ -175,16 +175,17 @@ def page(found: Sequence[Comparison], entries: Mapping[str, Model], figures: Seq
 
 
 def _figure_rows(figures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a row for each figure, beside MTEB's; :class:`KeyError` where MTEB has none."""
+    """Return a row for each figure, beside MTEB's; :class:`KeyError` where MTEB has none of the model that is named."""
     published = {(row.model, row.subset, row.measure): row.value for row in read_paper("mteb").tables[0].rows}
     rows = []
     for one in figures:
         for measure, ours in one["ours"].items():
-            printed = published[one["model"], one["collection"], measure]
-            difference = f"{ours - printed:+.1f}" if ours != printed else "0"
-            reason = f": {one['why']}" if one["why"] else ""
-            cells = (f"`{one['weights']}`", one["collection"], measure, str(printed), str(ours))
-            rows.append(_row((*cells, difference + reason)))
+            cells, reason = [f"`{one['weights']}`", one["collection"], measure, "none", str(ours)], one["why"]
+            if one["model"]:
+                printed = published[one["model"], one["collection"], measure]
+                cells[3] = str(printed)
+                reason = (f"{ours - printed:+.1f}" if ours != printed else "0") + (f": {reason}" if reason else "")
+            rows.append(_row((*cells, reason)))
     return rows
 
 
