@@ -343,7 +343,7 @@ def test_a_folder_says_all_that_its_figures_need(tmp_path: Path) -> None:
 def test_runs_in_memory_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate(tmp_path, Twice())
     paths: list[str] = []
-    monkeypatch.setattr(run_files, "read_run", lambda path: paths.append(path.name) or read_run(path))
+    monkeypatch.setattr(run_files, "read_run", lambda path, **how: paths.append(path.name) or read_run(path, **how))
     evaluate(tmp_path, Words(), Over())
     assert sorted(paths) == [f"{name}.run" for name in TWICE]
 
