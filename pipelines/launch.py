@@ -176,7 +176,7 @@ class Job:
         if not (systems or external):
             raise UsageError(NOTHING)
         runs = [experiment.retrieve(retriever) for retriever in retrievers]
-        if has_pool and (rerankers or self.options.pool):
+        if has_pool:
             pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
             runs += self._rerank(experiment, rerankers, pool)
         return runs + [experiment.add(name, external.pop(name)) for name in [*external]]  # in memory once
