@@ -135,7 +135,7 @@ class _Marked(msgspec.Struct):
 
 
 def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change], float]:
-    """Return what :meth:`.Store.record` takes of a request, from parsed JSON.
+    """Return id, assessor, batch, changes and seconds of waiting of a request, from parsed JSON.
 
     Raises :class:`DataError` naming every part that does not fit the task.
     """

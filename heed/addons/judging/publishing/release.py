@@ -209,7 +209,7 @@ def _write_judgements(part: Path, release: Release, store: DocumentStore) -> Ite
     if release.annotation:
         qids = {topic.qid for topic in release.collection.topics}
         public = release.annotation.public_judgements(qids, release.notes, release.texts)
-        foreign = [one for one in public if PASSAGE in one and not has_passage(one, store)]
+        foreign = [record for record in public if PASSAGE in record and not has_passage(record, store)]
         for judgement in foreign:
             del judgement[PASSAGE]
         if foreign:
