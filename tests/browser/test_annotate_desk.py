@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from annotating import annotation_files, running
+from annotating import annotation_files, grade, running
 from annotating_browser import CHROMIUM, FLAGS, PATIENCE, Assessor, assessor
 from conftest import Heed
 from invited import PEOPLE, inviting
@@ -316,6 +316,55 @@ def test_grades_that_wait_survive_a_closed_browser_and_are_sent_once_by_their_pe
         with browsing(chromium, profile, links["Ann"]) as page:
             page.wait_for_selector("#saved[data-state=saved]")
         assert graded(database) == [("Ann", "D0", 1), ("Ann", "D1", 2), ("Ann", "D2", 3)]
+
+
+YESTERDAY = """Object.keys(localStorage).filter((key) => key.startsWith("heed-") && key.includes("/")).map((key) => {
+    const item = JSON.parse(localStorage.getItem(key));
+    localStorage.setItem(key, JSON.stringify({ ...item, made: item.made - 86400000 }));
+})"""
+
+
+def test_what_waited_does_not_undo_what_was_done_elsewhere_later_and_the_assessor_is_told(
+    chromium: "Browser", tmp_path: Path
+) -> None:
+    (tmp_path / "people.tsv").write_text(PEOPLE)
+    given, profile = desk(tmp_path), tmp_path / "profile"
+    with inviting(*given, "--assessors", tmp_path / "people.tsv") as server:
+        port, links = server.port, server.links
+        with browsing(chromium, profile, links["Ann"]) as page:
+            server.kill()
+            for number, key in enumerate("123"):
+                page.wait_for_selector("#document[data-shown]")
+                page.keyboard.press(key)
+                page.wait_for_selector(f"#strip [data-at='{number}'][data-shade]")
+            page.wait_for_selector("#alarm:has-text('3 changes are not saved yet')")
+            page.evaluate(YESTERDAY)
+    with inviting(given[0], "--port", port) as server:
+        server.links = links
+        for docid in ("D0", "D2"):
+            assert server.send("Ann", grade("7", docid, 0))[0] == 200
+        with browsing(chromium, profile, links["Ann"]) as page:
+            page.wait_for_selector("#toast[data-refused]:has-text('D2: grade 3 waited here since')")
+            told = page.inner_text("#toast")
+            assert told.startswith("Not saved: topic 7, document D0: grade 1 waited here since 20")
+            page.wait_for_selector("#saved[data-state=saved]")
+            squares = page.locator("#strip button")
+            page.wait_for_selector("#strip [data-at='2'][data-shade='0']")
+            assert squares.all_inner_texts() == ["0", "2", "0"]
+        assert graded(tmp_path / "pool.db") == [("Ann", "D0", 0), ("Ann", "D2", 0), ("Ann", "D1", 2)]
+
+
+def test_a_page_of_a_proxy_is_no_answer(chromium: "Browser", tmp_path: Path) -> None:
+    with running(*desk(tmp_path)) as server, assessor(chromium, server) as ann:
+        changes = "**/api/changes"
+        ann.page.route(changes, lambda route: route.fulfill(body="<p>Sign in</p>", content_type="text/html"))
+        ann.press("2")
+        ann.page.wait_for_selector(
+            "#alarm:has-text('The server answered 200, not as Heed does. 1 change is not saved')"
+        )
+        ann.page.unroute(changes)
+        ann.saved()
+        assert graded(tmp_path / "pool.db") == [("Ann", "D0", 2)]
 
 
 def test_zoomed_and_narrowed_the_whole_narrative_is_seen(chromium: "Browser", tmp_path: Path) -> None:

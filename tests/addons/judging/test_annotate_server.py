@@ -198,6 +198,23 @@ def test_disagreements_are_shown_of_documents_that_one_has_graded(server: Runnin
     assert shown["Organiser"]["open"] == shown["Organiser"]["count"]
 
 
+def test_original_grades_are_shown_to_who_has_given_ones_or_judges_nothing(server: Running) -> None:
+    topic = server.get("/api/topic?qid=03&assessor=x")
+    docid, narrative = topic["documents"][2]["docid"], f"{topic['changed']} Only ferries."
+    server.change("O1", grade("03", docid, 3))
+    edit = {"qid": "03", "kind": "narrative", "text": narrative, "base": topic["version"]}
+    assert server.change("O1", edit)[0] == 200
+    for name, value in (("O1", 3), ("O2", 0)):
+        assert server.change(name, grade("03", docid, value, "changed"), wording=narrative)[0] == 200
+
+    def shown(name: str) -> dict | None:
+        items = server.get(f"/api/agreement?assessor={name}")["disagreements"]
+        [original] = [item["original"] for item in items if (item["docid"], item["condition"]) == (docid, "changed")]
+        return original
+
+    assert [shown(name) for name in ("O1", "O2", "Organiser")] == [{"O1": 3}, None, {"O1": 3}]
+
+
 def test_a_narrative_that_was_edited_elsewhere_is_a_conflict_with_its_text(server: Running) -> None:
     status, answer = server.change("N1", {"kind": "narrative", "qid": "01", "text": "first", "base": 0})
     assert status == 200

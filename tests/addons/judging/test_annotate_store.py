@@ -1,11 +1,13 @@
 """The annotation database: nothing answered is lost, every change can be undone, a request counts once."""
 
+import json
 import resource
 import sqlite3
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ from heed.addons.judging.annotate.store import (
     wording_of,
 )
 from heed.addons.judging.annotate.task import PooledDocument, Task, parse_scale
-from heed.errors import HeedError
+from heed.errors import DataError, HeedError
 from heed.types import Topic
 
 POOL = {"1": ["a", "b"], "2": ["a"]}
@@ -97,6 +99,46 @@ def test_several_changes_are_taken_all_or_none(judging: Judging) -> None:
     with pytest.raises(ConflictError):
         judging.record("ann", Change("grade", "1", "original", "a", 1), Change("narrative", "1", value="x", base=7))
     assert judging.grades() == {}
+
+
+def test_what_waited_gives_way_to_what_was_done_later_elsewhere_and_has_its_own_time(
+    store: Store, judging: Judging
+) -> None:
+    def wait(value: int | str, seconds: float, kind: str = "grade", docid: str = "a") -> None:
+        store.record(new_id(), "ann", new_id(), [Change(kind, "1", "original", docid, value)], seconds)
+
+    judging.grade("ann", "1", "a", 3)
+    for kind, value, named in (("grade", 1, "grade 1"), ("unsure", "true", "mark")):
+        judging.record("ann", Change("unsure", "1", "original", "a", '"other"'))
+        with pytest.raises(DataError, match=rf"topic 1, document a: {named} waited here since .*UTC; a later one"):
+            wait(value, 86400, kind)
+    with pytest.raises(DataError, match="later changes elsewhere; nothing is undone"):
+        store.undo(new_id(), "ann", 86400)
+    wait(1, 86400, docid="b")
+    assert [grade for *_, grade in sorted(judging.grades().items())] == [3, 1], "nothing newer is known of b"
+    age = datetime.now(UTC) - datetime.fromisoformat(store.times()["ann", "1", "original", "b"])
+    assert timedelta(days=1) <= age < timedelta(days=1, minutes=1)
+    wait(0, 86399, docid="b")  # both waited in one browser
+    wait(1, 10)  # as late as a slow network makes it
+    assert [grade for *_, grade in sorted(judging.grades().items())] == [1, 0]
+
+
+def test_the_order_of_first_grades_is_that_of_the_log_whatever_the_clock_says(store: Store) -> None:
+    for docid, waited in (("a", 0), ("b", 3600)):
+        store.record(new_id(), "ann", new_id(), [Change("grade", "1", "original", docid, 1)], waited)
+    (_, first), (_, second) = store.first_grades("ann")
+    assert second - first == pytest.approx(-3600, abs=60)
+
+
+def test_a_passage_of_an_earlier_text_is_none(store: Store, judging: Judging) -> None:
+    for start, shown in ((0, True), (-6, False)):
+        passage = json.dumps({"part": "text", "start": start, "end": start + 4, "text": "text"})
+        judging.record("ann", Change("passage", "1", "original", "a", passage))
+        assert bool(store.marks()) is shown
+    judging.record("ann", Change("passage", "1", "original", "a", passage.replace("-6", "0").replace("-2", "4")))
+    assert store.marks()
+    store.replace_document(DOCUMENTS[0]._replace(text="another"))
+    assert store.marks() == {}
 
 
 def test_wordings_are_the_same_however_lines_are_broken() -> None:

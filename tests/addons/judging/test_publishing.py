@@ -54,7 +54,7 @@ GRADES = {"d0": 1, "d1": 2, "d2": 0, "d3": 0, "d4": 0, "d5": 0}
 CHANGED = {**GRADES, "d0": 0}
 NARRATIVE = "Any accident of a ferry, but for those without injured people."
 # of "A ferry of number 1. It sank."
-PASSAGE = {"part": "text", "start": 22, "end": 30, "text": "It sank."}
+PASSAGE = {"part": "text", "start": 21, "end": 29, "text": "It sank."}
 SECOND = {"d0": 3, "d1": 0, "d2": 0, "d3": 1, "d4": 0, "d5": 0}
 
 
@@ -269,6 +269,28 @@ def test_a_name_in_a_passage_is_the_documents_and_in_a_note_an_assessors(tmp_pat
     write_jsonl(tmp_path / "judgements.jsonl", [{"passage": {"text": "The Zoe sank."}}, {"note": "as Zoe says"}])
     [leak] = leaks(tmp_path, {"Zoe"}, (), ())
     assert leak.startswith("judgements.jsonl, line 2: holds 'Zoe'")
+
+
+def test_what_documents_lack_is_no_passage_of_a_release(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(["pool.jsonl", "--export", "judged"]) == 0
+    path = Path("judged/judgements.jsonl")
+    others = {
+        "d0": {"part": "text", "start": 0, "end": 10, "text": "Zoe was it"},
+        "d2": PASSAGE | {"by": "Zoe"},
+        "d3": "Zoe",
+        "d4": {"part": "text", "start": -3, "end": 0, "text": "nk."},
+        "d5": {"part": "title", "start": 0, "end": 7, "text": "Ferry 5"},
+    }
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    write_jsonl(
+        path, [line | ({"passage": others[line["docid"]]} if line["docid"] in others else {}) for line in lines]
+    )
+    assert publish("judged", "--docs", "docs.jsonl", "--pool", "pool.jsonl") == 0
+    assert "passages left out, not in documents as published: d0, " in capsys.readouterr().err
+    text = Path("release/judgements.jsonl").read_text(encoding="utf-8")
+    assert "Zoe" not in text
+    judgements = map(json.loads, text.splitlines())
+    assert {one["docid"] for one in judgements if "passage" in one} == {"d1", "d5"}
 
 
 def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(

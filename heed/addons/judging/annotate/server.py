@@ -49,7 +49,7 @@ from heed.addons.judging.annotate.store import (
     wording_of,
 )
 from heed.addons.judging.annotate.task import ADJUDICATED, Passage, Task, check_name, dump_task
-from heed.errors import HeedError, JavaError, fail
+from heed.errors import DataError, HeedError, JavaError, fail
 from heed.files import digest_json
 from heed.instructions.reader import reader_at
 from heed.languages import language_data
@@ -59,6 +59,7 @@ from heed.web import TYPES, Person, converted, cookie_of, json_route, read_body
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents
+LONGEST_WAIT = 100_000_000_000  # ms, some years
 MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are kept for a new wording
 
 Id = Annotated[str, msgspec.Meta(pattern=r"\A[\w-]{8,64}\Z")]
@@ -116,6 +117,7 @@ class _Body(msgspec.Struct):
     batch: Id = ""
     wording: NarrativeText = ""  # that grades under the condition changed are given for
     by: str = ""  # who makes an adjudicator's decisions
+    waited: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_WAIT)] = 0  # ms since the changes were made
     changes: Annotated[list[_Sent], msgspec.Meta(max_length=MOST_CHANGES)] = []
 
 
@@ -132,8 +134,8 @@ class _Marked(msgspec.Struct):
     qid: str = ""  # of the topic in whose documents' language the texts are analysed
 
 
-def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change]]:
-    """Return id, assessor, batch and changes of a request, as :meth:`.Store.record` takes them, from parsed JSON.
+def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change], float]:
+    """Return id, assessor, batch, changes and seconds of waiting of a request, from parsed JSON.
 
     Raises :class:`DataError` naming every part that does not fit the task.
     """
@@ -151,6 +153,7 @@ def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change]]
         assessor,
         request.batch or request.id,
         [each.change(request.wording, by) for each in request.changes],
+        request.waited / 1000,
     )
 
 
@@ -163,13 +166,13 @@ def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
 
 
 def check_person(person: Person | None, assessor: str, by: str = "") -> None:
-    """Refuse with 403 what a person of a link of his own sends as another, and decisions that are not his to make."""
+    """Refuse with 403 what a person of a link of his own sends as another; :class:`DataError` for others' decisions."""
     if person is None or assessor == person.name:
         return
     if assessor != ADJUDICATED:
         raise HTTPException(403, f"this browser has opened the link of {person.name}; open the one of {assessor}")
     if person.role != ADJUDICATOR or by != person.name:
-        raise HTTPException(403, f"{person.name} does not decide here; an adjudicator does")
+        raise DataError(f"{person.name} does not decide here; an adjudicator does")  # not now, so it need not wait
 
 
 def task_data(task: Task, store: Store, assessor: str, person: Person | None = None) -> Payload:
@@ -261,7 +264,8 @@ def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Jud
 
     An assessor without any grade, such as an organiser, gets all disagreements. One who has topics assigned gets no κ
     and only what is decided. With the disagreements come the narratives that they are decided by, the original grades
-    of those under the changed narrative, and the grades of ``models``, which are taken for those of its current words.
+    of those under the changed narrative unless ``assessor`` has still to give one, and the grades of ``models``, which
+    are taken for those of its current words.
     """
     judgements, narratives = store.judgements(), store.narratives()
     texts = {qid: text for qid, (text, _) in narratives.items()}
@@ -286,6 +290,11 @@ def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Jud
     ]
     grades_of_models = grades_by_document([] if is_blind else by_models)
     titles = store.titles([item["docid"] for _, item in shown])
+
+    def shows_original(key: DocumentKey) -> bool:
+        has_graded = task.only_relevant or not graded or (key[0], "original", key[2]) in graded
+        return key[1] == "changed" and has_graded and not is_blind
+
     return {
         "blind": is_blind,
         "progress": progress_lines(task, store, judgements, texts),
@@ -297,7 +306,7 @@ def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Jud
             {
                 **item,
                 "notes": notes.get(key, {}),
-                "original": original_grades(task, votes, *key[::2]) if key[1] == "changed" else {},
+                "original": original_grades(task, votes, *key[::2]) if shows_original(key) else None,
                 "models": grades_of_models.get(key, {}),
                 "marks": {name: marks[judged] for name in item["grades"] if (judged := (name, *key)) in marks},
                 "title": titles.get(item["docid"], ""),
@@ -418,24 +427,24 @@ class AnnotationServer:
         sent = self._sent(request, await read_body(request, object))
         return JSONResponse({"done": await run_in_threadpool(self._record, *sent)})
 
-    def _record(self, request_id: str, assessor: str, batch: str, changes: Sequence[Change]) -> object:
+    def _record(self, request_id: str, assessor: str, batch: str, changes: Sequence[Change], waited: float) -> object:
         marked = ((each.docid, each.value) for each in changes if each.kind == PASSAGE and each.value)
         fail(
             f"document {docid}: its text is another one where the passage is marked; load the page again"
             for docid, passage in marked
             if not msgspec.json.decode(str(passage), type=Passage).is_of(self._store.document(docid))
         )
-        return self._store.record(request_id, assessor, batch, changes)
+        return self._store.record(request_id, assessor, batch, changes, waited)
 
-    def _sent(self, request: Request, body: object) -> tuple[str, str, str, list[Change]]:
-        request_id, assessor, batch, changes = read_request(body, self._task)
+    def _sent(self, request: Request, body: object) -> tuple[str, str, str, list[Change], float]:
+        request_id, assessor, batch, changes, waited = read_request(body, self._task)
         by = {change.by for change in changes if change.kind == "grade"}
         check_person(_person(request), assessor, by.pop() if len(by) == 1 else "")
-        return request_id, assessor, batch, changes
+        return request_id, assessor, batch, changes, waited
 
     async def _undo(self, request: Request) -> Response:
-        request_id, assessor, *_ = self._sent(request, await read_body(request, object))
-        return JSONResponse({"done": await run_in_threadpool(self._store.undo, request_id, assessor)})
+        request_id, assessor, *_, waited = self._sent(request, await read_body(request, object))
+        return JSONResponse({"done": await run_in_threadpool(self._store.undo, request_id, assessor, waited)})
 
     async def _reading(self, request: Request) -> Response:
         """Return the spans of a narrative, ``[start, end, kind]`` in characters."""

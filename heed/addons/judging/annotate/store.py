@@ -15,11 +15,21 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, Withdrawn, dump_task, join_pools
+import msgspec
+
+from heed.addons.judging.annotate.task import (
+    ADJUDICATED,
+    Passage,
+    PooledDocument,
+    Task,
+    Withdrawn,
+    dump_task,
+    join_pools,
+)
 from heed.errors import DataError, UsageError
 from heed.formats.trec_files import Pool
 from heed.reuse import recipe_version
@@ -28,6 +38,7 @@ from heed.types import Document
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
 VERSION = recipe_version("annotations")
 WAIT = 10.0  # seconds for another process's transaction to end
+LATE = 30.0  # seconds by which a change that did not wait may come later than one that was made after it
 
 SCHEMA = """
 CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -76,7 +87,8 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
             with transaction(db):
                 yield db
         except sqlite3.OperationalError as error:
-            raise DataError(f"{path}: {error}; nothing of it is changed; free disk space, then run again") from error
+            advice = "" if "locked" in str(error) else "free disk space, then "
+            raise DataError(f"{path}: {error}; nothing of it is changed; {advice}run again") from error
 
 
 def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
@@ -493,22 +505,32 @@ class Store:
         with self._lock, transaction(self._db):
             extend(self._db, pool, documents)
 
-    def record(self, request_id: str, assessor: str, batch: str, changes: Sequence[Change]) -> Applied:
+    def record(
+        self, request_id: str, assessor: str, batch: str, changes: Sequence[Change], waited: float = 0
+    ) -> Applied:
         """Apply all ``changes`` or none, and return them; one undo takes back all of a ``batch``.
 
-        Raises :class:`ConflictError` for an edit of a narrative that is no longer the current one.
+        They were made ``waited`` seconds ago. Raises :class:`ConflictError` for an edit of a narrative that is no
+        longer the current one, and :class:`DataError` for a change of what was changed after it was made.
         """
         with self._lock, transaction(self._db):
             if not self._was_answered(request_id):
                 for part, change in enumerate(changes):
-                    self._apply(request_id, part, assessor, batch, change)
+                    judged = (change.kind, change.qid, change.condition, change.docid)
+                    entry = Event(request_id, part, _now(waited), assessor, batch, *judged, {}, {})
+                    self._apply(entry, change, waited)
             return self._answer(request_id)
 
-    def undo(self, request_id: str, assessor: str) -> Applied:
-        """Undo the assessor's last batch of changes that is not undone, and return it; empty if none is left."""
+    def undo(self, request_id: str, assessor: str, waited: float = 0) -> Applied:
+        """Undo the assessor's last batch of changes that is not undone, and return it; empty if none is left.
+
+        Raises :class:`DataError` for an undo that has ``waited`` for so many seconds if something was changed since.
+        """
         with self._lock, transaction(self._db):
             if not self._was_answered(request_id):
-                self._take_back(request_id, assessor)
+                if waited > LATE and self._changed_since(waited, "assessor = ?", assessor):
+                    raise DataError("an undo that waited came after later changes elsewhere; nothing is undone")
+                self._take_back(request_id, assessor, waited)
             return self._answer(request_id)
 
     def judgements(self, qid: str = "") -> list[Judgement]:
@@ -520,11 +542,12 @@ class Store:
         return [Judgement(*row) for row in self._rows(query, (qid or None,))]
 
     def marks(self, qid: str = "") -> dict[Judged, dict[str, Any]]:
-        """Return the marks beside grades by their kinds, of one topic if it is given."""
+        """Return the marks beside grades by their kinds, of one topic if it is given; no passage of an earlier text."""
         columns, marks = "assessor, qid, condition, docid, kind, value", dict[Judged, dict[str, Any]]()
         query = f"SELECT {columns} FROM marks WHERE value <> '' AND qid = COALESCE(?, qid)"  # noqa: S608 (our names)
         for row in self._rows(query, (qid or None,)):
-            marks.setdefault(row[:4], {})[row[4]] = json.loads(row[5])
+            if row[4] != PASSAGE or msgspec.json.decode(row[5], type=Passage).is_of(self.document(row[3])):
+                marks.setdefault(row[:4], {})[row[4]] = json.loads(row[5])
         return marks
 
     def narratives(self) -> dict[str, tuple[str, int]]:
@@ -562,8 +585,9 @@ class Store:
         """Return assessor and time (seconds, since any moment) of each document's first grade, in their order."""
         by = " AND assessor = ?" if assessor else ""
         return self._rows(
-            f"SELECT assessor, MIN(julianday(at)) * 86400 AS first FROM log WHERE kind = 'grade'{by} "  # noqa: S608
-            "GROUP BY assessor, qid, condition, docid HAVING first IS NOT NULL ORDER BY assessor, first",
+            # of the row that has the least id
+            f"SELECT assessor, julianday(at) * 86400 AS first FROM log WHERE kind = 'grade'{by} "  # noqa: S608
+            "GROUP BY assessor, qid, condition, docid HAVING first IS NOT NULL ORDER BY assessor, MIN(id)",
             (assessor,) if assessor else (),
         )
 
@@ -606,17 +630,29 @@ class Store:
             for kind, qid, condition, docid, after in rows
         ]
 
-    def _apply(self, request_id: str, part: int, assessor: str, batch: str, change: Change) -> None:
-        judged = (change.qid, change.condition, change.docid)
-        before = read_state(self._db, change.kind, assessor, *judged)
+    def _apply(self, entry: Event, change: Change, waited: float) -> None:
+        before = read_state(self._db, *entry.key())
         after = _after(change, before)
         if after == before:
             return
         if change.kind == NARRATIVE and change.base != before["version"]:
             raise ConflictError(change.qid, before["text"], before["version"])
-        write_entry(self._db, Event(request_id, part, _now(), assessor, batch, change.kind, *judged, before, after))
+        of = "(kind, assessor, qid, condition, docid) = (?, ?, ?, ?, ?)"
+        if waited > LATE and self._changed_since(waited, of, *entry.key()):
+            name = "mark" if change.kind in MARKS else change.kind
+            value = f" {change.value}" if change.kind == "grade" else ""
+            raise DataError(
+                f"topic {change.qid}, document {change.docid}: {name}{value} waited here since {entry.time[:16]} UTC; "
+                "a later one given elsewhere stays"
+            )
+        write_entry(self._db, entry._replace(before=before, after=after))
 
-    def _take_back(self, request_id: str, assessor: str) -> None:
+    def _changed_since(self, waited: float, of: str, *values: str) -> bool:
+        """Whether entries ``of`` these values are later than what was made ``waited`` seconds ago."""
+        query = f"SELECT 1 FROM log WHERE at > ? AND {of} LIMIT 1"  # noqa: S608 (our columns)
+        return self._db.execute(query, (_now(waited - LATE), *values)).fetchone() is not None
+
+    def _take_back(self, request_id: str, assessor: str, waited: float) -> None:
         undone_batch, part = "", 0
         while row := self._db.execute(LAST, (assessor,)).fetchone():
             number, batch, kind, qid, condition, docid, before, after = row
@@ -624,7 +660,8 @@ class Store:
                 break
             undone_batch = batch
             changed = (kind, qid, condition, docid, json.loads(after), json.loads(before))
-            write_entry(self._db, Event(request_id, part, _now(), assessor, batch, *changed, undoes=number))
+            entry = Event(request_id, part, _now(waited), assessor, batch, *changed, undoes=number)
+            write_entry(self._db, entry)
             part += 1
 
 
@@ -633,8 +670,9 @@ def _shown(kind: str, state: State) -> State:
     return {kind: json.loads(state[kind] or "null")} if kind in MARKS else state
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _now(waited: float = 0) -> str:
+    """Return the time (UTC, ISO 8601) of ``waited`` seconds ago."""
+    return (datetime.now(UTC) - timedelta(seconds=waited)).isoformat(timespec="milliseconds")
 
 
 def _after(change: Change, before: State) -> State:

@@ -15,7 +15,7 @@ from heed.errors import UsageError, fail
 from heed.files import read_lines
 from heed.formats.trec_files import Pool
 from heed.progress import brief, log
-from heed.types import Qrels, Span, Topic
+from heed.types import Document, Qrels, Span, Topic
 
 ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
 LONGEST_NAME, LONGEST_PASSAGE = 40, 20_000  # characters
@@ -187,7 +187,7 @@ class PooledDocument(NamedTuple):
     tabular: bool
 
 
-class Passage(msgspec.Struct):
+class Passage(msgspec.Struct, forbid_unknown_fields=True):
     """The passage of a document that decided a grade; ``start`` and ``end`` are characters of its title or its text."""
 
     part: Literal["title", "text"]
@@ -195,9 +195,10 @@ class Passage(msgspec.Struct):
     end: int
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_PASSAGE)]
 
-    def is_of(self, document: PooledDocument | None) -> bool:
+    def is_of(self, document: PooledDocument | Document | None) -> bool:
         """Whether the document has the passage."""
-        return document is not None and getattr(document, self.part)[self.start : self.end] == self.text
+        is_exact = self.start >= 0 and self.end - self.start == len(self.text)
+        return document is not None and is_exact and self.text == getattr(document, self.part)[self.start : self.end]
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import msgspec
+
 from heed.addons.judging.annotate.grades import export, pair_agreements
 from heed.addons.judging.annotate.people import token_digest
 from heed.addons.judging.annotate.store import PASSAGE, Judgement, Store, is_annotation
-from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, in_force, load_task
+from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Passage, in_force, load_task
 from heed.addons.judging.publishing.records import TOPICS
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_lines, read_objects, read_text
 from heed.formats.data_sets import read_parquet
+from heed.formats.document_store import DocumentStore
 from heed.formats.judgements import read_judgements
 from heed.formats.topics import read_topics
 from heed.formats.trec_files import Pool
@@ -151,6 +154,15 @@ def leaks(folder: Path, names: set[str], secrets: Collection[str], harmless: Col
                     f"{where}: holds {name!r}, an assessor's name; take it out or, if it is a word there or is to be "
                     "named, list it as one of the facts 'not names'"
                 )
+
+
+def has_passage(judgement: Mapping[str, Any], documents: DocumentStore) -> bool:
+    """Whether the passage of a judgement, which may be anything, is one of its document."""
+    try:
+        [document] = documents.find([judgement["docid"]]).values() or [None]
+        return msgspec.convert(judgement[PASSAGE], Passage).is_of(document)
+    except msgspec.ValidationError:
+        return False
 
 
 def _texts(path: Path) -> Iterator[str]:

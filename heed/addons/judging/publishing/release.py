@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from textwrap import indent
 
 from heed.addons.judging.annotate.grades import agreement_line, json_line
+from heed.addons.judging.annotate.store import PASSAGE
 from heed.addons.judging.annotate.task import CONDITIONS
 from heed.addons.judging.exchange.exports import (
     SPLIT,
@@ -21,7 +22,7 @@ from heed.addons.judging.exchange.exports import (
     write_parquet,
 )
 from heed.addons.judging.pools.reusability import Judgements, reusable_text
-from heed.addons.judging.publishing.annotation import AGREEMENT, JUDGEMENTS, Annotation, leaks
+from heed.addons.judging.publishing.annotation import AGREEMENT, JUDGEMENTS, Annotation, has_passage, leaks
 from heed.addons.judging.publishing.description import croissant, readme
 from heed.addons.judging.publishing.facts import Facts
 from heed.addons.judging.publishing.records import (
@@ -191,7 +192,7 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Mapping
     )
     number = number_of(store.count, "document")
     parts = {
-        "agreement": "\n".join(_write_judgements(part, release)),
+        "agreement": "\n".join(_write_judgements(part, release, store)),
         "configs": named_configs(names),
         "corpus": f"{number}, in `{CORPUS}`" if release.texts else f"{number}, by their ids alone in `{DOCIDS}`",
         "docs": CORPUS if release.texts else "DOCUMENTS",
@@ -203,11 +204,17 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Mapping
     write_json(part / "croissant.json", croissant(release.facts, digests(part), columns))
 
 
-def _write_judgements(part: Path, release: Release) -> Iterator[str]:
+def _write_judgements(part: Path, release: Release, store: DocumentStore) -> Iterator[str]:
     """Write who judged what, under other names, and yield a line of each two assessors' agreement."""
     if release.annotation:
         qids = {topic.qid for topic in release.collection.topics}
         public = release.annotation.public_judgements(qids, release.notes, release.texts)
+        foreign = [record for record in public if PASSAGE in record and not has_passage(record, store)]
+        for judgement in foreign:
+            del judgement[PASSAGE]
+        if foreign:
+            docids = brief([judgement["docid"] for judgement in foreign])
+            log.info(f"{number_of(len(foreign), 'passage')} left out, not in documents as published: {docids}")
         write_packed(part / JUDGEMENTS, map(json_line, public))
         agreement = release.annotation.public_agreement(public)
         write_json(part / AGREEMENT, agreement)

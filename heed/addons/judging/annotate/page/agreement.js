@@ -147,7 +147,7 @@ function newItem(item, { blind, narratives }, onDecision) {
     { class: "disagreement", tabindex: -1, onclick: select },
     make("p", { class: "what" }, ...topic, make("span", { class: "condition" }, item.condition)),
     make("p", {}, setLanguage(title, documentLanguage(item.qid)), ...docid),
-    ...(item.condition === "changed" ? [gradesBefore(item)] : []),
+    ...(item.original ? [gradesBefore(item)] : []),
     make("p", { class: "row" }, ...givenGrades(item), ...givenGrades({ grades: item.models }), make("span", { class: "spring" }), buttons),
     evidence,
   );

@@ -3,6 +3,7 @@
 const TIMEOUT = 15000; // ms for an answer
 const PAUSES = [300, 1000, 2000, 3000]; // ms between retries, the last for all further ones
 const JSON_TYPE = { "content-type": "application/json" };
+const LONGEST_WAIT = 1e11; // ms that a change can say it waited
 const LONGEST_KEEPALIVE = 15000; // characters: browsers allow 64 KiB for all such requests together
 
 /** Return the JSON answer to a GET request; throw an Error with its reason (maybe empty) if there is none. */
@@ -27,7 +28,8 @@ async function request(path, options) {
     if (response.status === 403) return { reason: sentence(await response.text()) };
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
     const data = isJson ? await response.json() : {};
-    if (response.status >= 500) return { reason: sentence(data.error ?? `the server answered ${response.status}`) };
+    if (response.status >= 500 || !isJson) // a proxy's page is no answer
+      return { reason: sentence(data.error ?? `the server answered ${response.status}${isJson ? "" : ", not as Heed does"}`) };
     return { response, data };
   } catch {
     return { reason: "" };
@@ -52,8 +54,8 @@ export class Queue {
   #hooks;
 
   /**
-   * `key` names the campaign, and the person if a link says who it is. Of `hooks`, update() is called whenever the queue changes, saved(body, data) when a change
-   * is answered, refused(body, error, data) when the server rejects it.
+   * `key` names the campaign, and the person if a link says who it is. Of `hooks`, update() is called whenever the
+   * queue changes, saved(body, data) when a change is answered, refused(body, error, data) when the server rejects it.
    */
   constructor(key, hooks) {
     this.#key = key;
@@ -106,7 +108,8 @@ export class Queue {
   }
 
   async #attempt(item) {
-    const body = JSON.stringify(item.body);
+    const waited = Math.min(Math.max(Date.now() - item.made, 0), LONGEST_WAIT); // the server knows what is newer by it
+    const body = JSON.stringify({ ...item.body, waited });
     const keepalive = body.length < LONGEST_KEEPALIVE; // answered even if the tab is closed now
     const options = { method: "POST", headers: JSON_TYPE, body, keepalive };
     const { response, data, reason } = await request(item.path, options);
@@ -127,8 +130,9 @@ export class Queue {
 
   #add(change) {
     this.pushed += 1;
-    const order = `${Date.now()}-${String(this.pushed).padStart(6, "0")}`;
-    const item = { ...change, place: `${this.#key}/${order}-${newId()}` };
+    const made = Date.now();
+    const order = `${made}-${String(this.pushed).padStart(6, "0")}`;
+    const item = { ...change, made, place: `${this.#key}/${order}-${newId()}` };
     this.#items.push(item);
     this.#store(item);
   }
