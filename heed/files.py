@@ -237,9 +237,9 @@ def _is(path: Path, stream: IO[bytes]) -> bool:
         return False
 
 
-def part_of(path: Path) -> Path:
-    """Return where a folder is made before it replaces ``path``."""
-    return path.with_name(f".{path.name}.part")
+def part_and_old(path: Path) -> tuple[Path, Path]:
+    """Return where a folder is made before it replaces ``path``, and where the replaced one is until it is removed."""
+    return path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.old")
 
 
 @contextmanager
@@ -250,7 +250,7 @@ def finished_folder(path: Path, is_begun: Callable[[Path], bool] | None = None) 
     Without that function nothing is left. Callers hold :func:`locked` on the parent, so nobody else is writing there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, old = part_of(path), path.with_name(f".{path.name}.old")
+    part, old = part_and_old(path)
 
     def remove_remains() -> bool:
         goes_on = is_begun is not None and is_begun(part)

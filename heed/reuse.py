@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
-from heed.files import digest, digest_json, finished_folder, part_of, read_bytes, write_json
+from heed.files import digest, digest_json, finished_folder, part_and_old, read_bytes, write_json
 from heed.progress import brief, log
 from heed.types import Query
 
@@ -193,9 +193,10 @@ def unchanged_note(folder: Path) -> Note | None:
 
 
 def is_begun(folder: Path, recipe: Recipe) -> bool:
-    """Return whether ``folder`` was begun for ``recipe`` and is not finished."""
+    """Return whether ``folder`` was begun for ``recipe``, or is finished and unchanged."""
     note = read_note(folder / NOTE)
-    return note is not None and not note.finished and note.recipe == json.loads(json.dumps(recipe))
+    begun = note is not None and not note.finished and note.recipe == json.loads(json.dumps(recipe))
+    return begun or folder_reason(folder, recipe) is None
 
 
 def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe | None], goes_on: bool = False) -> Path:
@@ -207,10 +208,12 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe |
     reason = folder_reason(folder, recipe)
     log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
     if reason is None:
-        if goes_on:
-            shutil.rmtree(part_of(folder), ignore_errors=True)  # begun for another recipe, which is not wanted any more
+        for left in part_and_old(folder):  # begun for another recipe, or left by a kill
+            shutil.rmtree(left, ignore_errors=True)
     else:
         with finished_folder(folder, partial(is_begun, recipe=recipe) if goes_on else None) as part:
+            if folder_reason(part, recipe) is None:
+                return folder  # finished by a process that was killed before its renaming
             if goes_on and not (part / NOTE).exists():
                 write_note(part / NOTE, Note(recipe, {}, finished=False))
             facts = build(part)

@@ -56,9 +56,7 @@ class DocumentLine(NamedTuple):
 
 
 _seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
-
-
-leaving_out = partial(setting, _seen)  # those lines of JSON, in files that are read inside the block, that are seen
+leaving_out = partial(setting, _seen)  # read no line of JSON that was seen, in files that the block reads
 
 
 class Source(Protocol):

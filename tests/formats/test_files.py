@@ -99,6 +99,27 @@ def test_a_folder_is_used_again_only_for_the_same_recipe(tmp_path: Path, capsys:
     assert "rebuilding, k1 was 0.9 and is now 1.2" in capsys.readouterr().err
 
 
+def test_a_folder_that_was_finished_but_not_renamed_is_not_made_again(tmp_path: Path) -> None:
+    def build(part: Path) -> None:
+        (part / "data").write_text("12345")
+
+    folder, part, old = tmp_path / "index", tmp_path / ".index.part", tmp_path / ".index.old"
+    for killed in ("before the renaming of the earlier folder", "between both", "while the earlier one was removed"):
+        ensure_folder(folder, {"a": 1}, build, goes_on=True)
+        ensure_folder(part, {"a": 2}, build)
+        if killed.startswith("between"):
+            folder.rename(old)
+        elif killed.startswith("while"):
+            folder.rename(old)
+            part.rename(folder)
+        ensure_folder(folder, {"a": 2}, lambda _: pytest.fail("it is made"), goes_on=True)
+        assert [path.name for path in tmp_path.iterdir()] == ["index"]
+    ensure_folder(part, {"a": 3}, build)
+    (part / "data").write_text("123")
+    ensure_folder(folder, {"a": 3}, build, goes_on=True)
+    assert (folder / "data").read_text() == "12345"
+
+
 @pytest.mark.parametrize("harm", ["cut", "remove", "add", "byte", "note"])
 def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> None:
     def build(part: Path) -> None:

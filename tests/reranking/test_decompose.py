@@ -317,3 +317,14 @@ def test_rank_bm25_scores_as_the_library_on_the_terms_that_followirs_code_makes(
     assert [reranker.terms(f"{document.title} {document.text}".strip()) for document in documents] == terms
     assert reranker.score(query, documents) == BM25Okapi(terms).get_scores(asked).tolist()
     assert reranker.score(query, documents[2:]) == [0.0]
+
+
+def test_rank_bm25_keeps_the_terms_of_words_and_not_of_texts_without_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nltk.stem import PorterStemmer
+
+    stemmed, stem = list[str](), PorterStemmer.stem
+    monkeypatch.setattr(PorterStemmer, "stem", lambda self, word: stemmed.append(word) or stem(self, word))
+    reranker, chinese = RankBm25(), "渡轮在暴风雨中沉没。" * 9
+    for text in ("Cars, cars run", chinese):
+        assert reranker.terms(text) == reranker.terms(text)
+    assert stemmed == ["cars,", "cars", "run", chinese, chinese]

@@ -13,7 +13,7 @@ from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model
 from heed.retrieval.dense import vectors as vectors_module
 from heed.retrieval.dense.search import KINDS, MAX_ON_GPU, DenseIndex, on_gpus, open_index, scan, search_gpus
-from heed.retrieval.dense.vectors import Vectors, embed
+from heed.retrieval.dense.vectors import Vectors, embed, folder_of
 from heed.types import Query
 
 Matrix = np.ndarray
@@ -142,6 +142,14 @@ def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: Docum
     assert resumed.docids == whole.docids
     for ours, theirs in zip(resumed.parts(), whole.parts(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_vectors_that_were_begun_under_another_name_go_on_there(
+    tmp_path: Path, store: DocumentStore, small_shards: None
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        embed(tmp_path / "one/vectors", store, LetterCounts(fail_after=200))
+    assert folder_of(tmp_path, LetterCounts(), "other") == tmp_path / "one"
 
 
 @pytest.mark.parametrize("harm", ["cut", "byte", "shape"])

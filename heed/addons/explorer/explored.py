@@ -43,7 +43,7 @@ class Explored:
         """Read the files of the folder of ``results``; :class:`DataError` for a ``topics.json`` of another form."""
         self.results, self.path, self.notes, self.reader = results, results.path, list[str](), reader
         self._read = dict[str, Spans]()  # instructions that were asked for
-        self.marks = True  # whether any is
+        self.marks = True  # whether words of instructions are marked
         self.run = cache(self.read)  # of a system and condition; for whoever asks for one topic after the other
         self.runs = {
             (system, condition): path

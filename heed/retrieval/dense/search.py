@@ -273,7 +273,7 @@ class _BestRows:
 
 
 def search_gpus(index: Any, vectors: Vectors, queries: Matrix, depth: int) -> Any:
-    """Return the same from the ``index`` of all ``vectors`` on GPUs, or by :func:`scan` where FAISS takes no more."""
+    """Return the numbers of the best ``vectors`` by their ``index`` on GPUs, by :func:`scan` if FAISS takes no more."""
     return index.search(queries, depth)[1] if depth <= MAX_ON_GPU else scan(vectors, queries, depth)
 
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from heed.files import digest, finished, on_disk
+from heed.files import digest, finished, on_disk, part_and_old
 from heed.formats.document_store import DocumentStore
 from heed.progress import counting, timed
 from heed.reuse import NOTE, Note, Recipe, ensure_folder, read_note, recipe_version, unchanged_note, write_note
@@ -86,9 +86,8 @@ def document_config(encoder: Encoder) -> Config | str:
 def embed(folder: Path, store: DocumentStore, encoder: Encoder) -> Vectors:
     """Return the vectors of every document of ``store`` in docid order, computed unless they are there.
 
-    Shards that a killed process finished are kept if the encoder and the documents are the same. The vectors of an
-    encoder without ``config`` are computed anew. Where some documents have changed since vectors were made, their
-    vectors alone are computed.
+    Of the same encoder and documents, shards that a killed process finished are kept; of an encoder without ``config``
+    nothing is. Where some documents have changed since vectors were made, their vectors alone are computed.
     """
     recipe = recipe_of(store, encoder)
 
@@ -119,12 +118,13 @@ class Completing(Encoder):
 
 
 def folder_of(parent: Path, encoder: Encoder, name: str, part: str = "vectors") -> Path:
-    """Return the folder in ``parent`` that has vectors of ``encoder`` as its ``part``, made under any name of a system.
+    """Return the folder in ``parent`` whose ``part`` has vectors of ``encoder``, made or begun under any system's name.
 
     Without one it is that of ``name``.
     """
     config = json.loads(json.dumps(document_config(encoder)))
-    notes = ((path, read_note(path)) for path in sorted(parent.glob(f"*/{part}/{NOTE}")))
+    places = (path for name in (part, part_and_old(Path(part))[0]) for path in sorted(parent.glob(f"*/{name}/{NOTE}")))
+    notes = ((path, read_note(path)) for path in places)
     return next(
         (path.parents[1] for path, note in notes if note and note.recipe.get("encoder") == config), parent / name
     )

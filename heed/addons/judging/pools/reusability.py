@@ -351,8 +351,6 @@ REBUILT = (
 AT_DEPTH = (
     "each {} left out, and the other lists read no deeper: without the judgements of documents that only it brought"
 )
-
-
 HEADINGS = {
     "left_out": (REBUILT, "system"),
     "left_out_at_depth": (AT_DEPTH, "system"),
