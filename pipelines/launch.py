@@ -18,7 +18,7 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
-from heed.measures.registry import needs_subtopics
+from heed.measures.registry import as_measures, needs_subtopics
 from heed.measures.summary import Detail, Row, average, printed, summary_of, table
 from heed.progress import log, number_of
 from heed.reranking.maxp import Cut
@@ -271,7 +271,8 @@ class Job:
 
     def print_table(self, title: str, rows: Sequence[Row], depth: float = math.inf) -> None:
         """Print the measures that are asked for, and those that look no deeper than the runs and ``depth``."""
-        print(table(printed(rows, self.measures, min(self.options.depth, depth)), f"{title}, values ×100"))
+        requested = [*map(str, as_measures(self.measures))]
+        print(table(printed(rows, requested, min(self.options.depth, depth)), f"{title}, values ×100"))
 
     def print_published(self, summary: Mapping[str, Any], pool: str) -> None:
         """Print where the systems stand among those of a paper that ran the same setting, and why figures may differ.

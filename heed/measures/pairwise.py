@@ -316,7 +316,7 @@ MEASURES = (
         comes_with=P_MRR,
         value="p-MRR − p-MRR kept",
         needs="documents of both kinds in the topic",
-        source="Heed's own, see below",
+        source="Heed's own: [why](explanations/measures.md#selectivity-did-they-fall-because-they-are-ruled-out)",
     ),
     Measure(
         name="NFR",

@@ -281,7 +281,10 @@ def test_of_a_track_without_public_topics_ones_own_are_read_in_its_form(tmp_path
     assert (tmp_path / "runs/ragtime2026/eng/bm25.original.run").stat().st_size
     packed(tmp_path / "copy/zho-trans.jsonl.gz", [{"id": "zho-trans", "title": "without a text"}])
     damaged = heed(TREC, "--dataset", "ragtime2026/eng", "--data", "copy", *own, *BM25)
-    assert damaged.returncode == 1 and "copy/zho-trans.jsonl.gz, line 1: no text" in damaged.stderr
+    assert (
+        damaged.returncode == 1
+        and "copy/zho-trans.jsonl.gz, line 1: found id, title, expected a text in text, " in damaged.stderr
+    )
 
 
 def test_narratives_of_trec_covid_and_touche_come_through_ir_datasets(
