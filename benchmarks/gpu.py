@@ -56,8 +56,8 @@ HEAD = (
 ABOUT = (
     "Documents or pairs a second, a query after another, of texts of 20 to 400 words: 2000 a query for bi-encoders, 48 "
     "for Qwen3-8B, 500 for others. The library is sentence-transformers, or transformers for Qwen3, with the best of "
-    "three sizes of batches. all-MiniLM-L6-v2 has its weights, the others are shapes with random ones. *tau* compares "
-    "Heed's order in bfloat16 with that in float32, *apart* is the largest difference between both sides' scores."
+    "three sizes of batches. all-MiniLM-L6-v2 has its weights, the others random ones. *tau* compares Heed's order in "
+    "bfloat16 with that in float32, *apart* is the largest difference between both sides' scores."
 )
 
 

@@ -26,13 +26,13 @@ INTRODUCTION = """# Speed compared with other programs
 
 Heed and another program do the same step with the same input, in turn, on one machine. The ratio is the other
 program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half the time. Below 1 Heed is slower.**
-Where no other program does the same, Heed is compared with a limit in seconds. There 2 means half of the limit.
+Where no other program does the same, the other seconds are a limit.
 
 A row is of the steps that are compared with one program: their number, the smallest and the largest ratio, and the
-step with the smallest. Seconds and ratios are medians of all repetitions, with the smallest and the largest behind.
+slowest step. Seconds and ratios are medians of all repetitions, with the smallest and the largest behind.
 **processor** is the ratio in processor time, and **missed** the number of steps below the ratio that we aim at.
 docs/benchmarks.json has all steps and repetitions. **load** is the machine's load average before; where it is larger
-than the number of cores, seconds are of a busy machine, and processor time says more.
+than the number of cores, processor time says more.
 """
 HEAD = (
     "area",
@@ -70,10 +70,12 @@ def page(entries: dict[str, dict[str, Any]]) -> str:
     for area, entry in entries.items():
         parts.append(f"## {TITLES[area]}\n\n{entry['about']} {_run(entry)}\n")
         parts += [entry["table"], *(f"- {line}" for line in entry["search"]), ""] if "table" in entry else []
-    machines = dict.fromkeys(entry["machine"] for entry in entries.values())
+    machines, shown = dict.fromkeys(entry["machine"] for entry in entries.values()), ""
     for machine in machines:
         areas = [TITLES[area] for area, entry in entries.items() if entry["machine"] == machine]
-        parts.append(f"{'; '.join(areas) if len(machines) > 1 else 'All'}: {machine}.\n")
+        cores, _, packages = machine.partition("; ")
+        packages, shown = "the same packages" if packages == shown else packages, packages
+        parts.append(f"{'; '.join(areas) if len(machines) > 1 else 'All'}: {cores}; {packages}.\n")
     return "\n".join(parts)
 
 

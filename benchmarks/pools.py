@@ -32,7 +32,7 @@ def measure(settings: Settings) -> Measured:
         rows = [_row(Path(folder), way) for way in WAYS[: 1 if settings.quick else None]]
     about = (
         f"`heed pool` over generated runs of {SYSTEMS} systems, {TOPICS} topics and {DEPTH} documents, statistics "
-        "included. No other program does the same. Each way of pooling runs twice."
+        "included. Each way of pooling runs twice."
     )
     return Measured(about, rows)
 

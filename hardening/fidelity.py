@@ -19,16 +19,17 @@ from heed.models.registry.entries import AUTHOR, FAMILIES, Model, Registry
 PAGE = ROOT / "docs" / "fidelity.md"
 TESTS = ROOT / "tests"
 MARKER = "pytest.mark.golden"
+MEASURES = ("nDCG@10", "nDCG@20", "R@100")  # the columns of these figures
 FIGURES = Path(__file__).with_name("real_figures.json")  # measured by heed reproduce mteb, by hand
 HEAD = """\
 # Is a score what another program computes?
 
 ## Run with real weights
 
-`make real` brings these weights; [`heed reproduce mteb`](reports.md#the-papers-own-figures) runs the rows again
-that have a published figure. Figures are times 100.
+`make real` brings these weights. Figures are times 100. Beside ours stands the published one in brackets, which
+[`heed reproduce mteb`](reports.md#the-papers-own-figures) compares again.
 
-| weights | collection | measure | published | ours | difference |
+| weights | collection | nDCG@10 | nDCG@20 | R@100 | |
 |---|---|---|---|---|---|
 """
 REAL = """
@@ -38,10 +39,10 @@ With the same weights `make real-test` compares, to 1e-5:
 CHECKED = """
 ## Checked on tiny weights, or none
 
-Each line is of tests with the marker `golden`. If the other program cannot be installed beside Heed, its output was
-recorded once in `tests/data/golden/`. Most scores of models must be equal to 1e-5 in float32. Tiny random weights show
-that texts, tokens and arithmetic are equal, not that published figures are reproduced. pytrec-eval-terrier contains
-NIST's trec_eval, pyndeval its ndeval, pyserini Anserini.
+Each line is of tests with the marker `golden`, against the program or its recorded output in `tests/data/golden/`.
+Most scores of models must be equal to 1e-5 in float32. Tiny random weights show that texts, tokens and arithmetic are
+equal, not that published figures are reproduced. pytrec-eval-terrier contains NIST's trec_eval, pyndeval its ndeval,
+pyserini Anserini.
 """
 MODELS = """
 ### Models, by family
@@ -175,17 +176,15 @@ def page(found: Sequence[Comparison], entries: Mapping[str, Model], figures: Seq
 
 
 def _figure_rows(figures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a row for each figure, beside MTEB's; :class:`KeyError` where MTEB has none of the model that is named."""
+    """Return a row for each model, with MTEB's figures; :class:`KeyError` where MTEB has none of the model named."""
     published = {(row.model, row.subset, row.measure): row.value for row in read_paper("mteb").tables[0].rows}
     rows = []
     for one in figures:
-        for measure, ours in one["ours"].items():
-            cells, reason = [f"`{one['weights']}`", one["collection"], measure, "none", str(ours)], one["why"]
-            if one["model"]:
-                printed = published[one["model"], one["collection"], measure]
-                cells[3] = str(printed)
-                reason = (f"{ours - printed:+.1f}" if ours != printed else "0") + (f": {reason}" if reason else "")
-            rows.append(_row((*cells, reason)))
+        cells = [f"`{one['weights']}`", one["collection"]]
+        for measure in MEASURES:
+            printed = f" ({published[one['model'], one['collection'], measure]})" if one["model"] else ""
+            cells.append(f"{one['ours'][measure]}{printed}")
+        rows.append(_row((*cells, one["why"])))
     return rows
 
 
@@ -214,7 +213,7 @@ def _uncompared(entries: Mapping[str, Model], found: Sequence[Comparison]) -> li
     return [
         *([f"- The families {listed}: what such a server answers is not computed by Heed."] if without else []),
         f"- {len(unread)} of {len(entries)} systems have no test of their own; their families have, except those above."
-        f" Their entries were only written after the authors' code or card: {', '.join(unread)}.",
+        f" Their entries only follow the authors' code or card: {', '.join(unread)}.",
     ]
 
 
