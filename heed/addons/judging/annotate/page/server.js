@@ -47,25 +47,26 @@ export const newId = () =>
  * counts once, whichever tab sends it. They are also in the browser's storage, so that a closed tab loses none.
  */
 export class Queue {
-  #items;
+  #items = [];
   #running = false;
   #key;
   #hooks;
 
   /**
-   * `key` names the campaign, and the person if a link says who it is. Of `hooks`, update() is called whenever the
-   * queue changes, saved(body, data) when a change is answered, refused(body, error, data) when the server rejects it.
+   * `key` names the campaign; of what waits only a `person`'s is sent, if a link says who it is. Of `hooks`, update() is
+   * called whenever the queue changes, saved(body, data) when a change is answered, refused(body, error, data) when the
+   * server rejects it.
    */
-  constructor(key, hooks) {
+  constructor(key, hooks, person) {
     this.#key = key;
     this.#hooks = hooks;
     this.failures = 0;
     this.reason = "";
     this.pushed = 0;
     this.isKept = true;
-    this.#items = stored(key);
     for (const item of JSON.parse(sessionStorage.getItem(key) ?? "[]")) this.#add(item); // as Heed 0.2 kept them
     sessionStorage.removeItem(key);
+    this.#items = stored(key).filter(({ body }) => !person || [body.assessor, body.by].includes(person));
   }
 
   get count() {
