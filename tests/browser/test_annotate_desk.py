@@ -32,7 +32,7 @@ def desk(folder: Path, documents: int = 3) -> list[Path | str]:
 
 
 def test_guidelines_stand_beside_the_document(chromium: "Browser", tmp_path: Path) -> None:
-    (tmp_path / "guide.md").write_text("# Grades\nGrade 3: <b>all</b> of it.\n\nدرجهٔ ۱\n")
+    (tmp_path / "guide.md").write_text("# Grades\nGrade 3: <b>all</b> of it.\n\nدرجهٔ ۱\n", newline="\r\n")
     (tmp_path / "later.md").write_text("Grade 3 less often.")
     given = desk(tmp_path)
     with running(*given, "--guidelines", tmp_path / "guide.md") as server, assessor(chromium, server) as ann:
@@ -352,6 +352,24 @@ def test_what_waited_does_not_undo_what_was_done_elsewhere_later_and_the_assesso
             page.wait_for_selector("#strip [data-at='2'][data-shade='0']")
             assert squares.all_inner_texts() == ["0", "2", "0"]
         assert graded(tmp_path / "pool.db") == [("Ann", "D0", 0), ("Ann", "D2", 0), ("Ann", "D1", 2)]
+
+
+def test_what_waits_under_a_typed_name_is_sent_by_the_link_of_that_name(chromium: "Browser", tmp_path: Path) -> None:
+    (tmp_path / "people.tsv").write_text(PEOPLE)
+    given = desk(tmp_path)
+    with running(*given) as server, assessor(chromium, server, "Ann") as ann:
+        port = server.port
+        server.kill()
+        ann.press("2")
+        ann.page.wait_for_selector("#alarm:has-text('1 change is not saved yet')")
+        with inviting(given[0], "--assessors", tmp_path / "people.tsv", "--port", port) as known:
+            for name, saved in (("Bob", []), ("Ann", [("Ann", "D0", 2)])):
+                page = ann.context.new_page()
+                page.goto(known.links[name])
+                page.wait_for_selector("#document[data-shown]")
+                page.wait_for_selector("#saved[data-state=saved]")
+                assert graded(tmp_path / "pool.db") == saved
+                ann.page.close()
 
 
 def test_a_page_of_a_proxy_is_no_answer(chromium: "Browser", tmp_path: Path) -> None:

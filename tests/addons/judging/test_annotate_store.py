@@ -112,8 +112,7 @@ def test_what_waited_gives_way_to_what_was_done_later_elsewhere_and_has_its_own_
         judging.record("ann", Change("unsure", "1", "original", "a", '"other"'))
         with pytest.raises(DataError, match=rf"topic 1, document a: {named} waited here since .*UTC; a later one"):
             wait(value, 86400, kind)
-    with pytest.raises(DataError, match="later changes elsewhere; nothing is undone"):
-        store.undo(new_id(), "ann", 86400)
+    assert store.undo(new_id(), "ann", 86400) == [], "there was nothing to undo then"
     wait(1, 86400, docid="b")
     assert [grade for *_, grade in sorted(judging.grades().items())] == [3, 1], "nothing newer is known of b"
     age = datetime.now(UTC) - datetime.fromisoformat(store.times()["ann", "1", "original", "b"])
@@ -131,12 +130,9 @@ def test_the_order_of_first_grades_is_that_of_the_log_whatever_the_clock_says(st
 
 
 def test_a_passage_of_an_earlier_text_is_none(store: Store, judging: Judging) -> None:
-    for start, shown in ((0, True), (-6, False)):
-        passage = json.dumps({"part": "text", "start": start, "end": start + 4, "text": "text"})
-        judging.record("ann", Change("passage", "1", "original", "a", passage))
-        assert bool(store.marks()) is shown
-    judging.record("ann", Change("passage", "1", "original", "a", passage.replace("-6", "0").replace("-2", "4")))
-    assert store.marks()
+    passage = {"part": "text", "start": 1, "end": 4, "text": "ext"}
+    judging.record("ann", Change("passage", "1", "original", "a", json.dumps(passage)))
+    assert store.marks() == {("ann", "1", "original", "a"): {"passage": passage}}
     store.replace_document(DOCUMENTS[0]._replace(text="another"))
     assert store.marks() == {}
 

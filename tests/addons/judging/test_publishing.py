@@ -271,7 +271,7 @@ def test_a_name_in_a_passage_is_the_documents_and_in_a_note_an_assessors(tmp_pat
     assert leak.startswith("judgements.jsonl, line 2: holds 'Zoe'")
 
 
-def test_what_documents_lack_is_no_passage_of_a_release(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_documents_lack_is_no_passage_of_a_release(campaign: None) -> None:
     assert annotate(["pool.jsonl", "--export", "judged"]) == 0
     path = Path("judged/judgements.jsonl")
     others = {
@@ -286,7 +286,6 @@ def test_what_documents_lack_is_no_passage_of_a_release(campaign: None, capsys: 
         path, [line | ({"passage": others[line["docid"]]} if line["docid"] in others else {}) for line in lines]
     )
     assert publish("judged", "--docs", "docs.jsonl", "--pool", "pool.jsonl") == 0
-    assert "passages left out, not in documents as published: d0, " in capsys.readouterr().err
     text = Path("release/judgements.jsonl").read_text(encoding="utf-8")
     assert "Zoe" not in text
     judgements = map(json.loads, text.splitlines())

@@ -312,11 +312,8 @@ def is_open(task: Task, qid: str, progress: TopicProgress) -> bool:
 def progress_lines(task: Task, store: Store, judgements: Sequence[Judgement], narratives: Narratives) -> list[str]:
     """Return a line of progress of each who is assigned topics, or else of each who has judged, by name."""
     marks, pace = store.marks(), seconds_a_document(store)
-    unsure = Counter(
-        judgement.assessor
-        for judgement in judgements
-        if judgement.grade is not None and "unsure" in marks.get(judgement[:4], {})
-    )
+    graded = (judgement for judgement in judgements if judgement.grade is not None)
+    unsure = Counter(judgement.assessor for judgement in graded if "unsure" in marks.get(judgement[:4], {}))
     names = {name for assigned in task.assigned.values() for name in assigned}
     names = names or {judgement.assessor for judgement in judgements} - {ADJUDICATED}
     lines = []

@@ -35,7 +35,6 @@ from heed.addons.judging.annotate.store import (
     extend,
     is_annotation,
     open_read_only,
-    pooled_documents,
     read_log,
     read_state,
     stored_properties,
@@ -369,7 +368,7 @@ def open_addition(path: Path, task: Task, encoding: str | None = None) -> Iterat
 
 def _read_database(path: Path, db: sqlite3.Connection) -> Addition:
     try:
-        documents = pooled_documents(db.execute("SELECT docid, title, date, text, tabular FROM documents"))
+        documents = map(PooledDocument._make, db.execute("SELECT docid, title, date, text, tabular FROM documents"))
         logs, task = (read_log(db), current_entries(db).values()), load_task(stored_properties(db))
         entries, current = ([entry._replace(assessor=check_name(entry.assessor)) for entry in log] for log in logs)
         return Addition(path, task, entries, current, documents)

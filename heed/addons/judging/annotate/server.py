@@ -59,7 +59,7 @@ from heed.web import TYPES, Person, converted, cookie_of, json_route, read_body
 
 LONGEST_NOTE, LONGEST_NARRATIVE = 4_000, 20_000  # characters
 MOST_TEXTS = 10  # of one request: query, narratives and documents
-LONGEST_WAIT = 100_000_000_000  # ms, some years
+LONGEST_WAIT = 100_000_000_000  # ms, some years: a clock may have been set
 MOST_CHANGES = 2_000  # of one request: a topic's documents, when judgements are kept for a new wording
 
 Id = Annotated[str, msgspec.Meta(pattern=r"\A[\w-]{8,64}\Z")]
@@ -117,7 +117,7 @@ class _Body(msgspec.Struct):
     batch: Id = ""
     wording: NarrativeText = ""  # that grades under the condition changed are given for
     by: str = ""  # who makes an adjudicator's decisions
-    waited: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_WAIT)] = 0  # ms since the changes were made
+    waited: int = 0  # ms since the changes were made
     changes: Annotated[list[_Sent], msgspec.Meta(max_length=MOST_CHANGES)] = []
 
 
@@ -153,7 +153,7 @@ def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change],
         assessor,
         request.batch or request.id,
         [each.change(request.wording, by) for each in request.changes],
-        request.waited / 1000,
+        min(max(request.waited, 0), LONGEST_WAIT) / 1000,
     )
 
 
@@ -238,9 +238,7 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
         before = grade_before_edit(task, qid, grades, assessor) if condition == "original" else None
         if before is not None and before != grades.get(assessor):
             judgements.setdefault(docid, {})["decided"] = before
-    for judgement in everybodys:
-        if judgement.assessor != assessor:
-            continue
+    for judgement in (each for each in everybodys if each.assessor == assessor):
         state = {"grade": judgement.grade, "note": judgement.note, "stale": judgement.is_stale(wording)}
         judgements.setdefault(judgement.docid, {})[judgement.condition] = state
     for (name, _, condition, docid), marks in store.marks(qid).items():
@@ -290,11 +288,8 @@ def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Jud
     ]
     grades_of_models = grades_by_document([] if is_blind else by_models)
     titles = store.titles([item["docid"] for _, item in shown])
-
-    def shows_original(key: DocumentKey) -> bool:
-        has_graded = task.only_relevant or not graded or (key[0], "original", key[2]) in graded
-        return key[1] == "changed" and has_graded and not is_blind
-
+    has_all = task.only_relevant or not graded
+    known = {key for key in differing if not is_blind and (has_all or (key[0], "original", key[2]) in graded)}
     return {
         "blind": is_blind,
         "progress": progress_lines(task, store, judgements, texts),
@@ -306,7 +301,7 @@ def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Jud
             {
                 **item,
                 "notes": notes.get(key, {}),
-                "original": original_grades(task, votes, *key[::2]) if shows_original(key) else None,
+                "original": original_grades(task, votes, *key[::2]) if key[1] == "changed" and key in known else None,
                 "models": grades_of_models.get(key, {}),
                 "marks": {name: marks[judged] for name in item["grades"] if (judged := (name, *key)) in marks},
                 "title": titles.get(item["docid"], ""),

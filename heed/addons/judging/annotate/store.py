@@ -19,17 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
-from heed.addons.judging.annotate.task import (
-    ADJUDICATED,
-    Passage,
-    PooledDocument,
-    Task,
-    Withdrawn,
-    dump_task,
-    join_pools,
-)
+from heed.addons.judging.annotate.task import ADJUDICATED, PooledDocument, Task, Withdrawn, dump_task, join_pools
 from heed.errors import DataError, UsageError
 from heed.formats.trec_files import Pool
 from heed.reuse import recipe_version
@@ -119,11 +109,6 @@ def extend(db: sqlite3.Connection, pool: Pool, documents: Iterable[PooledDocumen
     joined = json.dumps(join_pools(json.loads(stored_properties(db)["pool"]), pool), ensure_ascii=False)
     db.execute("UPDATE kept SET value = ? WHERE name = 'pool'", (joined,))
     db.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?)", documents)
-
-
-def pooled_documents(rows: Iterable[Sequence[Any]]) -> Iterator[PooledDocument]:
-    """Yield the documents of rows of the table of documents."""
-    return (PooledDocument(docid, title, date, text, bool(tabular)) for docid, title, date, text, tabular in rows)
 
 
 def stored_properties(db: sqlite3.Connection) -> dict[str, str]:
@@ -340,7 +325,7 @@ def write_entry(db: sqlite3.Connection, entry: Event) -> None:
 # another since, and of the changes that an added database brought, another one may be in force
 LAST = """
 SELECT id, batch, kind, qid, condition, docid, before, after FROM log AS entry
-WHERE assessor = ? AND undoes IS NULL
+WHERE assessor = ? AND at < ? AND undoes IS NULL
   AND client NOT LIKE 'correction-%' AND NOT EXISTS (SELECT 1 FROM log WHERE undoes = entry.id)
   AND CASE
     WHEN kind = 'narrative' THEN EXISTS (SELECT 1 FROM narratives WHERE qid = entry.qid AND version = entry.id)
@@ -358,6 +343,7 @@ WHERE assessor = ? AND undoes IS NULL
         END)
   END
 ORDER BY id DESC LIMIT 1"""
+NEWER = "SELECT 1 FROM log WHERE at > ? AND (kind, assessor, qid, condition, docid) = (?, ?, ?, ?, ?)"
 
 
 class Change(NamedTuple):
@@ -470,9 +456,10 @@ class Store:
             self._db.executemany("INSERT OR IGNORE INTO narratives VALUES (?, ?, 0)", narratives)
 
     def replace_document(self, document: PooledDocument) -> int:
-        """Replace a document; return how many grades, of its earlier text, are outdated."""
+        """Replace a document, without the passages of its earlier text; return how many grades of it are outdated."""
         with self._lock, transaction(self._db):
             self._db.execute("REPLACE INTO documents VALUES (?, ?, ?, ?, ?)", document)
+            self._db.execute("DELETE FROM marks WHERE kind = ? AND docid = ?", (PASSAGE, document.docid))
             return self._outdate("docid = ?", document.docid)
 
     def outdate_original(self, qid: str) -> int:
@@ -505,33 +492,25 @@ class Store:
         with self._lock, transaction(self._db):
             extend(self._db, pool, documents)
 
-    def record(
-        self, request_id: str, assessor: str, batch: str, changes: Sequence[Change], waited: float = 0
-    ) -> Applied:
+    def record(self, request: str, assessor: str, batch: str, changes: Sequence[Change], waited: float = 0) -> Applied:
         """Apply all ``changes`` or none, and return them; one undo takes back all of a ``batch``.
 
-        They were made ``waited`` seconds ago. Raises :class:`ConflictError` for an edit of a narrative that is no
+        They have ``waited`` for so many seconds. Raises :class:`ConflictError` for an edit of a narrative that is no
         longer the current one, and :class:`DataError` for a change of what was changed after it was made.
         """
         with self._lock, transaction(self._db):
-            if not self._was_answered(request_id):
+            if not self._was_answered(request):
                 for part, change in enumerate(changes):
                     judged = (change.kind, change.qid, change.condition, change.docid)
-                    entry = Event(request_id, part, _now(waited), assessor, batch, *judged, {}, {})
-                    self._apply(entry, change, waited)
-            return self._answer(request_id)
+                    self._apply(Event(request, part, _now(waited), assessor, batch, *judged, {}, {}), change, waited)
+            return self._answer(request)
 
-    def undo(self, request_id: str, assessor: str, waited: float = 0) -> Applied:
-        """Undo the assessor's last batch of changes that is not undone, and return it; empty if none is left.
-
-        Raises :class:`DataError` for an undo that has ``waited`` for so many seconds if something was changed since.
-        """
+    def undo(self, request: str, assessor: str, waited: float = 0) -> Applied:
+        """Undo the assessor's last batch that is not undone, of ``waited`` seconds ago; return it, empty for none."""
         with self._lock, transaction(self._db):
-            if not self._was_answered(request_id):
-                if waited > LATE and self._changed_since(waited, "assessor = ?", assessor):
-                    raise DataError("an undo that waited came after later changes elsewhere; nothing is undone")
-                self._take_back(request_id, assessor, waited)
-            return self._answer(request_id)
+            if not self._was_answered(request):
+                self._take_back(request, assessor, waited)
+            return self._answer(request)
 
     def judgements(self, qid: str = "") -> list[Judgement]:
         """Return judgements with a grade or a note of what is not withdrawn, of one topic if it is given."""
@@ -542,12 +521,11 @@ class Store:
         return [Judgement(*row) for row in self._rows(query, (qid or None,))]
 
     def marks(self, qid: str = "") -> dict[Judged, dict[str, Any]]:
-        """Return the marks beside grades by their kinds, of one topic if it is given; no passage of an earlier text."""
+        """Return the marks beside grades by their kinds, of one topic if it is given."""
         columns, marks = "assessor, qid, condition, docid, kind, value", dict[Judged, dict[str, Any]]()
         query = f"SELECT {columns} FROM marks WHERE value <> '' AND qid = COALESCE(?, qid)"  # noqa: S608 (our names)
         for row in self._rows(query, (qid or None,)):
-            if row[4] != PASSAGE or msgspec.json.decode(row[5], type=Passage).is_of(self.document(row[3])):
-                marks.setdefault(row[:4], {})[row[4]] = json.loads(row[5])
+            marks.setdefault(row[:4], {})[row[4]] = json.loads(row[5])
         return marks
 
     def narratives(self) -> dict[str, tuple[str, int]]:
@@ -557,7 +535,7 @@ class Store:
     def document(self, docid: str) -> PooledDocument | None:
         """Return a document of the pool; None for any other."""
         rows = self._rows("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
-        return next(pooled_documents(rows), None)
+        return next(map(PooledDocument._make, rows), None)
 
     def get(self, docids: Sequence[str]) -> list[Document]:
         """Return documents of the pool as exports read them."""
@@ -582,10 +560,9 @@ class Store:
         return {row[:4]: row[4] for row in rows}
 
     def first_grades(self, assessor: str = "") -> list[tuple[str, float]]:
-        """Return assessor and time (seconds, since any moment) of each document's first grade, in their order."""
+        """Return assessor and time (seconds, since any moment) of each document's first grade, in the log's order."""
         by = " AND assessor = ?" if assessor else ""
         return self._rows(
-            # of the row that has the least id
             f"SELECT assessor, julianday(at) * 86400 AS first FROM log WHERE kind = 'grade'{by} "  # noqa: S608
             "GROUP BY assessor, qid, condition, docid HAVING first IS NOT NULL ORDER BY assessor, MIN(id)",
             (assessor,) if assessor else (),
@@ -618,12 +595,12 @@ class Store:
         with self._lock:
             return self._db.execute(query, values).fetchall()
 
-    def _was_answered(self, request_id: str) -> bool:
-        return bool(self._db.execute("SELECT 1 FROM log WHERE client = ? LIMIT 1", (request_id,)).fetchone())
+    def _was_answered(self, request: str) -> bool:
+        return bool(self._db.execute("SELECT 1 FROM log WHERE client = ? LIMIT 1", (request,)).fetchone())
 
-    def _answer(self, request_id: str) -> Applied:
+    def _answer(self, request: str) -> Applied:
         rows = self._db.execute(
-            "SELECT kind, qid, condition, docid, after FROM log WHERE client = ? ORDER BY part", (request_id,)
+            "SELECT kind, qid, condition, docid, after FROM log WHERE client = ? ORDER BY part", (request,)
         )
         return [
             {"kind": kind, "qid": qid, "condition": condition, "docid": docid, **_shown(kind, json.loads(after))}
@@ -637,31 +614,22 @@ class Store:
             return
         if change.kind == NARRATIVE and change.base != before["version"]:
             raise ConflictError(change.qid, before["text"], before["version"])
-        of = "(kind, assessor, qid, condition, docid) = (?, ?, ?, ?, ?)"
-        if waited > LATE and self._changed_since(waited, of, *entry.key()):
-            name = "mark" if change.kind in MARKS else change.kind
-            value = f" {change.value}" if change.kind == "grade" else ""
-            raise DataError(
-                f"topic {change.qid}, document {change.docid}: {name}{value} waited here since {entry.time[:16]} UTC; "
-                "a later one given elsewhere stays"
-            )
+        if waited > LATE and self._db.execute(NEWER, (_now(waited - LATE), *entry.key())).fetchone():
+            name = {"grade": f"grade {change.value}", "note": "note"}.get(change.kind, "mark")
+            since = f"waited here since {entry.time[:16]} UTC; a later one given elsewhere stays"
+            raise DataError(f"topic {change.qid}, document {change.docid}: {name} {since}")
         write_entry(self._db, entry._replace(before=before, after=after))
 
-    def _changed_since(self, waited: float, of: str, *values: str) -> bool:
-        """Whether entries ``of`` these values are later than what was made ``waited`` seconds ago."""
-        query = f"SELECT 1 FROM log WHERE at > ? AND {of} LIMIT 1"  # noqa: S608 (our columns)
-        return self._db.execute(query, (_now(waited - LATE), *values)).fetchone() is not None
-
-    def _take_back(self, request_id: str, assessor: str, waited: float) -> None:
+    def _take_back(self, request: str, assessor: str, waited: float) -> None:
         undone_batch, part = "", 0
-        while row := self._db.execute(LAST, (assessor,)).fetchone():
+        until = _now(waited - LATE) if waited > LATE else "9"  # whatever the clock says
+        while row := self._db.execute(LAST, (assessor, until)).fetchone():
             number, batch, kind, qid, condition, docid, before, after = row
             if batch != (undone_batch or batch):
                 break
             undone_batch = batch
             changed = (kind, qid, condition, docid, json.loads(after), json.loads(before))
-            entry = Event(request_id, part, _now(waited), assessor, batch, *changed, undoes=number)
-            write_entry(self._db, entry)
+            write_entry(self._db, Event(request, part, _now(waited), assessor, batch, *changed, undoes=number))
             part += 1
 
 

@@ -191,14 +191,14 @@ class Passage(msgspec.Struct, forbid_unknown_fields=True):
     """The passage of a document that decided a grade; ``start`` and ``end`` are characters of its title or its text."""
 
     part: Literal["title", "text"]
-    start: int
+    start: Annotated[int, msgspec.Meta(ge=0)]
     end: int
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_PASSAGE)]
 
     def is_of(self, document: PooledDocument | Document | None) -> bool:
         """Whether the document has the passage."""
-        is_exact = self.start >= 0 and self.end - self.start == len(self.text)
-        return document is not None and is_exact and self.text == getattr(document, self.part)[self.start : self.end]
+        is_whole = document is not None and self.end - self.start == len(self.text)
+        return is_whole and getattr(document, self.part)[self.start : self.end] == self.text
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -70,13 +70,13 @@ class Annotation(NamedTuple):
         documents = [document for document in self.documents if document.docid in docids]
         return self._replace(topics=topics, qrels=qrels, pool=pool, documents=documents)
 
-    def public_judgements(self, qids: Collection[str], notes: bool, texts: bool) -> list[dict[str, Any]]:
-        """Return the judgements of topics without names; without ``notes`` and passages of ``texts`` unless wanted."""
+    def public_judgements(self, qids: set[str], notes: bool, store: DocumentStore | None) -> list[dict[str, Any]]:
+        """Return the judgements of topics without names; ``notes`` only if wanted, passages only of a ``store``'s."""
         names, keys = self._pseudonyms(), (*PUBLIC, "note") if notes else PUBLIC
-        marks = ("unsure", PASSAGE) if texts else ("unsure",)
         public = [
             {key: judgement.get(key) for key in keys}
-            | {key: judgement[key] for key in marks if key in judgement}
+            | ({"unsure": True} if judgement.get("unsure") is True else {})
+            | ({PASSAGE: judgement[PASSAGE]} if store and _has_passage(store, judgement) else {})
             | {"assessor": names[judgement["assessor"]]}
             for judgement in self.judgements
             if judgement["qid"] in qids and (notes or judgement["grade"] is not None)
@@ -156,13 +156,12 @@ def leaks(folder: Path, names: set[str], secrets: Collection[str], harmless: Col
                 )
 
 
-def has_passage(judgement: Mapping[str, Any], documents: DocumentStore) -> bool:
-    """Whether the passage of a judgement, which may be anything, is one of its document."""
-    try:
-        [document] = documents.find([judgement["docid"]]).values() or [None]
-        return msgspec.convert(judgement[PASSAGE], Passage).is_of(document)
-    except msgspec.ValidationError:
-        return False
+def _has_passage(store: DocumentStore, judgement: Mapping[str, Any]) -> bool:
+    """Whether a judgement has a passage, and it is one of its document and nothing else."""
+    with suppress(msgspec.ValidationError):
+        passage = msgspec.convert(judgement.get(PASSAGE), Passage)
+        return passage.is_of(store.find([judgement["docid"]]).get(judgement["docid"]))
+    return False
 
 
 def _texts(path: Path) -> Iterator[str]:

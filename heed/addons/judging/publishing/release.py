@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from textwrap import indent
 
 from heed.addons.judging.annotate.grades import agreement_line, json_line
-from heed.addons.judging.annotate.store import PASSAGE
 from heed.addons.judging.annotate.task import CONDITIONS
 from heed.addons.judging.exchange.exports import (
     SPLIT,
@@ -22,7 +21,7 @@ from heed.addons.judging.exchange.exports import (
     write_parquet,
 )
 from heed.addons.judging.pools.reusability import Judgements, reusable_text
-from heed.addons.judging.publishing.annotation import AGREEMENT, JUDGEMENTS, Annotation, has_passage, leaks
+from heed.addons.judging.publishing.annotation import AGREEMENT, JUDGEMENTS, Annotation, leaks
 from heed.addons.judging.publishing.description import croissant, readme
 from heed.addons.judging.publishing.facts import Facts
 from heed.addons.judging.publishing.records import (
@@ -208,13 +207,7 @@ def _write_judgements(part: Path, release: Release, store: DocumentStore) -> Ite
     """Write who judged what, under other names, and yield a line of each two assessors' agreement."""
     if release.annotation:
         qids = {topic.qid for topic in release.collection.topics}
-        public = release.annotation.public_judgements(qids, release.notes, release.texts)
-        foreign = [record for record in public if PASSAGE in record and not has_passage(record, store)]
-        for judgement in foreign:
-            del judgement[PASSAGE]
-        if foreign:
-            docids = brief([judgement["docid"] for judgement in foreign])
-            log.info(f"{number_of(len(foreign), 'passage')} left out, not in documents as published: {docids}")
+        public = release.annotation.public_judgements(qids, release.notes, store if release.texts else None)
         write_packed(part / JUDGEMENTS, map(json_line, public))
         agreement = release.annotation.public_agreement(public)
         write_json(part / AGREEMENT, agreement)

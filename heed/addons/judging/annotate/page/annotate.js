@@ -45,7 +45,7 @@ async function start() {
   const { name: task, known, assessor, adjudicates } = page.task;
   byId("who").disabled = known;
   byId("agreement-button").hidden = !adjudicates;
-  page.queue = new Queue(`heed-${task}${known ? `-${encodeURIComponent(assessor)}` : ""}`, { update: showSaving, saved, refused });
+  page.queue = new Queue(`heed-${task}`, { update: showSaving, saved, refused }, known ? assessor : "");
   if (page.queue.count) toast("What was not saved when this page was closed is sent now.");
   page.queue.run();
   const updateMarks = debounced(200, () => showDocument());

@@ -7,7 +7,7 @@ const HEADING = /^#{1,6}\s+/;
 
 /** Draw the task's guidelines, in sight if they were so before. */
 export function prepareGuidelines() {
-  const blocks = page.task.guidelines.split(/\n\s*\n|(?<=^#.*)\n/m).filter((text) => text.trim());
+  const blocks = page.task.guidelines.replaceAll("\r", "").split(/\n\s*\n|(?<=^#.*)\n/m).filter((text) => text.trim());
   const close = make("button", { class: "plain", title: "Close (i)", onclick: toggleGuidelines }, "×");
   const head = make("p", { class: "label row" }, "Guidelines", make("i", { class: "spring" }), close);
   byId("guidelines").replaceChildren(head, ...blocks.map(block));

@@ -3,7 +3,6 @@
 const TIMEOUT = 15000; // ms for an answer
 const PAUSES = [300, 1000, 2000, 3000]; // ms between retries, the last for all further ones
 const JSON_TYPE = { "content-type": "application/json" };
-const LONGEST_WAIT = 1e11; // ms that a change can say it waited
 const LONGEST_KEEPALIVE = 15000; // characters: browsers allow 64 KiB for all such requests together
 
 /** Return the JSON answer to a GET request; throw an Error with its reason (maybe empty) if there is none. */
@@ -28,8 +27,8 @@ async function request(path, options) {
     if (response.status === 403) return { reason: sentence(await response.text()) };
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
     const data = isJson ? await response.json() : {};
-    if (response.status >= 500 || !isJson) // a proxy's page is no answer
-      return { reason: sentence(data.error ?? `the server answered ${response.status}${isJson ? "" : ", not as Heed does"}`) };
+    const reason = data.error ?? `the server answered ${response.status}, not as Heed does`; // but as a proxy may
+    if (response.status >= 500 || !isJson) return { reason: sentence(reason) };
     return { response, data };
   } catch {
     return { reason: "" };
@@ -48,25 +47,26 @@ export const newId = () =>
  * counts once, whichever tab sends it. They are also in the browser's storage, so that a closed tab loses none.
  */
 export class Queue {
-  #items;
+  #items = [];
   #running = false;
   #key;
   #hooks;
 
   /**
-   * `key` names the campaign, and the person if a link says who it is. Of `hooks`, update() is called whenever the
-   * queue changes, saved(body, data) when a change is answered, refused(body, error, data) when the server rejects it.
+   * `key` names the campaign; of what waits only a `person`'s is sent, if a link says who it is. Of `hooks`, update() is
+   * called whenever the queue changes, saved(body, data) when a change is answered, refused(body, error, data) when the
+   * server rejects it.
    */
-  constructor(key, hooks) {
+  constructor(key, hooks, person) {
     this.#key = key;
     this.#hooks = hooks;
     this.failures = 0;
     this.reason = "";
     this.pushed = 0;
     this.isKept = true;
-    this.#items = stored(key);
     for (const item of JSON.parse(sessionStorage.getItem(key) ?? "[]")) this.#add(item); // as Heed 0.2 kept them
     sessionStorage.removeItem(key);
+    this.#items = stored(key).filter(({ body }) => !person || [body.assessor, body.by].includes(person));
   }
 
   get count() {
@@ -108,8 +108,7 @@ export class Queue {
   }
 
   async #attempt(item) {
-    const waited = Math.min(Math.max(Date.now() - item.made, 0), LONGEST_WAIT); // the server knows what is newer by it
-    const body = JSON.stringify({ ...item.body, waited });
+    const body = JSON.stringify({ ...item.body, waited: Date.now() - item.made });
     const keepalive = body.length < LONGEST_KEEPALIVE; // answered even if the tab is closed now
     const options = { method: "POST", headers: JSON_TYPE, body, keepalive };
     const { response, data, reason } = await request(item.path, options);

@@ -10,8 +10,6 @@ import { isDrawn } from "./shown.js";
 import { apply, current, page } from "./state.js";
 import { nextOpen, showTopics } from "./topics.js";
 
-const REFUSED = "Not saved: ";
-
 let unreachable = false; // the server did not answer the last poll
 let lastEntry = 0; // the assessor's latest entry in the log that this tab knows
 
@@ -54,7 +52,7 @@ export function refused(body, error, data) {
     return;
   }
   const before = byId("toast").textContent; // of several that waited, each is told
-  toast(`${before.startsWith(REFUSED) ? `${before}; ` : REFUSED}${error}`, true);
+  toast(`${before.startsWith("Not saved: ") ? `${before}; ` : "Not saved: "}${error}`, true);
   refresh();
 }
 
