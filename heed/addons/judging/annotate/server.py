@@ -148,13 +148,9 @@ def read_request(body: object, task: Task) -> tuple[str, str, str, list[Change],
         else:
             problems.append(f"topic is {change.qid!r}, expected one of the pool")
     fail(problems)
-    return (
-        request.id,
-        assessor,
-        request.batch or request.id,
-        [each.change(request.wording, by) for each in request.changes],
-        min(max(request.waited, 0), LONGEST_WAIT) / 1000,
-    )
+    changes = [each.change(request.wording, by) for each in request.changes]
+    waited = min(max(request.waited, 0), LONGEST_WAIT) / 1000
+    return request.id, assessor, request.batch or request.id, changes, waited
 
 
 def _unassigned(qid: str, task: Task, assessor: str, by: str) -> Iterator[str]:
@@ -269,10 +265,9 @@ def agreement_data(task: Task, store: Store, assessor: str, models: Sequence[Jud
     texts = {qid: text for qid, (text, _) in narratives.items()}
     is_blind = bool(task.assigned and task.topics_of(assessor))
     marks = store.marks()
-    graded, notes = set(), dict[DocumentKey, dict[str, str]]()
+    graded = {each[1:4] for each in judgements if each.assessor == assessor and each.grade is not None}
+    notes: dict[DocumentKey, dict[str, str]] = {}
     for judgement in judgements:
-        if judgement.assessor == assessor and judgement.grade is not None:
-            graded.add(judgement[1:4])
         if judgement.note:
             notes.setdefault(judgement[1:4], {})[judgement.assessor] = judgement.note
     differing = {
