@@ -1,6 +1,6 @@
 """Bi-encoders of sentence-transformers, by local path or hub id, and LoRA adapters of causal models as bi-encoders."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -86,8 +86,7 @@ class SentenceEncoder(LocalModel, Encoder):
         return document._replace(text=whole_rows(document, limit, count))
 
     def _document(self, document: Document) -> PrefixedText:
-        whole = document_text(self._model, document.title, document.text)
-        return self._input("document", whole, document_text(_unprefixed(self._model), document.title, document.text))
+        return self._input("document", lambda model: document_text(model, document.title, document.text))
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries with their instructions; logs how many the model must cut."""
@@ -96,15 +95,18 @@ class SentenceEncoder(LocalModel, Encoder):
         return self._vectors(inputs, "query")
 
     def _query(self, query: str, instruction: str) -> PrefixedText:
-        whole = query_text(self._model, query, instruction)
-        return self._input("query", whole, query_text(_unprefixed(self._model), query, instruction))
+        return self._input("query", lambda model: query_text(model, query, instruction))
 
-    def _input(self, task: str, whole: str, unprefixed: str) -> PrefixedText:
-        """Return ``whole`` split where its prefix is not pooled; without a template, after the model's own prompt."""
-        template = self._model.query if task == "query" else self._model.document
+    def _input(self, task: str, filled: Callable[[Model], str]) -> PrefixedText:
+        """Return the text of a model's templates, ``filled``, split where its prefix is not pooled.
+
+        Without a template the prefix is the model's own prompt.
+        """
+        whole, template = filled(self._model), self._model.query if task == "query" else self._model.document
         if template is None or self._model.pool_prefix:
             return PrefixedText(prompt_of(self._model, self._encoder.prompts, task), whole)
-        prefix = whole.removesuffix(unprefixed).rstrip(" ")  # a space is part of the token after it, which is pooled
+        prefix = whole.removesuffix(filled(_unprefixed(self._model)))
+        prefix = prefix.rstrip(" ")  # a space is part of the token after it, which is pooled
         return PrefixedText(prefix, whole.removeprefix(prefix))
 
     def _log_cut(self, inputs: Sequence[PrefixedText]) -> None:
