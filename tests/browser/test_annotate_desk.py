@@ -249,15 +249,21 @@ def test_who_decides_sees_what_the_grades_are_about_and_a_models(chromium: "Brow
         assert "tiny" not in chair.text("#agreement"), "they are not kept"
 
 
-def test_a_models_grades_of_another_scale_are_told(tmp_path: Path, heed: Heed) -> None:
+def test_a_models_grades_of_another_scale_or_beside_another_json_are_told(tmp_path: Path, heed: Heed) -> None:
     given = desk(tmp_path)
     (tmp_path / "q").write_text("7 0 D0 4\n7 0 D1 9\n")
+    (tmp_path / "odd").write_text("7 0 D0 1\n")
+    (tmp_path / "odd.json").write_text("[]")
     for model, message in (
         (
             "tiny=q",
             "tiny (model), topic 7, document D1: grade 9, expected 0,1,2,3; try python -m pipelines.judge",
         ),
         ("q", "--model-grades: found 'q', expected NAME=QRELS"),
+        (
+            "tiny=odd",
+            "odd.json: not what python -m pipelines.judge writes beside grades (Expected `object`, got `array`)",
+        ),
     ):
         result = heed("pipelines.annotate", *given, "--no-browser", "--model-grades", model)
         assert result.returncode == 1 and message in result.stderr

@@ -19,6 +19,7 @@ from heed.addons.apis.listwise import ApiChat
 from heed.addons.judging.agreement import Comparison
 from heed.addons.judging.annotate.task import Scale
 from heed.addons.judging.exchange.exports import ExportedPool, documents
+from heed.addons.judging.exchange.judgements import note_path
 from heed.compute import Compute
 from heed.errors import DataError, HeedError, ModelError, UsageError
 from heed.extras import advice
@@ -278,11 +279,6 @@ def judgements_path(pool: Path, model: str, condition: str) -> Path:
     """Return ``<pool>.<model>.<condition>.qrels`` beside the pool."""
     stem = unpacked_name(pool).removesuffix(".jsonl")
     return pool.with_name(f"{stem}.{model}.{condition}.qrels")
-
-
-def note_path(path: Path) -> Path:
-    """Return the JSON beside the judgements of ``path``: who made them, how, and how far people agree."""
-    return path.with_name(f"{path.name}.json")
 
 
 def check_replaceable(path: Path) -> None:

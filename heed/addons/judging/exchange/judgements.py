@@ -358,6 +358,11 @@ def _origins(labels: Sequence[Label]) -> list[str]:
     return [names[origin] for origin in origins]
 
 
+def note_path(path: Path) -> Path:
+    """Return the JSON beside a model's judgements of ``path``: who made them, how, and how far people agree."""
+    return path.with_name(f"{path.name}.json")
+
+
 def suffix(path: Path) -> str:
     """Return the suffix that says what a result file is, without ``.gz``."""
     return Path(unpacked_name(path)).suffix
