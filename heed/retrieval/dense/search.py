@@ -69,8 +69,8 @@ class DenseIndex:
     def _raise_effort(self, queries: Matrix, depth: int) -> None:
         """Search twice as many lists and candidates until the recall for ``queries`` is ``RECALL``, or all are.
 
-        Documents in place of queries would give an index one effort for all, but they lie nearer to each other: where
-        the lists searched give 0.97 of a document's neighbours, topics had 0.78 (100,000 summaries, static vectors).
+        Documents in place of queries would give an index one effort for all, but they lie nearer to each other, so that
+        their recall is higher than that of queries.
         """
         index, qids = self._index, [str(row) for row in range(len(queries))]
         exact = DenseIndex(self._vectors, partial(scan, self._vectors)).search(qids, queries, depth)
