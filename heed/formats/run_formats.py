@@ -186,8 +186,8 @@ def _read_by_condition(
     else:
         return name, {}, _by_endings(text, read_any_run(*_split(file), encoding, shared_ids=True))
     paths = {condition: _split(path)[0] for condition, path in files.items()}
-    runs = {name: read_any_run(*_split(path), encoding, shared_ids=True) for name, path in files.items()}
-    return name, paths, runs
+    read = {condition: read_any_run(*_split(path), encoding, shared_ids=True) for condition, path in files.items()}
+    return name, paths, read
 
 
 def _split(file: str) -> tuple[Path, str | None]:

@@ -14,9 +14,9 @@ from statistics import median
 from heed.addons.submission.expected import CollectionIds, Rules
 from heed.addons.submission.run_report import ERROR, WARNING, CheckedRun, Report, run_lines
 from heed.addons.submission.tracks import RunName, parse_name, tag_problems
-from heed.formats.topic_ids import number as number_of
+from heed.formats import topic_ids
 from heed.formats.trec_files import parse_score, without_words
-from heed.progress import brief
+from heed.progress import brief, number_of
 from heed.ranking import in_order
 
 FORM = "topic Q0 docid rank score tag"
@@ -117,7 +117,7 @@ class _RunCheck:
             self._report.error(number, "comment", f"found a comment, expected {FORM}; delete it (fixable): {why}")
         else:
             self._damaged = True
-            problem = f"found {len(fields)} field{'s' * (len(fields) != 1)} ({text[:60]!r}), expected 6: {FORM}"
+            problem = f"found {number_of(len(fields), 'field')} ({text[:60]!r}), expected 6: {FORM}"
             remedy = "put spaces in place of commas" if "," in text and len(fields) == 1 else "write the line again"
             if len(fields) == 5 and fields[1] != "Q0":
                 remedy = "is Q0 missing behind the topic?"
@@ -141,7 +141,9 @@ class _RunCheck:
         rules, shape = self._rules, self._rules.track.topic
         if rules.topics is not None and qid not in rules.topics:
             same = "".join(
-                f"; {known} has the same number" for known in rules.topics if number_of(known) == number_of(qid)
+                f"; {known} has the same number"
+                for known in rules.topics
+                if topic_ids.number(known) == topic_ids.number(qid)
             )
             problem = f"found topic {qid!r}, which is none of the {len(rules.topics)} given topics{same}"
             self._report.error(number, "topic", f"{problem}; use the track's ids, or leave it out")
