@@ -1,18 +1,22 @@
 // What is left to do in the topic in view, and what comes after it.
 
-import { byId, make } from "./dom.js";
+import { byId, make, redraw } from "./dom.js";
 import { counts, isConcerned, isEdited, isStale, mayGrade, needsEdit, page } from "./state.js";
 import { isOpen, nextOpen, progressOf } from "./topics.js";
 
 /** Draw the notice above the documents; its buttons do what the keys in their titles do. */
 export function showNotice() {
   byId("unjudged").textContent = page.tab === "changed" && page.again ? "Next to read again" : "Next unjudged";
-  byId("notice").replaceChildren(...(page.tab === "original" ? underOriginal() : underChanged()), ...scope());
+  redraw(byId("notice"), [...(page.tab === "original" ? underOriginal() : underChanged()), ...scope()], draw);
 }
 
-const text = (words) => make("span", {}, words);
-const button = (action, label, key, title) =>
-  make("button", { "data-action": action, title }, label, ...(key ? [make("kbd", {}, key)] : []));
+const text = (words) => ({ words });
+const button = (action, label, key, title) => ({ attributes: { "data-action": action, title }, label, key });
+
+function draw({ words, attributes, label, key }) {
+  if (words) return make("span", {}, words);
+  return make("button", attributes, label, ...(key ? [make("kbd", {}, key)] : []));
+}
 
 const inView = () => ({ qid: page.topic.qid, documents: page.topic.documents.length });
 const isOriginalOpen = () => mayGrade("original") && isOpen(inView(), "original");
@@ -66,5 +70,5 @@ function following() {
 function scope() {
   if (page.tab === "original" || page.task.onlyRelevant) return [];
   const attributes = { "data-action": "scope", "aria-pressed": String(page.again), title: "Or all documents" };
-  return [make("button", attributes, "Only relevant", make("kbd", {}, "g"))];
+  return [{ attributes, label: "Only relevant", key: "g" }];
 }

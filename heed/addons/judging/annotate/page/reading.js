@@ -98,32 +98,28 @@ export function showGrades() {
   const entry = current();
   const { grade, note } = entry ? judgementOf(entry) : { grade: null, note: "" };
   const closed = !entry || !mayGrade();
-  byId("grades").replaceChildren(
-    ...page.task.scale.map((known) =>
-      make(
-        "button",
-        {
-          class: "grade",
-          "data-grade": known.grade,
-          "data-shade": shade(known.grade),
-          "aria-pressed": String((mayGrade() ? grade : entry?.given) === known.grade),
-          disabled: closed || needsEdit(),
-        },
-        make("kbd", {}, String(known.grade)),
-        ` ${known.label}`,
-      ),
-    ),
+  const isChosen = (known) => (mayGrade() ? grade : entry?.given) === known.grade;
+  const disabled = closed || needsEdit();
+  redraw(
+    byId("grades"),
+    page.task.scale.map((known) => ({ ...known, pressed: isChosen(known), disabled })),
+    gradeButton,
   );
   const { unsure, skipped, passage } = entry ? judgementOf(entry) : {};
   byId("passage").title = passage?.text ?? "The selected text, or the next sentence, decided (p)";
   showPassage();
   for (const [id, isSet] of Object.entries({ unsure, passage, skip: skipped && isDue(entry) })) {
-    byId(id).disabled = closed || needsEdit();
+    byId(id).disabled = disabled;
     byId(id).setAttribute("aria-pressed", String(Boolean(isSet)));
   }
   byId("note").disabled = closed;
   if (document.activeElement !== byId("note")) byId("note").value = note;
   byId("note").placeholder = closed ? "Given judgements: read only" : "Note  ( / )";
+}
+
+function gradeButton({ grade, label, pressed, disabled }) {
+  const attributes = { class: "grade", "data-grade": grade, "data-shade": shade(grade), disabled };
+  return make("button", { ...attributes, "aria-pressed": String(pressed) }, make("kbd", {}, String(grade)), ` ${label}`);
 }
 
 let shown = null; // the document that was drawn last
