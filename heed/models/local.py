@@ -12,7 +12,7 @@ from heed.progress import log, stepped
 from heed.types import Config, System
 
 TOKENS = 32 * 512  # a batch's rows times its longest: sentence-transformers' 32 texts, at a BERT's full length
-TOKENS_CPU = 4096  # the same on a CPU, so that results stay in its cache
+TOKENS_CPU = 1024  # the same on a CPU, so that results stay in its cache: a seventh less time than 4096 for BERTs
 NEXT_WORD_TOKENS = 8192  # of language models' prompts; keeps a GPU busy with 7 billion weights within 4 GB
 
 Value = TypeVar("Value")

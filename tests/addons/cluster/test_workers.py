@@ -359,8 +359,9 @@ def test_a_cluster_of_two_machines_works_as_one_process(
     cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
     until(lambda: len(working(pids)) < 2)  # its worker sees only later that it is alone
     documents = list(store)[:60]
-    made = list(parallel.encode_batches([documents[:20], documents[20:40], documents[40:]]))
-    assert np.concatenate(made).tobytes() == encoder(tiny_encoder).encode_documents(documents).tobytes()
+    shards = [documents[:20], documents[20:40], documents[40:]]
+    made, alone = (np.concatenate(list(each.encode_batches(shards))) for each in (parallel, encoder(tiny_encoder)))
+    assert made.tobytes() == alone.tobytes()
     out, told = capsys.readouterr()
     assert out == "" and ": lost (process " in told and "its task is retried, attempt 2 of 3" in told
     model = Model(str(tiny_cross_encoder), family="cross-encoder")
