@@ -163,12 +163,12 @@ def is_served(port: int) -> bool:
 def proxied(folder: Path, port: int, inner: int) -> Iterator[None]:
     """nginx as docs/judging.md configures it, for this machine's ports and with a certificate of its own."""
     page = (ROOT / "docs" / "judging.md").read_text()
-    [configuration] = re.findall(r"^    (server \{\n(?:    .*\n|\n)+?    \})$", page, re.MULTILINE)
-    configuration = re.sub(r"listen 443", f"listen 127.0.0.1:{port}", configuration)
-    configuration = configuration.replace("40000", str(inner)).replace("judge.example.org", ELSEWHERE)
-    names = dict(zip(re.findall(r"ssl_certificate\w* (\S+);", configuration), ("cert.pem", "key.pem"), strict=True))
-    for name, here in names.items():
-        configuration = configuration.replace(name, str(folder / here))
+    [location] = re.findall(r"^    (location / \{\n(?:    .*\n)+?    \})$", page, re.MULTILINE)
+    configuration = (
+        f"server {{\nlisten 127.0.0.1:{port} ssl;\nserver_name {ELSEWHERE};\n"
+        f"ssl_certificate {folder}/cert.pem;\nssl_certificate_key {folder}/key.pem;\n"
+        f"{location.replace('40000', str(inner))}\n}}"
+    )
     request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={ELSEWHERE}"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
     subprocess.run([*request, *files], check=True, capture_output=True)
