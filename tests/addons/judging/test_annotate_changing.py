@@ -109,7 +109,7 @@ def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_agai
         assert judged(task, store) == {"1": 0}
         lines = export(task, store, folder / "out")
         assert not (folder / "out" / "original.qrels").exists()
-        assert any("3 judgements made before the narrative's last edit or a correction" in line for line in lines)
+        assert "3 judgements made before the narrative's last edit or a correction, left out (topic 1: 3)" in lines
         before = logged(store)
         assert Judging(store).undo("Ann") == [], "a correction is not hers to undo"
         Judging(store).grade("Ann", "1", "b", 1)
