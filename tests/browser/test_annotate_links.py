@@ -147,6 +147,8 @@ def test_assigned_topics_are_judged_blind_and_decided_by_another(
 
 
 NGINX = shutil.which("nginx")
+GUIDE = (ROOT / "docs" / "judging.md").read_text(encoding="utf-8")
+[LOCATION] = re.findall(r"^    location / \{$.+?^    \}$", GUIDE, re.MULTILINE | re.DOTALL)
 
 
 def free_port() -> int:
@@ -161,14 +163,10 @@ def is_served(port: int) -> bool:
 
 @contextmanager
 def proxied(folder: Path, port: int, inner: int) -> Iterator[None]:
-    """nginx as docs/judging.md configures it, for this machine's ports and with a certificate of its own."""
-    page = (ROOT / "docs" / "judging.md").read_text()
-    [configuration] = re.findall(r"^    (server \{\n(?:    .*\n|\n)+?    \})$", page, re.MULTILINE)
-    configuration = re.sub(r"listen 443", f"listen 127.0.0.1:{port}", configuration)
-    configuration = configuration.replace("40000", str(inner)).replace("judge.example.org", ELSEWHERE)
-    names = dict(zip(re.findall(r"ssl_certificate\w* (\S+);", configuration), ("cert.pem", "key.pem"), strict=True))
-    for name, here in names.items():
-        configuration = configuration.replace(name, str(folder / here))
+    """nginx with the location of docs/judging.md, for this machine's ports and with a certificate of its own."""
+    location = LOCATION.replace("40000", str(inner))
+    certificate = f"ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;"
+    configuration = f"server {{ listen 127.0.0.1:{port} ssl; server_name {ELSEWHERE}; {certificate}\n{location} }}"
     request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={ELSEWHERE}"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
     subprocess.run([*request, *files], check=True, capture_output=True)

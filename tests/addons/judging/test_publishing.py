@@ -29,13 +29,12 @@ from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.people import ASSESSOR, invite
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import ADJUDICATED, load_task
-from heed.addons.judging.publishing.annotation import Annotation, leaks
+from heed.addons.judging.publishing.annotation import leaks, open_judged
 from heed.addons.judging.publishing.records import Records, read_by_heed
 from heed.formats.data_sets import read_parquet
 from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
 from heed.reuse import digests
-from heed.types import Document, Topic
 from pipelines.annotate import main as annotate
 from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
@@ -318,16 +317,14 @@ def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     assert publish("pool.db", "--ids-only") == 0
 
 
-def test_a_name_is_found_after_a_line_s_end_and_in_parquet(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_is_found_after_a_line_s_end(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(["pool.jsonl", "--export", "judged"]) == 0
     text = Path("judged/topics.jsonl").read_text()
     Path("judged/topics.jsonl").write_text(text.replace(NARRATIVE, r"Any accident.\nBela wrote it, \"Zoe\" read it."))
     assert publish("judged", "--docs", "docs.jsonl", "--ids-only") == 1
     error = capsys.readouterr().err
-    for name, place in itertools.product(
-        ("Bela", "Zoe"), (r"topics\.jsonl, line 1", r"instruction/\S+\.parquet, row 2")
-    ):
-        assert re.search(f"{place}: holds '{name}'", error)
+    for name, place in itertools.product(("Bela", "Zoe"), ("topics", r"changed\.queries")):
+        assert re.search(rf"{place}\.jsonl, line 1: holds '{name}'", error)
 
 
 def test_a_judgement_by_nobody_is_an_error(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -437,19 +434,15 @@ def test_a_database_has_the_language_of_the_documents_whatever_that_of_the_queri
         store.set_topics(replace(task, langs={"1": "zho", "2": "fas", "3": "fas"}))
         assert publish("pool.db", "--ids-only") == 1
         assert "--lang: topics are in zho, fas; publish one language at a time" in capsys.readouterr().err
+        store.withdraw({("2", "d5"), ("3", "d5")})
+        persian = open_judged(Path("pool.db"), "fas")
+        assert ([topic.qid for topic in persian.topics], persian.lang) == (["2", "3"], "fas")
+        assert persian.qrels["original"].keys() == {"2"} and "changed" not in persian.qrels
+        assert persian.pool and persian.pool.keys() == {"2", "3"}
+        assert [document.docid for document in persian.documents] == ["d0", "d1", "d2", "d3", "d4"]
         store.withdraw({("2", ""), ("3", "")})
     assert publish("pool.db", "--ids-only") == 0
     assert "language:\n- zh\n" in Path("release/README.md").read_text(encoding="utf-8")
-
-
-def test_documents_of_another_language_are_left_out() -> None:
-    topics = [Topic(qid, lang, "q", {}) for qid, lang in (("1", "eng"), ("2", "fas"))]
-    pool = {"1": ["a", "b"], "2": ["b", "c"]}
-    documents = [Document(docid, "", "t") for docid in "abc"]
-    both = Annotation(topics, {"original": {"1": {"a": 1}, "2": {"c": 1}}}, [], {}, set(), (), pool, documents)
-    persian = both.of_language("fas")
-    assert (persian.topics, persian.pool, persian.documents) == (topics[1:], {"2": ["b", "c"]}, documents[1:])
-    assert persian.qrels == {"original": {"2": {"c": 1}}}
 
 
 def test_other_records_are_named() -> None:

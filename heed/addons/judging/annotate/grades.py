@@ -368,7 +368,7 @@ def export(
     judgements = store.judgements()
     for name in without:
         _chosen(judgements, name)  # raises for a name without judgements
-    judgements = [judgement for judgement in judgements if judgement.assessor not in without]
+    judgements = [each for each in judgements if each.assessor not in without and each.qid in task.pool]
     names = {qid: [name for name in names if name not in without] for qid, names in task.assigned.items()}
     task, chosen = replace(task, assigned=names), _chosen(judgements, assessor)
     narratives = {qid: text for qid, (text, _) in store.narratives().items()}
