@@ -30,10 +30,12 @@ from heed.addons.judging.annotate.people import ASSESSOR, invite
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import ADJUDICATED, load_task
 from heed.addons.judging.publishing.annotation import leaks, open_judged
+from heed.addons.judging.publishing.description import SCRIPTS
 from heed.addons.judging.publishing.records import Records, read_by_heed
 from heed.formats.data_sets import read_parquet
 from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
+from heed.languages import LANGUAGES
 from heed.reuse import digests
 from pipelines.annotate import main as annotate
 from pipelines.annotate import open_given
@@ -441,8 +443,11 @@ def test_a_database_has_the_language_of_the_documents_whatever_that_of_the_queri
         assert persian.pool and persian.pool.keys() == {"2", "3"}
         assert [document.docid for document in persian.documents] == ["d0", "d1", "d2", "d3", "d4"]
         store.withdraw({("2", ""), ("3", "")})
-    assert publish("pool.db", "--ids-only") == 0
-    assert "language:\n- zh\n" in Path("release/README.md").read_text(encoding="utf-8")
+    assert publish("pool.db") == 0
+    readme = Path("release/README.md").read_text(encoding="utf-8")
+    assert "language:\n- zh\n" in readme
+    assert '"eval_langs": ["eng-Latn", "zho-Hans"],' in readme, "MTEB's first language is that of the queries"
+    assert {language.letters for language in LANGUAGES.values()} == SCRIPTS.keys()
 
 
 def test_other_records_are_named() -> None:
