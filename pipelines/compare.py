@@ -99,7 +99,8 @@ def _more_options(group: Group) -> None:
         "--qrel-diff",
         type=Path,
         metavar="PATH",
-        help="instead of --new-qrels, JSON lines of query-id and of the corpus-ids whose grade changed",
+        help="instead of --new-qrels, JSON lines of query-id and of the corpus-ids whose grade changed, or a folder of "
+        "such lines or Parquet, as a release has it",
     )
     group.add_argument("--traps", type=Path, metavar="PATH", help="traps for NFR, in the form of --qrel-diff")
     group.add_argument("--pairs", type=Path, metavar="TSV", help="lines: new qid, tab, base qid (default: by the ids)")

@@ -14,7 +14,7 @@ from heed.addons.judging.exchange.judgements import (
 )
 from heed.errors import fail
 from heed.formats.trec_files import read_pool, write_qrels
-from heed.progress import brief, counted, log, timed
+from heed.progress import brief, counted, log, number_of, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of
 from pipelines.options.data import data_options
@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> None:
     same_grades(pairs.items())
     qrels = resolve(votes, options.resolve)
     fail([] if qrels else [f"none of {len(votes)} documents is judged; expected a grade in the field grade or label"])
-    summary = f"{sum(map(len, qrels.values()))} judgements of {len(qrels)} topics"
+    summary = f"{number_of(sum(map(len, qrels.values())), 'judgement')} of {number_of(len(qrels), 'topic')}"
     unjudged = [key for key, by_grade in votes.items() if not by_grade]
     if options.unjudged != "leave":
         for qid, docid in unjudged:

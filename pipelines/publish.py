@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> None:
         raise UsageError("topics, qrels, changed_qrels: JUDGED has its own; leave them out")
     annotation, data = None, data_of(options)
     if options.judged:
-        annotation = open_judged(options.judged).of_language(data.lang and language(data.lang).code)
+        annotation = open_judged(options.judged, data.lang and language(data.lang).code)
     runs, pool = read_runs(options.runs), annotation.pool if annotation else None
     release = Release(
         _from_annotation(annotation, data) if annotation else _from_files(data),
@@ -98,7 +98,7 @@ def _from_annotation(annotation: "Annotation", data: "Data") -> "Collection":
 
     if not data.docs and not annotation.documents:
         raise UsageError("docs: needed, an export holds no documents")
-    texts = pool_texts(replace(data, lang=data.lang or annotation.lang_of(annotation.topics[0])))
+    texts = pool_texts(replace(data, lang=data.lang or annotation.lang))
     source = texts.source if data.docs else Documents(annotation.documents)
     return replace(texts, source=source, topics=annotation.topics, judging=Judging(annotation.qrels))
 

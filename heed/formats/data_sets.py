@@ -431,8 +431,9 @@ def _without_ending(folder: Path, full: str) -> tuple[str, str]:
 
 
 def read_listed(path: Path) -> dict[str, set[str]]:
-    """Return documents by qid from rows of ``query-id`` and ``corpus-ids``, as MTEB's ``qrel_diff`` has them."""
+    """Return documents by qid from rows of ``query-id`` and ``corpus-ids``, as MTEB's folder ``qrel_diff`` has them."""
     listed: dict[str, set[str]] = {}
-    for qid, docids in parsed(read_rows([path]), lambda row: (row.word("query-id"), row.words("corpus-ids"))):
+    files = config_files(path.parent, path.name) if path.is_dir() else [path]
+    for qid, docids in parsed(read_rows(files), lambda row: (row.word("query-id"), row.words("corpus-ids"))):
         listed.setdefault(qid, set()).update(docids)
     return with_ids(listed, path)

@@ -109,7 +109,7 @@ def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_agai
         assert judged(task, store) == {"1": 0}
         lines = export(task, store, folder / "out")
         assert not (folder / "out" / "original.qrels").exists()
-        assert any("3 judgements made before the narrative's last edit or a correction" in line for line in lines)
+        assert "3 judgements made before the narrative's last edit or a correction, left out (topic 1: 3)" in lines
         before = logged(store)
         assert Judging(store).undo("Ann") == [], "a correction is not hers to undo"
         Judging(store).grade("Ann", "1", "b", 1)
@@ -242,6 +242,26 @@ def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folde
     assert done.returncode == 1 and "no document is left to judge for Ann" in done.stderr
     idle = heed("pipelines.annotate", "pool.jsonl", "--export", "out", "--only-open")
     assert idle.returncode == 1 and "--only-open: not used here" in idle.stderr
+
+
+def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, heed: Heed) -> None:
+    begin(folder)  # c is not relevant, so it is not judged again
+    with opened(folder) as (_, store):
+        Judging(store).edit("Ann", "1", "Sunk ferries, but not those that were raised.")
+    share = ("pipelines.annotate", "pool.jsonl", "--export", "csv=again.csv", "--only-open")
+    assert heed(*share).stdout == "again.csv: 2 documents of 1 topic, changed\n"
+    assert heed(*share, "--assessor", "Ann").stdout == "again.csv: 2 documents of 1 topic, changed\n"
+    lines = (folder / "again.csv").read_text().splitlines()
+    assert [line.split(",")[:3] for line in lines[1:]] == [["1", "a", "changed"], ["1", "b", "changed"]]
+    # cells: qid, docid, condition, query, instruction with a comma in it, grade, title, text
+    (folder / "again.csv").write_text(
+        "\n".join([lines[0], lines[1].replace('",,', '",2,'), lines[2].replace('",,', '",0,')])
+    )
+    added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "again=Ann", "--export", "out")
+    assert added.returncode == 0, added.stderr
+    assert read_qrels(folder / "out" / "changed.qrels") == {"1": {"a": 2, "b": 0, "c": 0}}
+    done = heed(*share)
+    assert done.returncode == 1 and "no document is left to judge" in done.stderr
 
 
 def test_topics_over_documents_in_another_language_are_in_the_same_database(folder: Path, heed: Heed) -> None:

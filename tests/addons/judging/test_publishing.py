@@ -29,15 +29,18 @@ from heed.addons.bridges.mteb import as_mteb
 from heed.addons.judging.annotate.people import ASSESSOR, invite
 from heed.addons.judging.annotate.store import Change, Store
 from heed.addons.judging.annotate.task import ADJUDICATED, load_task
-from heed.addons.judging.publishing.annotation import Annotation, leaks
+from heed.addons.judging.publishing.annotation import leaks, open_judged
+from heed.addons.judging.publishing.description import SCRIPTS
 from heed.addons.judging.publishing.records import Records, read_by_heed
+from heed.formats.data_sets import read_parquet
 from heed.formats.topics import record_of
 from heed.formats.trec_files import read_qrels
+from heed.languages import LANGUAGES
 from heed.reuse import digests
-from heed.types import Document, Topic
 from pipelines.annotate import main as annotate
 from pipelines.annotate import open_given
 from pipelines.annotate import parser as annotate_parser
+from pipelines.compare import main as compare
 from pipelines.publish import main
 
 TOPICS = [
@@ -316,16 +319,14 @@ def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     assert publish("pool.db", "--ids-only") == 0
 
 
-def test_a_name_is_found_after_a_line_s_end_and_in_parquet(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_is_found_after_a_line_s_end(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(["pool.jsonl", "--export", "judged"]) == 0
     text = Path("judged/topics.jsonl").read_text()
     Path("judged/topics.jsonl").write_text(text.replace(NARRATIVE, r"Any accident.\nBela wrote it, \"Zoe\" read it."))
     assert publish("judged", "--docs", "docs.jsonl", "--ids-only") == 1
     error = capsys.readouterr().err
-    for name, place in itertools.product(
-        ("Bela", "Zoe"), (r"topics\.jsonl, line 1", r"instruction/\S+\.parquet, row 2")
-    ):
-        assert re.search(f"{place}: holds '{name}'", error)
+    for name, place in itertools.product(("Bela", "Zoe"), ("topics", r"changed\.queries")):
+        assert re.search(rf"{place}\.jsonl, line 1: holds '{name}'", error)
 
 
 def test_a_judgement_by_nobody_is_an_error(campaign: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -367,21 +368,29 @@ def test_topics_documents_and_judgements_that_do_not_belong_together_are_refused
     assert not Path("release").exists()
 
 
-def test_texts_and_ids_that_programs_have_trouble_with_are_read_as_they_were_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_facts()
-    blanks = {"id": "blanks", "title": " T ", "text": "  a \r\n\n x\u0085y\u2028z \ufeff "}
-    write_jsonl(Path("docs.jsonl"), [*annotation_pool.DOCUMENTS, blanks])
-    topics = [record_of(topic._replace(lang="eng")) for topic in annotation_pool.TOPICS.values()]
-    write_jsonl(Path("topics.jsonl"), topics)
-    judged = [(qid, docid) for qid, docids in annotation_pool.POOL.items() for docid in (*docids, "blanks")]
-    for name, grades in (("original", (1, 2)), ("changed", (0, -1))):
-        lines = (f"{qid} 0 {docid} {grades[place % 2]}\n" for place, (qid, docid) in enumerate(judged))
-        Path(name).write_text("".join(lines))
-    files = "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--qrels", "original", "--changed-qrels", "changed"
-    assert publish(*files) == 0  # else a reader's records are named
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of texts and ids that programs have trouble with; a third of the judgements is -1 at the end."""
+    with contextlib.chdir(tmp_path_factory.mktemp("odd")):
+        write_facts()
+        blanks = {"id": "blanks", "title": " T ", "text": "  a \r\n\n x\u0085y\u2028z \ufeff "}
+        write_jsonl(Path("docs.jsonl"), [*annotation_pool.DOCUMENTS, blanks])
+        topics = [record_of(topic._replace(lang="eng")) for topic in annotation_pool.TOPICS.values()]
+        write_jsonl(Path("topics.jsonl"), topics)
+        judged = [(qid, docid) for qid, docids in annotation_pool.POOL.items() for docid in (*docids, "blanks")]
+        for name, grades in (("original", (1, 2, 1)), ("changed", (0, -1, 2))):
+            lines = (f"{qid} 0 {docid} {grades[place % 3]}\n" for place, (qid, docid) in enumerate(judged))
+            Path(name).write_text("".join(lines))
+        files = "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--qrels", "original", "--changed-qrels", "changed"
+        assert publish(*files) == 0  # else a reader's records are named
+        return Path("release").absolute()
+
+
+def test_texts_and_ids_that_programs_have_trouble_with_are_published(odd: Path) -> None:
+    listed = {
+        row["query-id"]: row["corpus-ids"] for path in (odd / "qrel_diff").iterdir() for row in read_parquet(path)
+    }
+    assert listed == {"12": ["007", "zho-1"], "0x": ["zho-1"]}  # of grade 0, not those of -1
 
 
 def test_a_folder_that_was_changed_is_read_otherwise(release: Path, tmp_path: Path) -> None:
@@ -427,19 +436,18 @@ def test_a_database_has_the_language_of_the_documents_whatever_that_of_the_queri
         store.set_topics(replace(task, langs={"1": "zho", "2": "fas", "3": "fas"}))
         assert publish("pool.db", "--ids-only") == 1
         assert "--lang: topics are in zho, fas; publish one language at a time" in capsys.readouterr().err
+        store.withdraw({("2", "d5"), ("3", "d5")})
+        persian = open_judged(Path("pool.db"), "fas")
+        assert ([topic.qid for topic in persian.topics], persian.lang) == (["2", "3"], "fas")
+        assert persian.qrels["original"].keys() == {"2"} and "changed" not in persian.qrels
+        assert persian.pool and persian.pool.keys() == {"2", "3"}
+        assert [document.docid for document in persian.documents] == ["d0", "d1", "d2", "d3", "d4"]
         store.withdraw({("2", ""), ("3", "")})
-    assert publish("pool.db", "--ids-only") == 0
-    assert "language:\n- zh\n" in Path("release/README.md").read_text(encoding="utf-8")
-
-
-def test_documents_of_another_language_are_left_out() -> None:
-    topics = [Topic(qid, lang, "q", {}) for qid, lang in (("1", "eng"), ("2", "fas"))]
-    pool = {"1": ["a", "b"], "2": ["b", "c"]}
-    documents = [Document(docid, "", "t") for docid in "abc"]
-    both = Annotation(topics, {"original": {"1": {"a": 1}, "2": {"c": 1}}}, [], {}, set(), (), pool, documents)
-    persian = both.of_language("fas")
-    assert (persian.topics, persian.pool, persian.documents) == (topics[1:], {"2": ["b", "c"]}, documents[1:])
-    assert persian.qrels == {"original": {"2": {"c": 1}}}
+    assert publish("pool.db") == 0
+    readme = Path("release/README.md").read_text(encoding="utf-8")
+    assert "language:\n- zh\n" in readme
+    assert '"eval_langs": ["eng-Latn", "zho-Hans"],' in readme, "MTEB's first language is that of the queries"
+    assert {language.letters for language in LANGUAGES.values()} == SCRIPTS.keys()
 
 
 def test_other_records_are_named() -> None:
@@ -450,12 +458,12 @@ def test_other_records_are_named() -> None:
 
 
 class Length:
-    """A reranker: the length of the text, less under the changed instruction for the second half."""
+    """A reranker: longest texts first, last under the changed instruction; blanks and =1+1 are tied."""
 
     name = "length"
 
     def score(self, query: heed.Query, documents: Sequence[heed.Document]) -> list[float]:
-        sign = -1 if "injured" in query.instruction else 1
+        sign = -1 if query.instruction in ("Only China's.", "改过的说明") else 1
         return [float(sign * len(document.text)) for document in documents]
 
 
@@ -474,18 +482,34 @@ def mteb_scores(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.golden(program="mteb 2.26.24", compared="p-MRR and nDCG of a model on a published collection", systems=())
 def test_mteb_runs_a_model_on_a_release_by_its_readme(
-    release: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    odd: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("mteb")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    scores = mteb_scores(release)
-    experiment = heed.Experiment(collection_in(release))
-    runs = experiment.rerank(Length(), {qid: [document["id"] for document in DOCUMENTS] for qid in "12"})
+    scores = mteb_scores(odd)
+    experiment = heed.Experiment(collection_in(odd))
+    runs = experiment.rerank(Length(), {qid: [*docids, "blanks"] for qid, docids in annotation_pool.POOL.items()})
     results = experiment.evaluate(runs, measures=["nDCG@5"])
-    assert scores["p-MRR"] == pytest.approx(results.value("length", "original>changed", "p-MRR"), abs=1e-4)
     for condition, name in (("original", "og"), ("changed", "changed")):
+        runs[condition].write(f"{condition}.run")
         assert scores[name]["ndcg_at_5"] == pytest.approx(results.value("length", condition, "nDCG@5"), abs=1e-4)
+    # Ruled out are zho-1 (rank 2 to 4) and 007 (5 to 1) of topic 12, zho-1 (1 to 4) of 0x:
+    # ((1 - 2/4 + 1/5 - 1) / 2 + 1 - 1/4) / 2 = 0.3
+    assert scores["p-MRR"] == pytest.approx(0.3, abs=1e-12)
+    listed = "--qrel-diff", odd / "qrel_diff"
+    assert [p_mrr(odd), p_mrr(odd, *listed), p_mrr(odd, *listed, "--variant", "released")] == [scores["p-MRR"]] * 3
+    # without the list fas-1 (1 to 5), blanks (3 to 2) and 2020-01-01 (3 to 2), whose grade is -1, are ruled out too:
+    # ((0.5 - 0.8 + 0.8 - 1/3) / 4 + (0.75 - 1/3) / 2) / 2 = 0.125
+    assert p_mrr(odd, "--variant", "released") == pytest.approx(0.125, abs=1e-12)
+
+
+def p_mrr(folder: Path, *options: object) -> float:
+    """What ``heed compare`` has of ``original.run`` and ``changed.run`` by the judgements of a release."""
+    qrels = "--qrels", folder / "original.qrels", "--new-qrels", folder / "changed.qrels"
+    arguments = ["original.run", "changed.run", *map(str, (*qrels, *options)), "--json", "compared.json"]
+    assert compare(arguments) == 0
+    return json.loads(Path("compared.json").read_text())["measures"]["p-MRR"]["mean"]
 
 
 def collection_in(folder: Path) -> heed.Collection:

@@ -368,7 +368,7 @@ def export(
     judgements = store.judgements()
     for name in without:
         _chosen(judgements, name)  # raises for a name without judgements
-    judgements = [judgement for judgement in judgements if judgement.assessor not in without]
+    judgements = [each for each in judgements if each.assessor not in without and each.qid in task.pool]
     names = {qid: [name for name in names if name not in without] for qid, names in task.assigned.items()}
     task, chosen = replace(task, assigned=names), _chosen(judgements, assessor)
     narratives = {qid: text for qid, (text, _) in store.narratives().items()}
@@ -507,10 +507,9 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
         lines.append(f"{count} judged as changed, though the narrative is the original one, left out: {brief(same)}")
     older = sorted({judgement[1:4:2] for judgement in {*chosen} - {*current(chosen, narratives)}})
     if older:
-        count, names = number_of(len(older), "judgement"), ", ".join(" ".join(key) for key in older)
-        lines.append(
-            f"{count} made before the narrative's last edit or a correction, left out (topic, document): {names}"
-        )
+        by_topic = ", ".join(f"{qid}: {count}" for qid, count in Counter(qid for qid, _ in older).items())
+        count = number_of(len(older), "judgement")
+        lines.append(f"{count} made before the narrative's last edit or a correction, left out (topic {by_topic})")
     for keys, reason in (
         (final.waiting, "not all to whom the topic is assigned have judged; it is not in changed.qrels"),
         (final.undecided, "assessors differ; decide on the agreement page, or choose a rule"),
@@ -523,4 +522,6 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
 def agreement_line(pair: PairAgreement) -> str:
     """Return the agreement of two assessors for people."""
     result = Agreement(**pair["agreement"])
-    return f"{pair['first']} and {pair['second']}, {pair['condition']}: {result.n} documents, {result.line()}"
+    return (
+        f"{pair['first']} and {pair['second']}, {pair['condition']}: {number_of(result.n, 'document')}, {result.line()}"
+    )

@@ -274,7 +274,8 @@ def _extended(store: Store, task: Task, pool: Pool, collection: Collection | Non
     store.add_pool(new, [*read_pooled(collection.source, missing)] if collection and missing else [])
     judged = {(judgement.qid, judgement.docid) for judgement in store.judgements() if judgement.grade is not None}
     count = sum((qid, docid) in judged for qid, docids in pool.items() for docid in docids)
-    log.info(f"{store.path}: {sum(map(len, new.values()))} documents new in this pool, {count} already judged")
+    documents = number_of(sum(map(len, new.values())), "document")
+    log.info(f"{store.path}: {documents} new in this pool, {count} already judged")
     return replace(task, pool=join_pools(task.pool, pool))
 
 
@@ -529,9 +530,12 @@ def _add(
     warnings = _other_narratives(db, addition)
     count, of_conflicts = _add_values(db, addition, new_names)
     judged = sum(entry.kind == "grade" and entry.after["grade"] is not None for entry in addition.current)
-    counts = f"{judged} judgements of {brief(sorted({*new_names.values()}))}, {count} of them new here"
-    documents = f"{sum(map(len, new_documents.values()))} documents new in the pool"
-    return f"{addition.path}: {counts if new_names else 'no judgement'}; {documents}", [*warnings, *of_conflicts]
+    counts = f"{number_of(judged, 'judgement')} of {brief(sorted({*new_names.values()}))}, {count} of them new here"
+    documents = number_of(sum(map(len, new_documents.values())), "document")
+    return f"{addition.path}: {counts if new_names else 'no judgement'}; {documents} new in the pool", [
+        *warnings,
+        *of_conflicts,
+    ]
 
 
 def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool: Pool) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 AT_ONCE = 200  # documents in memory
-GRADES = {0: "not relevant", 1: "somewhat relevant", 2: "relevant", 3: "highly relevant"}
+GRADES = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly relevant"}
 
 
 class Texts(Protocol):

@@ -17,7 +17,6 @@ from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Passage, 
 from heed.addons.judging.publishing.records import TOPICS
 from heed.errors import DataError, UsageError, fail
 from heed.files import parse_json, read_lines, read_objects, read_text
-from heed.formats.data_sets import read_parquet
 from heed.formats.document_store import DocumentStore
 from heed.formats.judgements import read_judgements
 from heed.formats.topics import read_topics
@@ -29,7 +28,7 @@ PUBLIC = ("qid", "docid", "condition", "assessor", "grade", "reworded")  # of a 
 ORDER = ("assessor", "qid", "condition", "docid")
 JUDGEMENTS, AGREEMENT = "judgements.jsonl", "agreement.json"
 # all that assessors and publishers write; documents may name anybody
-SCANNED = ("*.md", "*.json", "*.jsonl", "queries/*.parquet", "instruction/*.parquet")
+SCANNED = ("*.md", "*.json", "*.jsonl")  # those of the Parquet files are in the queries' lines too
 TOKEN = re.compile(r"(?=([A-Za-z0-9_-]{43}))")  # of a link, within longer words too
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')  # of JSON
 
@@ -37,8 +36,8 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"')  # of JSON
 class Annotation(NamedTuple):
     """Topics, judgements by condition, and who judged; ``names`` must not be published, nor links.
 
-    ``secrets`` are the digests of the links' tokens. A database has the pool, its documents and their languages, by
-    topic, as well.
+    ``secrets`` are the digests of the links' tokens. The topics are over documents in the language ``lang``. A database
+    has the pool and its documents as well.
     """
 
     topics: list[Topic]
@@ -46,29 +45,10 @@ class Annotation(NamedTuple):
     judgements: list[dict[str, Any]]
     agreement: dict[str, Any]
     names: set[str]
+    lang: str
     secrets: Collection[str] = ()
     pool: Pool | None = None
     documents: Sequence[Document] = ()
-    langs: Mapping[str, str] = {}
-
-    def lang_of(self, topic: Topic) -> str:
-        """Return the language of a topic's documents, which is its own where nothing says another."""
-        return self.langs.get(topic.qid, topic.lang)
-
-    def of_language(self, lang: str) -> "Annotation":
-        """Return the annotation of topics over documents in one language; :class:`UsageError` for none of several."""
-        langs = dict.fromkeys(map(self.lang_of, self.topics))
-        if len(langs) < 2:
-            return self
-        if lang not in langs:
-            raise UsageError(f"lang: topics are in {', '.join(langs)}; publish one language at a time")
-        topics = [topic for topic in self.topics if self.lang_of(topic) == lang]
-        qids = {topic.qid for topic in topics}
-        qrels = {name: {qid: qrels[qid] for qid in qrels if qid in qids} for name, qrels in self.qrels.items()}
-        pool = self.pool and {qid: docids for qid, docids in self.pool.items() if qid in qids}
-        docids = {docid for pooled in (pool or {}).values() for docid in pooled}
-        documents = [document for document in self.documents if document.docid in docids]
-        return self._replace(topics=topics, qrels=qrels, pool=pool, documents=documents)
 
     def public_judgements(self, qids: set[str], notes: bool, store: DocumentStore | None) -> list[dict[str, Any]]:
         """Return the judgements of topics without names; ``notes`` only if wanted, passages only of a ``store``'s."""
@@ -117,17 +97,26 @@ def read_export(folder: Path) -> Annotation:
     paths = {condition: folder / f"{condition}.qrels" for condition in CONDITIONS}
     qrels = {condition: read_judgements(path) for condition, path in paths.items() if path.exists()}
     topics = read_topics(folder / TOPICS, "", "title", "heed")
-    return Annotation(topics, qrels, judgements, agreement, names - {ADJUDICATED})
+    return Annotation(topics, qrels, judgements, agreement, names - {ADJUDICATED}, topics[0].lang)
 
 
-def open_judged(path: Path) -> Annotation:
-    """Return the annotation of a database, which is exported for it, or of the folder of an export."""
+def open_judged(path: Path, lang: str = "") -> Annotation:
+    """Return the annotation of a database, which is exported for it, or of the folder of an export.
+
+    Of topics over documents in several languages those of ``lang`` are returned; :class:`UsageError` without any.
+    """
     if path.is_dir():
-        return read_export(path)
+        exported = read_export(path)
+        qids = _in_language({topic.qid: topic.lang for topic in exported.topics}, lang)
+        topics = [topic for topic in exported.topics if topic.qid in qids]
+        qrels = {name: {qid: qrels[qid] for qid in qrels if qid in qids} for name, qrels in exported.qrels.items()}
+        return exported._replace(topics=topics, qrels=qrels, lang=topics[0].lang)
     if not is_annotation(path):
         raise DataError(f"{path}: no database of judgements; name that of the pool, or the folder of an export")
     with TemporaryDirectory() as place, closing(Store(path)) as store:
         task = in_force(load_task(store.properties()), store.withdrawn())
+        qids = _in_language({qid: task.lang_of(qid) for qid in task.pool}, lang)
+        task = in_force(task, {(qid, "") for qid in task.pool.keys() - qids})
         for line in export(task, store, Path(place)):
             log.info(line.removeprefix(f"{place}/"))
         exported = read_export(Path(place))
@@ -137,8 +126,16 @@ def open_judged(path: Path) -> Annotation:
             secrets={*store.link_digests(), token_digest(store.properties()["token"])},
             pool=task.pool,
             documents=[Document(row.docid, row.title, row.text) for row in rows],
-            langs={qid: task.lang_of(qid) for qid in task.topics},
+            lang=task.lang_of(next(iter(task.pool))),
         )
+
+
+def _in_language(langs: Mapping[str, str], lang: str) -> set[str]:
+    """Return the topics, of those in ``langs``, in one language, or in ``lang`` where they are in several."""
+    known = dict.fromkeys(langs.values())
+    if len(known) > 1 and lang not in known:
+        raise UsageError(f"lang: topics are in {', '.join(known)}; publish one language at a time")
+    return {qid for qid, other in langs.items() if len(known) == 1 or other == lang}
 
 
 def leaks(folder: Path, names: set[str], secrets: Collection[str], harmless: Collection[str]) -> Iterator[str]:
@@ -146,7 +143,7 @@ def leaks(folder: Path, names: set[str], secrets: Collection[str], harmless: Col
     patterns = {name: _as_word(name) for name in names.difference(harmless)}
     for path in sorted(path for pattern in SCANNED for path in folder.glob(pattern)):
         for number, line in enumerate(_texts(path), 1):
-            where = f"{path.relative_to(folder)}, {'row' if path.suffix == '.parquet' else 'line'} {number}"
+            where = f"{path.name}, line {number}"
             if any(token_digest(token) in secrets for token in TOKEN.findall(line)):
                 yield f"{where}: holds the secret of a link; take it out"
             for name in (name for name, pattern in patterns.items() if pattern.search(line)):
@@ -165,14 +162,11 @@ def _has_passage(store: DocumentStore, judgement: Mapping[str, Any]) -> bool:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """Yield the texts of each line, or row of Parquet, without JSON's escapes: a name may follow a line's end."""
-    if path.suffix == ".parquet":
-        yield from ("\n".join(row.values()) for row in read_parquet(path))
-    else:
-        for _, line in read_lines(path):
-            if path.name == JUDGEMENTS:  # a passage is a document's
-                line = json.dumps({key: value for key, value in json.loads(line).items() if key != PASSAGE})
-            yield line if path.suffix == ".md" else "\n".join(map(json.loads, STRING.findall(line)))
+    """Yield the texts of each line without JSON's escapes: a name may follow a line's end."""
+    for _, line in read_lines(path):
+        if path.name == JUDGEMENTS:  # a passage is a document's
+            line = json.dumps({key: value for key, value in json.loads(line).items() if key != PASSAGE})
+        yield line if path.suffix == ".md" else "\n".join(map(json.loads, STRING.findall(line)))
 
 
 def _as_word(name: str) -> re.Pattern[str]:

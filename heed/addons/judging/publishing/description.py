@@ -10,7 +10,7 @@ from heed.addons.judging.annotate.task import CONDITIONS
 from heed.addons.judging.publishing.facts import Facts
 from heed.addons.judging.publishing.records import CORPUS
 from heed.files import parse_json, read_text
-from heed.languages import Language
+from heed.languages import Language, language
 from heed.types import Qrels, Topic
 
 HERE = Path(__file__).parent
@@ -24,6 +24,10 @@ QUESTIONS = {  # that answer Croissant's
     "datePublished": "date",
     "license": "licence",
 }
+SCRIPTS = {  # in ISO 15924, as MTEB names languages, by the letters that a language has
+    **{"LATIN": "Latn", "CJK": "Hans", "ARABIC": "Arab", "CYRILLIC": "Cyrl", "GREEK": "Grek", "BENGALI": "Beng"},
+    **{"DEVANAGARI": "Deva", "TELUGU": "Telu", "THAI": "Thai", "KANA": "Jpan", "HANGUL": "Hang"},
+}
 FORMATS = {".gz": "application/gzip", ".json": "application/json", ".parquet": "application/x-parquet"}
 
 
@@ -34,6 +38,8 @@ def readme(
     counts = [f"{sum(map(len, qrels[condition].values()))} {condition} judgements" for condition in CONDITIONS]
     texts = {name: facts.text(name) for name in facts.answers} | {**parts}
     texts |= {name: f"## {title}\n\n{parts[name]}\n\n" for name, title in SECTIONS.items() if parts[name]}
+    langs = dict.fromkeys((language(topics[0].lang), lang))  # of queries and of documents
+    texts["langs"] = json.dumps([f"{each.code}-{SCRIPTS[each.letters]}" for each in langs])
     texts["mteb"] = read_text(HERE / "mteb.md").format_map(texts) if parts["docs"] == CORPUS else ""
     texts["citation"] = "".join(f"    {line}\n" for line in facts.text("citation").splitlines())
     texts["quoted title"] = json.dumps(texts["title"], ensure_ascii=False)  # of YAML, where a colon has a meaning

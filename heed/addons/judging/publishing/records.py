@@ -86,8 +86,7 @@ def read_by_heed(folder: Path) -> dict[str, Records]:
     if not (folder / CORPUS).exists():
         return {"Heed": plain}
     pairs = read_pairs(folder, str, "")
-    [changed] = (folder / "qrel_diff").iterdir()
-    ruled_out = {qid: sorted(docids) for qid, docids in read_listed(changed).items()}
+    ruled_out = {qid: sorted(docids) for qid, docids in read_listed(folder / "qrel_diff").items()}
     parquet = records_of(pairs.topics, pairs.qrels, pairs.candidates)._replace(ruled_out=ruled_out)
     read = {"Heed": (plain, [folder / CORPUS]), "Heed (Parquet)": (parquet, pairs.corpus)}
     return {name: records._replace(documents=_digest_of_files(paths)) for name, (records, paths) in read.items()}

@@ -45,7 +45,7 @@ function content(data) {
   const head = [...back, make("h1", {}, "Agreement of assessors"), progressList(data.progress)];
   if (blind) head.push(remark("Your topics are judged blind: grades of others are shown once they are decided."));
   else if (pairs.length) head.push(pairTable(pairs), remark(KAPPA));
-  else head.push(remark("No two assessors have graded the same document yet; a second one starts with another name."));
+  else head.push(remark("No two assessors have graded the same document yet."));
   if (!count) return head;
   const numbers = make("span", { class: "soft" });
   const before = data.open - disagreements.filter(isUndecided).length; // those that are not shown
