@@ -32,7 +32,7 @@ from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
 from pipelines.command import main_of, refuse
-from pipelines.options.data import data_of, data_options, layout_options
+from pipelines.options.data import data_of, data_options, layout_options, topic_ids_option
 from pipelines.options.output import export_form
 from pipelines.options.parser import MORE, READING, command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
@@ -59,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
     also = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
     data_options(data, "topics", "docs", "lang", more=also)
     reading = command.add_argument_group(READING)
-    data_options(reading, "encoding", "topics_format", "topic_ids", "fields", "query_lang")
+    data_options(reading, "encoding", "topics_format", "fields", "query_lang")
+    topic_ids_option(reading)
     layout_options(reading, NEWS, {"translation": "--translation"})
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")

@@ -10,8 +10,7 @@ from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
-from heed.datasets.loading import check_data
-from heed.datasets.own_files import LocalCopy, given_judgements, given_topics, own_collection, read_own
+from heed.datasets.own_files import OWN, LocalCopy, given_judgements, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_set_folders import collection_name, data_set_in, data_set_of
@@ -54,7 +53,8 @@ def _read(
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
     if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
-        check_data(f"{SAMPLE} in English", ("lang", "fields"), request, {"docs_lang": "eng"} if translated else {}, {})
+        english = OWN._replace(takes=("lang", "fields"))
+        english.check(f"{SAMPLE} in English", request, {"docs_lang": "eng"} if translated else {})
         documents = str(sample_root() / "documents" / SAMPLE / "eng.jsonl")
         return [own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))]
     read = _multilingual if request.lang == MLIR else news

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from heed.data import Data
 from heed.datasets import irds
-from heed.datasets.catalogue import Named
+from heed.datasets.catalogue import CatalogueEntry, Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
 from heed.datasets.irds import CODES, IrDataset, language_of
@@ -98,6 +98,21 @@ def own_collection(data: Data) -> Collection:
     topics, qrels, candidates = read_own(data, code)
     texts = plain_collection(_name(data), code, source_of(data.docs, data.encoding or code), topics, qrels)
     return replace(texts, candidates=candidates)
+
+
+def _read_own(members: Sequence[Named], data: Data) -> list[Collection]:
+    """Return the collection of an entry that :func:`own_entry` makes."""
+    dataset = members[0].entry.id
+    return [ir_dataset(dataset, data) if dataset else own_collection(data)]
+
+
+OWN = Layout(_read_own, ("docs", "lang", "fields"))
+
+
+def own_entry(dataset: str) -> Named:
+    """Return the entry of an id of ir_datasets that no catalogue has; of files of the user's own for an empty one."""
+    name = dataset or "files of your own"
+    return Named(name, "", "", CatalogueEntry(holds=name, id=dataset, layout=f"{__name__}:OWN"))
 
 
 def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
