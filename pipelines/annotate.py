@@ -215,20 +215,17 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     is_complete = stored is not None and {*stored.docids()}.issuperset(chain.from_iterable(pool.values()))
     if not is_complete and not data.topics and not data.docs:
         collection = _sample(options, pool, lang)
-    elif not any((data.topics, data.docs, data.qrels, data.lang)):
-        return None
-    elif data.docs and not data.topics and not stored:
-        raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
-    elif not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
-        raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
-    else:
-        # in another language than they are stored in topics differ anyway, or are not there
-        differs = stored and all(qid in stored.pool and stored.lang_of(qid) != lang for qid in pool)
-        collection = pool_texts(replace(data, lang=lang, topics="" if differs else data.topics), options.translation)
-    if data.qrels:
         judged = given_judgements(data, collection.language.code, collection.language.code)
-        return replace(collection, judging=Judging(judged))
-    return collection
+        return replace(collection, judging=Judging(judged)) if judged else collection
+    if not any((data.topics, data.docs, data.qrels, data.lang)):
+        return None
+    if data.docs and not data.topics and not stored:
+        raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
+    if not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
+        raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
+    # in another language than they are stored in topics differ anyway, or are not there
+    differs = stored and all(qid in stored.pool and stored.lang_of(qid) != lang for qid in pool)
+    return pool_texts(replace(data, lang=lang, topics="" if differs else data.topics), options.translation)
 
 
 def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:

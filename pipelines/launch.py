@@ -184,14 +184,12 @@ class Job:
 
     def _external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
         """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
-        by_system: dict[str, dict[str, Run]] = {}
         collection = experiment.collection
         encoding = self.options.encoding or collection.language.code
         external = read_external_runs(self.external, collection.topics, experiment.conditions, encoding)
-        for (name, condition), run in external.items():
+        for name in external:
             check_name(name)
-            by_system.setdefault(name, {})[condition] = run
-        return by_system
+        return external
 
     def _rerankers(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
         """Return the rerankers of these names; :class:`UsageError` for a version that none of them has."""

@@ -65,9 +65,8 @@ def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy 
     """Return mFollowIR in one language, from the hub or a local copy."""
     name, hub = members[0].name, members[0].entry.hub
     fail([] if not data or Path(data).is_dir() else [f"{data}: no such folder; expected a copy of {hub}"])
-    spoken = "eng" if name == CROSS_LINGUAL else "native"
-    request = replace(request, query_lang=spoken, topics=str(data or hub), topics_format="mfollowir")
-    return [news("", request, False, "", ())]
+    request = replace(request, lang=_language(request.lang), query_lang="eng" if name == CROSS_LINGUAL else "native")
+    return [with_warnings(mfollowir)(Path(data) if data else download(hub, request.lang), request)]
 
 
 NEWS = Layout(_read, ("docs", "lang", "query_lang", "fields"))

@@ -212,7 +212,7 @@ def _name(data: Data) -> str:
 
 @with_warnings
 def pool_texts(data: Data, translation: str = "") -> Collection:
-    """Return the topics and documents that ``data`` names as a collection without judgements; either may be missing.
+    """Return the topics, documents and judgements that ``data`` names as a collection; each may be missing.
 
     ``translation`` chooses among those of NeuCLIR's topics (human or machine); mFollowIR's bring their documents along.
     The language defaults to the one that ir_datasets names, else to English. Raises as the readers of the files do.
@@ -221,7 +221,7 @@ def pool_texts(data: Data, translation: str = "") -> Collection:
     topics, corpus = _pool_topics(data, lang, translation or "any") if data.topics else ([], [])
     data = replace(data, docs=data.docs or tuple(map(str, corpus)))
     source = documents_of(data.docs, data.encoding or lang) if data.docs else Documents([])
-    return plain_collection(_name(data), lang, source, topics, {})
+    return plain_collection(_name(data), lang, source, topics, given_judgements(data, lang, lang))
 
 
 def _pool_topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], Sequence[Path]]:
