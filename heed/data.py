@@ -48,6 +48,10 @@ class Data:
         paths = {"original": self.qrels, "changed": self.changed_qrels, "reversed": self.reversed_qrels}
         return {condition: path for condition, path in paths.items() if path}
 
+    def queries_in(self, lang: str) -> str:
+        """Return the language of the queries over documents in ``lang``."""
+        return "eng" if self.query_lang == "eng" else lang
+
     def changed(self) -> list[str]:
         """Return the names of the fields that ask for something: their values are not the default ones."""
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
