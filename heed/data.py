@@ -35,24 +35,22 @@ class Data:
         "native", "queries in the documents' language (default) or English", choices=("native", "eng")
     )
     fields: str = described("title", "text of a topic that is the query (default title)", choices=tuple(FIELDS))
-    topic_ids: str = described(
-        "",
-        "number: read topics' ids without prefix and leading zeros, in all files; 051 and MB001 become 51 and 1",
-        choices=("number",),
-    )
     encoding: str = described(
         "",
         "encoding of the files that are not UTF-8, such as gb18030 (default: one that fits the language clearly)",
         metavar="NAME",
     )
     name: str = described("", "name of the collection of your documents (default: that of their file)", metavar="NAME")
-    conditions: tuple[str, ...] = ()  # that are to be run, all by default: FollowIR's shorter ones are in an older form
 
     @property
     def judged(self) -> dict[str, Path]:
         """The files of judgements by condition."""
         paths = {"original": self.qrels, "changed": self.changed_qrels, "reversed": self.reversed_qrels}
         return {condition: path for condition, path in paths.items() if path}
+
+    def queries_in(self, lang: str) -> str:
+        """Return the language of the queries over documents in ``lang``."""
+        return "eng" if self.query_lang == "eng" else lang
 
     def changed(self) -> list[str]:
         """Return the names of the fields that ask for something: their values are not the default ones."""

@@ -1,9 +1,9 @@
-"""Languages by ISO 639-3 code, with their names in other tools."""
+"""Languages by ISO 639-3 code, with their names in other tools; the language and the encoding of a text."""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypedDict
 
 from heed.errors import UsageError, did_you_mean
@@ -87,6 +87,15 @@ _THAI_MARKS = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"  # above and below a letter
 JAPANESE = 0.05  # least share of kana among kana and Chinese characters; Chinese news have 0.0001
 LEAST_LETTERS = 100  # that tell a text's language
 OWN_SHARE = 0.01  # least share of a language's own letters; Persian news have 0.024, Russian ones 0.000002
+NAMES = {"Persian": "Farsi"}  # of languages, in charset-normalizer
+INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\xad]")  # of Persian and Arabic, which charset-normalizer minds
+# a sign, or a capital with an accent, within a word is a letter of another encoding
+MISREAD = re.compile(r"[^\W\d_][¡-©¬-¶¸-º¼-¿×÷‚„†‡ˆ‰‹›•˜™€][^\W\d_]|[a-z][À-Þ][a-z]|[Ά-Ώ]’[Ά-Ώ]")
+SEVERAL = 0.01  # of the characters: more misread ones, and an encoding does not fit
+NEAR = 0.1  # of the letters that are usual in the language, less those that are unlikely
+LEAST = 3  # usual letters of an alphabet that tell two encodings apart; of characters one does
+USUAL = 12  # letters of an alphabet
+SAMPLE = 1 << 14  # characters of a text that decide
 
 
 def counted(longest: int | None = None) -> re.Pattern[str]:
@@ -177,3 +186,64 @@ def foreign_letters(text: str, expected: Language) -> tuple[str, str] | None:
         each.code for each in others if each.own_letters and sum(map(text.lower().count, each.own_letters)) >= least
     ]
     return letters.capitalize(), next(iter(by_own + [each.code for each in others if not each.own_letters]), "")
+
+
+def named(encoding: str | None) -> list[str]:
+    """Return ``encoding`` alone if it is the name of one, not a language, for the recipe of what was read in it."""
+    return [encoding] if encoding and not known_language(encoding) else []
+
+
+def encoding_of(content: bytes, encoding: str | None, likely: Sequence[str] = ()) -> str:
+    """Return the encoding of bytes that are the text of a file, or its first lines.
+
+    It is UTF-8 where they are UTF-8. Otherwise it is ``encoding``, or of those of the language with this code the one
+    that is clearly the best by its letters; ``likely`` decides between near ones. Raises UnicodeDecodeError where none
+    is, and :class:`UsageError` for an unknown one.
+    """
+    try:
+        content.decode()
+        return "utf-8"
+    except UnicodeDecodeError as error:
+        problem = error
+    lang = known_language(encoding or "")
+    if lang and (best := _best(content, lang, likely)):
+        return best
+    if not encoding or lang:
+        problem.reason += f", and none of {', '.join(lang.encodings)} fits clearly" if lang and lang.encodings else ""
+        raise problem
+    try:
+        content.decode(encoding)
+    except LookupError as error:
+        raise UsageError(f"encoding: found {encoding!r}, expected one such as gb18030 or cp1251") from error
+    return encoding
+
+
+def _best(content: bytes, lang: Language, likely: Sequence[str]) -> str:
+    """Return the encoding of a language in which the text is clearly the best; empty where none is, or two are near."""
+    from charset_normalizer import from_bytes
+    from charset_normalizer.constant import FREQUENCIES
+
+    damaged = content.decode(errors="replace")
+    if sum(map("\x7f".__lt__, damaged)) >= 2 * damaged.count("\ufffd"):
+        return ""  # most is UTF-8
+    most, least = (None, 1) if lang.letters in SYLLABIC else (USUAL, LEAST)
+    names = (name for name in FREQUENCIES if name.rstrip("—") == NAMES.get(lang.name, lang.name))
+    lists = ([letter for letter in FREQUENCIES[name] if not letter.isascii()] for name in names)
+    usual = {letter for letters in lists for letter in letters[:most]}
+    fitting = []
+    for name in lang.encodings:
+        try:
+            text = INVISIBLE.sub("", content.decode(name))
+        except UnicodeDecodeError:
+            continue
+        if len(text) > SAMPLE:
+            text = "\n".join(line for line in text.split("\n") if not line.isascii())[:SAMPLE]
+        match = from_bytes(text.encode(name), cp_isolation=[name]).best()
+        if match and len(MISREAD.findall(text)) <= SEVERAL * len(text):
+            letters = [letter for letter in text.lower() if not letter.isascii()]
+            share = sum(letter in usual for letter in letters) / max(len(letters), 1)
+            fitting.append((match.chaos - share, name, text, max(NEAR, least / max(len(letters), 1))))
+    fitting.sort()
+    near = [(name, text) for cost, name, text, _ in fitting if cost <= fitting[0][0] + fitting[0][3]]
+    several = len({text for _, text in near}) > 1
+    return next((name for name, _ in near if name in likely or not several), "")

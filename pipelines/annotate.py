@@ -32,7 +32,7 @@ from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
 from heed.progress import brief, log, number_of
 from pipelines.command import main_of, refuse
-from pipelines.options.data import data_of, data_options, layout_options
+from pipelines.options.data import data_of, data_options, layout_options, topic_ids_option
 from pipelines.options.output import export_form
 from pipelines.options.parser import MORE, READING, command_parser
 from pipelines.serving import check_server_options, serve_page, server_options
@@ -59,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
     also = {"topics": ", or an id of ir_datasets", "docs": "; also tables"}
     data_options(data, "topics", "docs", "lang", more=also)
     reading = command.add_argument_group(READING)
-    data_options(reading, "encoding", "topics_format", "topic_ids", "fields", "query_lang")
+    data_options(reading, "encoding", "topics_format", "fields", "query_lang")
+    topic_ids_option(reading)
     layout_options(reading, NEWS, {"translation": "--translation"})
     data.add_argument("--qrels", type=Path, metavar="QRELS", help="judgements under the original narratives")
     data.add_argument("--grades", default="", metavar="LIST", help="0,1,3 or 0=off topic,1=on topic (default 0,1,2,3)")
@@ -214,20 +215,17 @@ def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) ->
     is_complete = stored is not None and {*stored.docids()}.issuperset(chain.from_iterable(pool.values()))
     if not is_complete and not data.topics and not data.docs:
         collection = _sample(options, pool, lang)
-    elif not any((data.topics, data.docs, data.qrels, data.lang)):
-        return None
-    elif data.docs and not data.topics and not stored:
-        raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
-    elif not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
-        raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
-    else:
-        # in another language than they are stored in topics differ anyway, or are not there
-        differs = stored and all(qid in stored.pool and stored.lang_of(qid) != lang for qid in pool)
-        collection = pool_texts(replace(data, lang=lang, topics="" if differs else data.topics), options.translation)
-    if data.qrels:
         judged = given_judgements(data, collection.language.code, collection.language.code)
-        return replace(collection, judging=Judging(judged))
-    return collection
+        return replace(collection, judging=Judging(judged)) if judged else collection
+    if not any((data.topics, data.docs, data.qrels, data.lang)):
+        return None
+    if data.docs and not data.topics and not stored:
+        raise UsageError("--docs without --topics: name the topics of the pool, a file or an ir_datasets id")
+    if not is_complete and not data.docs and not is_mfollowir(Path(data.topics), lang):
+        raise UsageError("--topics without --docs: name the documents of the pool, files or an ir_datasets id")
+    # in another language than they are stored in topics differ anyway, or are not there
+    differs = stored and all(qid in stored.pool and stored.lang_of(qid) != lang for qid in pool)
+    return pool_texts(replace(data, lang=lang, topics="" if differs else data.topics), options.translation)
 
 
 def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:

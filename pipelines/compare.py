@@ -15,7 +15,7 @@ from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import pair, renamed, select, stem
 from heed.formats.trec_files import warn_of_tags
 from heed.measures import PerTopic
-from heed.measures.baseline import LABELS, BaselineRow, against_baseline
+from heed.measures.baseline import LABELS, BaselineRow
 from heed.measures.comparison import MEASURES, Absence, Statistics, absent, compare, statistics, warn_of_comparison
 from heed.measures.evaluate import measure_runs
 from heed.measures.per_topic import Inputs, paired
@@ -28,7 +28,6 @@ from heed.measures.summary import (
     factor,
     format_value,
     own_directions,
-    rows_of,
 )
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
@@ -143,7 +142,7 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     expected = f"expected one of {folder}: {', '.join(names)}; the command that makes its runs measures others"
     fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
     directions = {**results.lower_is_better, **own_directions(measures)}
-    return _print_systems(options, results._replace(lower_is_better=directions))
+    return _print_systems(options, replace(results, lower_is_better=directions))
 
 
 def _own_figures(folder: Path) -> "ResultsFolder":
@@ -158,16 +157,12 @@ def _own_figures(folder: Path) -> "ResultsFolder":
     for warning in results.warnings:
         warn(warning)
     # a summary of an earlier version has no systems; notes of runs say what is a first stage
-    return results._replace(systems=results.systems or [system.entry for system in systems_in(results.path)])
+    return replace(results, systems=results.systems or [system.entry for system in systems_in(results.path)])
 
 
 def _print_systems(options: argparse.Namespace, results: "ResultsFolder") -> dict[str, Any]:
     """Print the systems against the baseline, and return them as JSON has them."""
-    test, baseline, directions = options.test or "", options.baseline or "", results.lower_is_better
-    across = options.across_pools
-    compared = against_baseline(
-        results.details, results.systems, baseline, test=test, across_pools=across, directions=directions
-    )
+    compared = results.compare(options.baseline or "", options.test or "", options.across_pools)
     for warning in compared.warnings:
         warn(warning)
     measures = [*map(str, as_measures(options.measure or ()))]
@@ -206,9 +201,9 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
         from heed.report.results import ResultsFolder
 
         options.baseline = next(iter(runs))
-        results = ResultsFolder(".", str(options.qrels), "", rows_of(details), details, [], [], Path())
         wholes = [SystemEntry(system=name, first_stages=None, pool=None) for name in runs]
-        return _print_systems(options, results._replace(lower_is_better=own_directions(measures), systems=wholes))
+        about = details, (), own_directions(measures), wholes
+        return _print_systems(options, ResultsFolder(str(options.qrels), "", *about))
     values = {detail["measure"]: detail["per_topic"] for detail in details}
     by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
     print(f"{options.run[0]}: values ×100")

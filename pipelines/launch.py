@@ -1,7 +1,6 @@
 """The door that the four collection commands share: from options to runs, tables and averages."""
 
 import argparse
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,7 @@ from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
 from heed.measures.registry import as_measures, needs_subtopics
-from heed.measures.summary import Detail, Row, average, printed, summary_of, table
+from heed.measures.summary import Detail, average, printed, table
 from heed.progress import log, number_of
 from heed.reranking.maxp import Cut
 from heed.retrieval.bm25.retriever import Bm25
@@ -28,6 +27,7 @@ from heed.retrieval.fused import FusedRetriever
 from heed.systems.make import Search, refuse_twins, split_name
 from heed.systems.user_objects import check_name
 from heed.types import Reranker, Retriever, Run
+from pipelines.options.data import data_of
 from pipelines.options.settings import Machinery, machinery_of, maxp_of, search_of
 from pipelines.resources import log_resources
 
@@ -49,21 +49,19 @@ def run_named(
     languages of one become one list.
     """
     collections = find_collections(name, data, parameters, catalogue)
-    job = _job_of(options, collections[0], data)
+    job = _job_of(options, collections[0])
     if collections[0].parts:
         results = [job.run_languages(collections[0], merge)]
     else:
         results = [job.run(collection)[0] for collection in collections]
-    summary = results[0].summary()
+    whole = results[0]
     if len(results) > 1:
-        results = [_with_score(each, of.averaged) for each, of in zip(results, collections, strict=True)]
-        summary = _average(results)
-        write_json(options.out / summary["collection"] / summary["subset"] / "summary.json", summary)
-        title = f"{summary['collection']}: average of {', '.join(each.subset for each in results)}"
-        job.print_table(title, summary["rows"], min(each.depth for each in results))
-        job.print_published(summary, "the same pools as above")
+        whole = _average([_with_score(each, of.averaged) for each, of in zip(results, collections, strict=True)])
+        write_json(options.out / whole.collection / whole.subset / "summary.json", whole.summary())
+        title = f"{whole.collection}: average of {', '.join(each.subset for each in results)}"
+        job.print_results(title, whole, "the same pools as above")
     if options.json:
-        write_json(options.json, summary)
+        write_json(options.json, whole.summary())
 
 
 def _with_score(results: Results, measure: str) -> Results:
@@ -72,18 +70,18 @@ def _with_score(results: Results, measure: str) -> Results:
     return replace(results, details=[*results.details, *(Detail(**{**each, "measure": "score"}) for each in main)])
 
 
-def _average(results: Sequence[Results]) -> dict[str, Any]:
-    """Return the summary of the average over several subsets."""
-    rows = average([each.rows for each in results])
+def _average(results: Sequence[Results]) -> Results:
+    """Return the means over several subsets, as the results of one."""
+    rows, depth = average([each.rows for each in results]), min(each.depth for each in results)
     warnings = [f"{each.subset}: {warning}" for each in results for warning in each.warnings]
-    return summary_of(results[0].collection, "average", rows, warnings, results[0].lower_is_better)
+    directions = results[0].lower_is_better
+    return Results(results[0].collection, "average", [], warnings, directions, summary_rows=rows, depth=depth)
 
 
-def _job_of(options: argparse.Namespace, collection: Collection, data: Data) -> "Job":
+def _job_of(options: argparse.Namespace, collection: Collection) -> "Job":
     """Return the systems that the options of a command name, over ``collection`` and others of its name."""
     job = Job(
         options,
-        data,
         machinery=machinery_of(options),
         search=search_of(options),
         maxp=maxp_of(options),
@@ -119,7 +117,6 @@ class Job:
     """
 
     options: argparse.Namespace
-    data: Data
     machinery: Machinery
     search: Search
     maxp: Cut | None
@@ -187,14 +184,12 @@ class Job:
 
     def _external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
         """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
-        by_system: dict[str, dict[str, Run]] = {}
         collection = experiment.collection
         encoding = self.options.encoding or collection.language.code
         external = read_external_runs(self.external, collection.topics, experiment.conditions, encoding)
-        for (name, condition), run in external.items():
+        for name in external:
             check_name(name)
-            by_system.setdefault(name, {})[condition] = run
-        return by_system
+        return external
 
     def _rerankers(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
         """Return the rerankers of these names; :class:`UsageError` for a version that none of them has."""
@@ -226,8 +221,7 @@ class Job:
             results = experiment.evaluate(runs)
         title = f"{collection.name} {collection.subset}: {topics}"
         if results.rows:
-            self.print_table(title, results.rows, results.depth)
-            self.print_published(results.summary(), pool)
+            self.print_results(title, results, pool)
         else:
             print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
         log_resources(experiment.timings)
@@ -269,22 +263,18 @@ class Job:
 
         return self._evaluate(whole, merged)[0]
 
-    def print_table(self, title: str, rows: Sequence[Row], depth: float = math.inf) -> None:
-        """Print the measures that are asked for, and those that look no deeper than the runs and ``depth``."""
-        requested = [*map(str, as_measures(self.measures))]
-        print(table(printed(rows, requested, min(self.options.depth, depth)), f"{title}, values ×100"))
+    def print_results(self, title: str, results: Results, pool: str) -> None:
+        """Print the measures that are asked for and those that look no deeper than the runs, and a paper's systems.
 
-    def print_published(self, summary: Mapping[str, Any], pool: str) -> None:
-        """Print where the systems stand among those of a paper that ran the same setting, and why figures may differ.
-
-        ``pool`` says what the rerankers rescored.
+        These ran the same setting; why figures may differ is said too. ``pool`` says what the rerankers rescored.
         """
+        requested, depth = [*map(str, as_measures(self.measures))], min(self.options.depth, results.depth)
+        print(table(printed(results.rows, requested, depth), f"{title}, values ×100"))
         which = self.options.published
         published_text = brought_if_here("published rows") if which != "none" else None
         if published_text is None:
             return
-        about = summary["collection"], summary["subset"], summary["rows"]
-        text, reasons = published_text(*about, every=which == "all")
+        text, reasons = published_text(results.collection, results.subset, results.rows, every=which == "all")
         if text:
             print("\n".join([f"\n{text}\nhere: {'; '.join(self._here(pool))}", *reasons]))
 
@@ -296,7 +286,7 @@ class Job:
             yield f"rerankers rescore {pool}"
         if self.external:
             yield "runs of --run are as they came"
-        if self.data.judged:
+        if data_of(self.options).judged:
             yield "judgements of your own, so the figures are not comparable"
 
 

@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace) -> None:
         annotation = open_judged(options.judged, data.lang and language(data.lang).code)
     runs, pool = read_runs(options.runs), annotation.pool if annotation else None
     release = Release(
-        _from_annotation(annotation, data) if annotation else _from_files(data),
+        _texts(annotation, data),
         facts,
         annotation,
         pool=read_pool(options.pool) if options.pool else pool,
@@ -90,27 +90,21 @@ def _run(options: argparse.Namespace) -> None:
     print(*publish(release, options.out), sep="\n")
 
 
-def _from_annotation(annotation: "Annotation", data: "Data") -> "Collection":
-    """Return the topics and judgements of an annotation, and the documents that ``data`` names, or else its own."""
+def _texts(annotation: "Annotation | None", data: "Data") -> "Collection":
+    """Return the texts that ``data`` names; an annotation has topics, judgements and, if none are named, documents."""
     from heed.datasets.own_files import pool_texts
     from heed.formats.documents import Documents
     from heed.measures.evaluate import Judging
 
+    if annotation is None:
+        if not (data.topics and data.docs):
+            raise UsageError("topics, docs: needed where no JUDGED is named")
+        return pool_texts(data)
     if not data.docs and not annotation.documents:
         raise UsageError("docs: needed, an export holds no documents")
     texts = pool_texts(replace(data, lang=data.lang or annotation.lang))
     source = texts.source if data.docs else Documents(annotation.documents)
     return replace(texts, source=source, topics=annotation.topics, judging=Judging(annotation.qrels))
-
-
-def _from_files(data: "Data") -> "Collection":
-    from heed.datasets.own_files import given_judgements, pool_texts
-    from heed.measures.evaluate import Judging
-
-    if not (data.topics and data.docs):
-        raise UsageError("topics, docs: needed where no JUDGED is named")
-    texts = pool_texts(data)
-    return replace(texts, judging=Judging(given_judgements(data, texts.subset, texts.subset)))
 
 
 main = main_of(parser, _run)

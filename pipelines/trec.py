@@ -58,7 +58,7 @@ def parser(layout: Layout = DESCRIBED) -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     from pipelines.launch import run_named
 
-    data = data_of(options, conditions=tuple(options.condition or ()))
+    data = data_of(options)
     name = options.benchmark or options.dataset
     if options.benchmark:
         refuse_data(data, "--benchmark has its own", but=("docs", "encoding"), names=(*FILES, "lang", "fields"))
@@ -77,9 +77,9 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _layout_named(arguments: Sequence[str]) -> Layout:
-    """Return the layout of the entry that --dataset names; that of described files where it names none."""
+    """Return the layout of the entry that --dataset or --benchmark names; that of described files where none does."""
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    first.add_argument("--dataset", default="")
+    first.add_argument("--dataset", "--benchmark", default="")
     first.add_argument("--catalogue", type=Path)
     try:
         named, _ = first.parse_known_args(arguments)

@@ -1,12 +1,13 @@
 """A collection: documents, topics, and the judgements and measures of its runs; and how a published form is read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, get_type_hints
 
+from heed.data import FILES, Data
 from heed.errors import UsageError, fail
 from heed.files import CONTROL
 from heed.formats.document_store import DocumentStore
@@ -97,6 +98,29 @@ class Layout(NamedTuple):
         return {
             name: getattr(hints.get(name), "__metadata__", [Option("")])[0] for name in self.read.__kwdefaults__ or {}
         }
+
+    def check(self, name: str, data: Data, parameters: Mapping[str, Any]) -> None:
+        """Raise :class:`UsageError` for what the collection ``name`` does not take, and for values that are no choices.
+
+        ``parameters`` are to be the layout's own.
+        """
+        known, asked_for = self.options, {field: getattr(data, field) for field in data.changed()}
+        used = {*self.takes, *(FILES if "docs" in self.takes else ())}
+        unused = [
+            *(field for field in asked_for if field not in used),
+            *(each for each in parameters if each not in known),
+        ]
+        taken = [*(field for field in self.takes if field != "docs"), *(each for each in known if known[each].help)]
+        fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
+        choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
+        choices |= {each: option.choices for each, option in known.items()}
+        others = (
+            f"{each}: found {value!r}, expected {'one of ' if len(choices[each]) > 1 else ''}{', '.join(choices[each])}"
+            for each, values in {**asked_for, **parameters}.items()
+            for value in (values if isinstance(values, tuple | list) else (values,))
+            if choices[each] and str(value) not in choices[each]
+        )
+        fail(others, UsageError)
 
 
 def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, Collection]:

@@ -15,14 +15,16 @@ NAME, OLDER = "followir", "followir-older"  # entries of the catalogue
 CROSS_LINGUAL = "mfollowir-crosslingual"  # the entry of mFollowIR with English queries
 
 
-def _read(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
+def _read(
+    members: Sequence[Named], request: Data, *, data: LocalCopy = None, condition: Sequence[str] = ()
+) -> list[Collection]:
     """Return the collections; documents of the user's own are searched whole.
 
-    The shorter instructions are in the older form alone, which is taken for them. FollowIR's tables average the main
-    measure, MAP of two collections and nDCG@5 of the third.
+    The shorter instructions are in the older form alone, which is taken where such a ``condition`` is to be run.
+    FollowIR's tables average the main measure, MAP of two collections and nDCG@5 of the third.
     """
     name = members[0].group
-    if name == NAME and not data and not set(ABLATIONS).isdisjoint(request.conditions):
+    if name == NAME and not data and not set(ABLATIONS).isdisjoint(condition):
         members = [older for member in members for older in Catalogue().find(f"{OLDER}/{member.subset}")]
     collections = read_described(members, request, data=data)
     if request.docs:

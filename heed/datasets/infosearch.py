@@ -10,8 +10,7 @@ from heed.data import Data
 from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection, Layout
 from heed.datasets.fetchable import Repository
-from heed.datasets.loading import OWN, check_data
-from heed.datasets.own_files import LocalCopy, own_collection, read_described
+from heed.datasets.own_files import OWN, LocalCopy, own_collection, read_described
 from heed.errors import DataError, UsageError, fail
 from heed.measures.evaluate import Judging
 from heed.progress import log
@@ -40,7 +39,7 @@ def _read(
         collection, entry = own_collection(request), members[0].entry
         judging = Judging(collection.judging.qrels, measures=entry.measures, pairs=entry.pairs, robust=entry.robust)
         return [replace(collection, judging=judging)]
-    check_data(name, (), request, {}, INFOSEARCH.options)
+    INFOSEARCH._replace(takes=()).check(name, request, {})
     entries = {member.subset: member.entry for member in members}
     hubs = {name: Repository(entry.hub, entry.revision) for name, entry in entries.items() if entry.hub}
     missing = [name for name, repository in hubs.items() if not repository.snapshot.is_dir()]
@@ -56,4 +55,4 @@ def _read(
     )
 
 
-INFOSEARCH = Layout(_read, OWN)
+INFOSEARCH = Layout(_read, OWN.takes)

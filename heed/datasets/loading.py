@@ -1,21 +1,17 @@
 """The door to collections, by name or from files of one's own, for Python and for the commands."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from heed.data import FILES, Data
+from heed.data import Data
 from heed.datasets.catalogue import Catalogue, Named
-from heed.datasets.collection import Collection, Layout, Option
+from heed.datasets.collection import Collection, Layout
 from heed.datasets.irds import has_documents
-from heed.datasets.own_files import ir_dataset, own_collection
+from heed.datasets.own_files import own_entry
 from heed.errors import DataError, UsageError, fail
 from heed.extras import named_object
 from heed.formats.topic_ids import numbered
-
-OWN = ("docs", "lang", "fields")  # of Data, what files of one's own and ids of ir_datasets take
-ALWAYS = ("topic_ids", "conditions")  # of Data, what asks for nothing that a layout has to have
 
 
 def find_collections(
@@ -34,8 +30,14 @@ def find_collections(
     a group; :class:`DataError` for missing data, saying how to get them, and for damaged files.
     """
     chosen = {each: value for each, value in (parameters or {}).items() if value not in (None, (), "", False)}
-    with numbered(data.topic_ids):
-        collections = _read(name, data, chosen, catalogue or Catalogue(), only_one)
+    members = _members(name, catalogue or Catalogue())
+    layout, called = layout_of(members[0]), name or members[0].name
+    if members[0].subset and "subset" in chosen:
+        members = _chosen(called, members, chosen.pop("subset"))
+    layout.check(called, data, chosen)
+    if only_one and len(members) > 1:
+        raise UsageError(f"{name}: several collections; expected one of {', '.join(each.name for each in members)}")
+    collections = layout.read(members, data, **chosen)
     carried = {condition for each in collections for topic in each.topics for condition in topic.instructions}
     fail(
         f"{condition}_qrels: {path}: no topic has an instruction for {condition}; expected topics as JSON lines with "
@@ -46,25 +48,16 @@ def find_collections(
     return collections
 
 
-def _read(
-    name: str | None, data: Data, parameters: dict[str, Any], catalogue: Catalogue, only_one: bool
-) -> list[Collection]:
+def _members(name: str | None, catalogue: Catalogue) -> list[Named]:
+    """Return the entries that ``name`` means; of an id of ir_datasets, or of the user's own files, one for these."""
     if name is None or (name not in catalogue and has_documents(name)):
-        check_data(name or "files of your own", OWN, data, parameters, {})
-        return [ir_dataset(name, data) if name else own_collection(data)]
+        return [own_entry(name or "")]
     if name not in catalogue:
         import ir_datasets
 
         # the name itself may be an id of ir_datasets that has no documents
         raise catalogue.unknown(name, ir_datasets.registry)
-    members = catalogue.find(name)
-    layout = layout_of(members[0])
-    if members[0].subset and "subset" in parameters:
-        members = _chosen(name, members, parameters.pop("subset"))
-    check_data(name, layout.takes, data, parameters, layout.options)
-    if only_one and len(members) > 1:
-        raise UsageError(f"{name}: several collections; expected one of {', '.join(each.name for each in members)}")
-    return layout.read(members, data, **parameters)
+    return catalogue.find(name)
 
 
 def layout_of(named: Named) -> Layout:
@@ -75,32 +68,6 @@ def layout_of(named: Named) -> Layout:
         kind = f"{reference} is a {type(layout).__name__}"
         raise DataError(f"{named.group}: {kind}, expected a heed.datasets.collection.Layout")
     return layout
-
-
-def check_data(
-    name: str, takes: Sequence[str], data: Data, parameters: Mapping[str, Any], known: Mapping[str, Option]
-) -> None:
-    """Raise :class:`UsageError` for fields of ``data`` that the collection ``name`` does not take, or of other values.
-
-    ``parameters`` are a layout's own, ``known`` those that it has.
-    """
-    used = {*takes, *ALWAYS, *(FILES if "docs" in takes else ())}
-    unused = [
-        *(field for field in data.changed() if field not in used),
-        *(each for each in parameters if each not in known),
-    ]
-    taken = [*(field for field in takes if field != "docs"), *(each for each in known if known[each].help)]
-    fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
-    choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
-    choices |= {each: option.choices for each, option in known.items()}
-    values = {**{field: getattr(data, field) for field in data.changed()}, **parameters}
-    others = (
-        f"{field}: found {each!r}, expected {'one of ' if len(choices[field]) > 1 else ''}{', '.join(choices[field])}"
-        for field, value in values.items()
-        for each in (value if isinstance(value, tuple | list) else (value,))
-        if choices.get(field) and str(each) not in choices[field]
-    )
-    fail(others, UsageError)
 
 
 def _chosen(name: str, members: Sequence[Named], subset: str | Sequence[str]) -> list[Named]:
@@ -174,9 +141,8 @@ def load_files(
         reversed_qrels=reverse,
         lang=lang or "",
         fields=fields,
-        topic_ids=topic_ids or "",
         encoding=encoding or "",
         name=name or "",
     )
-    [collection] = find_collections(None, data)
-    return collection
+    with numbered(topic_ids):
+        return find_collections(None, data)[0]

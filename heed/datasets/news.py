@@ -10,8 +10,7 @@ from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
-from heed.datasets.loading import check_data
-from heed.datasets.own_files import LocalCopy, given_judgements, given_topics, own_collection, read_own
+from heed.datasets.own_files import OWN, LocalCopy, given_judgements, given_topics, own_collection, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_set_folders import collection_name, data_set_in, data_set_of
@@ -54,7 +53,8 @@ def _read(
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
     if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
-        check_data(f"{SAMPLE} in English", ("lang", "fields"), request, {"docs_lang": "eng"} if translated else {}, {})
+        english = OWN._replace(takes=("lang", "fields"))
+        english.check(f"{SAMPLE} in English", request, {"docs_lang": "eng"} if translated else {})
         documents = str(sample_root() / "documents" / SAMPLE / "eng.jsonl")
         return [own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))]
     read = _multilingual if request.lang == MLIR else news
@@ -65,9 +65,8 @@ def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy 
     """Return mFollowIR in one language, from the hub or a local copy."""
     name, hub = members[0].name, members[0].entry.hub
     fail([] if not data or Path(data).is_dir() else [f"{data}: no such folder; expected a copy of {hub}"])
-    spoken = "eng" if name == CROSS_LINGUAL else "native"
-    request = replace(request, query_lang=spoken, topics=str(data or hub), topics_format="mfollowir")
-    return [news("", request, False, "", ())]
+    request = replace(request, lang=_language(request.lang), query_lang="eng" if name == CROSS_LINGUAL else "native")
+    return [with_warnings(mfollowir)(Path(data) if data else download(hub, request.lang), request)]
 
 
 NEWS = Layout(_read, ("docs", "lang", "query_lang", "fields"))
@@ -94,7 +93,7 @@ def news(name: str, request: Data, translated: bool, translation: str, years: Se
 
 def mfollowir(folder: Path, request: Data) -> Collection:
     """Return mFollowIR, whose files are in ``folder``, perhaps over documents of the user's own."""
-    lang = _query_lang(request)
+    lang = request.queries_in(request.lang)
     topics, published, candidates, documents = read_mfollowir(folder, request.lang, lang)
     # the cross-lingual data set has the names of the monolingual one: only the queries differ
     if foreign := foreign_letters(" ".join(topic.query for topic in topics), language(lang)):
@@ -103,7 +102,7 @@ def mfollowir(folder: Path, request: Data) -> Collection:
         raise UsageError(f"{folder}: its queries are in {spoken}, expected {lang}; {fix}")
     name = "mfollowir"
     if request.docs:  # figures over other documents do not replace those over the published ones
-        documents, name = _given_documents(request), f"mfollowir-{_name(request.docs[0])}"
+        documents, name = _given_documents(request.docs), f"mfollowir-{_name(request.docs[0])}"
     qrels = {**published, **given_judgements(request, request.lang, request.lang)}
     return replace(_collection(name, request, documents, topics, qrels), candidates=candidates)
 
@@ -139,10 +138,6 @@ def _language(lang: str) -> str:
     return code
 
 
-def _query_lang(request: Data) -> str:
-    return "eng" if request.query_lang == "eng" else request.lang
-
-
 def _other_languages(request: Data, translated: bool) -> Iterator[str]:
     """Yield problems with ids of ir_datasets that are in another language than the one asked for."""
     for text in [*request.docs, *([request.topics] if request.topics else [])]:
@@ -169,7 +164,7 @@ def _mfollowir_folder(request: Data) -> Path | None:
 def _documents(name: str, request: Data, translated: bool) -> tuple[list[Path], str]:
     """Return the document files and the collection's name."""
     lang = request.lang
-    if own_paths := _given_documents(request):
+    if own_paths := _given_documents(request.docs):
         return own_paths, name if name in SOURCES else _name(request.docs[0])
     for source in (name,) if name else SOURCES:
         if source in SOURCES and (path := _path(source, lang, translated)).exists():
@@ -183,14 +178,14 @@ def _documents(name: str, request: Data, translated: bool) -> tuple[list[Path], 
     return [sample_root() / "documents" / SAMPLE / f"{'eng' if translated else lang}.jsonl"], SAMPLE
 
 
-def _given_documents(request: Data) -> list[Path]:
+def _given_documents(docs: Sequence[str]) -> list[Path]:
     """Return the files of ``docs``; for an ir_datasets id the file that ir_datasets keeps."""
     paths = []
-    for text in request.docs:
+    for text in docs:
         known = _known_id(text)
         paths.append(irds.documents_file(known.source, known.lang) if known else Path(text))
         if known and not paths[-1].exists():
-            raise DataError(_how_to_get(_name(text), request.lang, translated=False))
+            raise DataError(_how_to_get(_name(text), known.lang, translated=False))
     return corpus_files(paths) if paths else []
 
 
@@ -222,7 +217,7 @@ def _how_to_get(name: str, lang: str, translated: bool) -> str:
 
 def _judged(name: str, request: Data, translation: str, years: Sequence[str]) -> tuple[list[Topic], dict[str, Qrels]]:
     """Return the topics, and their judgements by condition; raise :class:`UsageError` for choices among others."""
-    path, lang, used = Path(request.topics), _query_lang(request), set[str]()
+    path, lang, used = Path(request.topics), request.queries_in(request.lang), set[str]()
     if data_set_in(request.docs) and not request.topics:
         topics, qrels, _ = read_own(request, lang, request.lang)
     elif request.topics and (name == SAMPLE or path.exists()):
@@ -257,7 +252,7 @@ def _parts(name: str, topics: str, years: Sequence[str]) -> tuple[str, Sequence[
 
 def _with_sample(request: Data) -> Data:
     """Return the request with topics of the embedded sample, and its judgements where it names none itself."""
-    root, lang = sample_root(), _query_lang(request)
+    root, lang = sample_root(), request.queries_in(request.lang)
     topics, qrels = str(root / "topics" / SAMPLE / f"{lang}.jsonl"), root / "qrels" / SAMPLE
     original, changed = request.qrels or qrels / "original.qrels", request.changed_qrels or qrels / "changed.qrels"
     return replace(request, topics=topics, topics_format="heed", qrels=original, changed_qrels=changed)

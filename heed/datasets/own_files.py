@@ -10,7 +10,7 @@ from typing import Annotated
 
 from heed.data import Data
 from heed.datasets import irds
-from heed.datasets.catalogue import Named
+from heed.datasets.catalogue import CatalogueEntry, Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
 from heed.datasets.irds import CODES, IrDataset, language_of
@@ -78,7 +78,7 @@ def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
 @with_warnings
 def ir_dataset(dataset: str, data: Data) -> Collection:
     """Return a collection of ir_datasets; files of ``data`` replace its documents, topics or judgements."""
-    code = documents_language(replace(data, docs=(dataset,)))
+    code = documents_language((dataset,), data.lang)
     qrels = given_judgements(data, code)
     topics = given_topics(data, code) if data.topics else irds.read_queries(dataset, code, data.fields)
     published = {} if "original" in qrels else irds.read_judgements(dataset)
@@ -94,10 +94,25 @@ def ir_dataset(dataset: str, data: Data) -> Collection:
 @with_warnings
 def own_collection(data: Data) -> Collection:
     """Return the collection of the user's own documents, topics and judgements, see :func:`read_own`."""
-    code = documents_language(data)
+    code = documents_language(data.docs, data.lang)
     topics, qrels, candidates = read_own(data, code)
-    texts = plain_collection(_name(data), code, source_of(data.docs, data.encoding or code), topics, qrels)
-    return replace(texts, candidates=candidates)
+    source = source_of(data.docs, data.encoding or code)
+    return replace(plain_collection(data.name or _name(data.docs), code, source, topics, qrels), candidates=candidates)
+
+
+def _read_own(members: Sequence[Named], data: Data) -> list[Collection]:
+    """Return the collection of an entry that :func:`own_entry` makes."""
+    dataset = members[0].entry.id
+    return [ir_dataset(dataset, data) if dataset else own_collection(data)]
+
+
+OWN = Layout(_read_own, ("docs", "lang", "fields"))
+
+
+def own_entry(dataset: str) -> Named:
+    """Return the entry of an id of ir_datasets that no catalogue has; of files of the user's own for an empty one."""
+    name = dataset or "files of your own"
+    return Named(name, "", "", CatalogueEntry(holds=name, id=dataset, layout=f"{__name__}:OWN"))
 
 
 def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
@@ -179,40 +194,39 @@ def source_of(docs: Sequence[str], encoding: str | None = None) -> Source:
     return Files([Path(path) for path in docs], encoding)
 
 
-def documents_language(data: Data) -> str:
-    """Return the language of ``data``, else that of its first id of ir_datasets, else English."""
-    ids = [path for path in data.docs if not Path(path).exists()]
-    if data.lang or not ids:
-        return language(data.lang or "eng").code
+def documents_language(docs: Sequence[str], lang: str) -> str:
+    """Return the code of ``lang``, without it of the language of the first id of ir_datasets in ``docs``, else eng."""
+    ids = [path for path in docs if not Path(path).exists()]
+    if lang or not ids:
+        return language(lang or "eng").code
     short = language_of(ids[0])
     if short not in CODES:
         raise DataError(f"{ids[0]}: its language is {short!r}, expected one of {', '.join(LANGUAGES)}")
     return CODES[short]
 
 
-def _name(data: Data) -> str:
-    first = Path(data.docs[0] if data.docs else "pool")
-    return data.name or (collection_name(first) if first.exists() else str(first).replace("/", "-"))
+def _name(docs: Sequence[str]) -> str:
+    first = Path(docs[0] if docs else "pool")
+    return collection_name(first) if first.exists() else str(first).replace("/", "-")
 
 
 @with_warnings
 def pool_texts(data: Data, translation: str = "") -> Collection:
-    """Return the topics and documents that ``data`` names as a collection without judgements; either may be missing.
+    """Return the topics, documents and judgements that ``data`` names as a collection; each may be missing.
 
     ``translation`` chooses among those of NeuCLIR's topics (human or machine); mFollowIR's bring their documents along.
     The language defaults to the one that ir_datasets names, else to English. Raises as the readers of the files do.
     """
-    lang = documents_language(data)
+    lang = documents_language(data.docs, data.lang)
     topics, corpus = _pool_topics(data, lang, translation or "any") if data.topics else ([], [])
-    data = replace(data, docs=data.docs or tuple(map(str, corpus)))
-    source = documents_of(data.docs, data.encoding or lang) if data.docs else Documents([])
-    return plain_collection(_name(data), lang, source, topics, {})
+    docs = data.docs or [*map(str, corpus)]
+    source = documents_of(docs, data.encoding or lang) if docs else Documents([])
+    return plain_collection(data.name or _name(docs), lang, source, topics, given_judgements(data, lang, lang))
 
 
 def _pool_topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], Sequence[Path]]:
     """Return the topics over documents in ``lang``, and the documents that belong to them if they are mFollowIR's."""
-    path, known = Path(data.topics), irds.parse_id(data.topics)
-    query_lang = "eng" if data.query_lang == "eng" else lang
+    path, known, query_lang = Path(data.topics), irds.parse_id(data.topics), data.queries_in(lang)
     if known and not path.exists():
         return irds.judged(known.source, [known.part], lang, query_lang, data.fields, translation)[0], []
     if is_mfollowir(path, lang):

@@ -132,15 +132,23 @@ def results_of(
         against = against_query(runs, judging, topics, details)
     if used:
         write_note(folder / VALUES, Note(used, {}))
-    about = inputs.collection, inputs.subset, details, (*inputs.warnings, *of_runs, *warnings)
-    entries, depth = [system.entry for system in systems], max(inputs.size or math.inf, SHALLOW)
-    results = Results(*about, own_directions(judging.all_measures), entries, depth)
+    results = Results(
+        inputs.collection,
+        inputs.subset,
+        details,
+        [*inputs.warnings, *of_runs, *warnings],
+        own_directions(judging.all_measures),
+        [system.entry for system in systems],
+        shifts=moved,
+        against_query=against,
+        path=folder,
+        depth=max(inputs.size or math.inf, SHALLOW),
+    )
     write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against})
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):
-            measured = results.as_folder(folder, moved)._replace(against_query=against, runs=runs)
-            write_page(read_tree(folder, measured), folder, folder / "report.html")
+            write_page(read_tree(folder, replace(results, runs=runs)), folder, folder / "report.html")
     else:
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
     write_note(folder / RESULTS, Note({"runs": {system.name: system.digests() for system in systems}}, {}))

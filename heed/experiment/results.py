@@ -2,31 +2,26 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heed.errors import UsageError
 from heed.formats.document_store import DocumentStore, StoredDocuments, title_of
-from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.pairwise import P_MRR
 from heed.measures.summary import (
     ABSENT,
     LABELS,
     Detail,
     Row,
-    Shift,
-    SystemEntry,
     aligned,
     cells,
     printed,
-    rows_of,
-    summary_of,
     table,
 )
 from heed.notebook import data_frame, html_table
 from heed.progress import brief, escaped
 from heed.ranking import ranked
+from heed.report.results import ResultsFolder
 from heed.reranking.rescore import score_alone
 from heed.types import Query, Reranker, Retriever, closed
 
@@ -34,26 +29,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from heed.report.charts import Chart
-    from heed.report.results import ResultsFolder
 
 POOL = 100  # documents of the retriever that a reranker gets
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
-    """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1).
+class Results(ResultsFolder):
+    """A folder of results, as an experiment returns it: its measures in Python and in notebooks.
 
-    ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
-    ``systems`` say what each system rescored. A table has the ``requested`` measures, and of the others none that looks
-    deeper than ``depth``.
+    A table has the ``requested`` measures, and of the others none that looks deeper than ``depth``.
     """
 
-    collection: str
-    subset: str
-    details: Sequence[Detail]
-    warnings: Sequence[str] = ()
-    lower_is_better: Mapping[str, bool] = field(default_factory=dict)
-    systems: Sequence[SystemEntry] = ()
     depth: float = math.inf
     requested: Sequence[str] = ()
 
@@ -64,28 +50,22 @@ class Results:
 
     def __str__(self) -> str:
         """Return the measures as text, values ×100."""
-        return table(self._printed(), self._title)
+        return table(self._printed(), f"{self.title}, values ×100")
 
     def _repr_html_(self) -> str:
         lines = cells(self._printed())
-        return html_table(self._title, lines, numbers=range(LABELS, len(lines[0])), notes=self.warnings)
+        return html_table(
+            f"{self.title}, values ×100", lines, numbers=range(LABELS, len(lines[0])), notes=self.warnings
+        )
 
     def _printed(self, also: Sequence[str] = ()) -> list[Row]:
         return printed(self.rows, [*self.requested, *also], self.depth)
 
-    @property
-    def _title(self) -> str:
-        return f"{self.collection} {self.subset}, values ×100"
-
-    @property
-    def rows(self) -> list[Row]:
-        """The rows of ``summary.json``: system, condition, measure, value, and ``n``, the topics of the mean."""
-        return rows_of(self.details)
-
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
-        summary = summary_of(self.collection, self.subset, self.rows, self.warnings, self.lower_is_better)
-        return summary | {"systems": [*self.systems]} if self.systems else summary
+        about = {"collection": self.collection, "subset": self.subset, "rows": self.rows, "warnings": [*self.warnings]}
+        further = {"lower_is_better": {**self.lower_is_better}, "systems": [*self.systems]}
+        return about | {name: value for name, value in further.items() if value}
 
     def value(self, system: str, condition: str, measure: str) -> float:
         """Return one figure; KeyError if there is none."""
@@ -120,17 +100,6 @@ class Results:
         """
         return data_frame(self.rows, ["system", "condition", "measure", "value", "n"])
 
-    def compare(self, baseline: str = "", test: str = "", across_pools: bool = False) -> AgainstBaseline:
-        """Return all systems against the ``baseline``: differences with intervals, p-values, a sentence each.
-
-        ``print`` and notebooks show it, and it has ``to_pandas()``; :func:`heed.measures.baseline.against_baseline`
-        has the arguments and the errors.
-        """
-        directions = self.lower_is_better
-        return against_baseline(
-            self.details, self.systems, baseline, test=test, across_pools=across_pools, directions=directions
-        )
-
     def plane(self) -> "Chart":
         """Return the report's chart of all systems: effectiveness to the right, selectivity upwards.
 
@@ -139,18 +108,10 @@ class Results:
         """
         from heed.report.plots import plane
 
-        chart = plane(self.as_folder(Path(), []))
+        chart = plane(self)
         if chart is None:
             raise UsageError(f"plane: no {P_MRR} here; give judgements of two conditions, such as original and changed")
         return chart
-
-    def as_folder(self, path: Path, shifts: Sequence[Shift]) -> "ResultsFolder":
-        """Return the same as the report reads it of the results folder ``path``."""
-        from heed.report.results import ResultsFolder
-
-        rows, details, warnings = self.rows, [*self.details], [*self.warnings]
-        about = (".", self.collection, self.subset, rows, details, [*shifts], warnings, path)
-        return ResultsFolder(*about, lower_is_better=self.lower_is_better, systems=self.systems)
 
 
 class Hit(NamedTuple):

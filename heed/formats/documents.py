@@ -17,8 +17,6 @@ from heed.files import (
     Seen,
     digest,
     digest_json,
-    encoding_of,
-    named,
     nearest,
     parse_json,
     read_lines,
@@ -31,6 +29,7 @@ from heed.files import (
 from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import config_files, read_parquet
 from heed.formats.topics import ENTITY
+from heed.languages import encoding_of, named
 from heed.progress import brief, counted, log, setting
 from heed.types import Document
 

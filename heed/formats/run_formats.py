@@ -148,25 +148,25 @@ def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> 
 
 def read_external_runs(
     runs_named: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str], encoding: str | None = None
-) -> dict[tuple[str, str], Run]:
+) -> dict[str, dict[str, Run]]:
     """Return by system and condition the runs that ``given`` names, for those of ``conditions`` that they have.
 
     Each is named in one of ``FORMS``. Raises :class:`UsageError` for another form, and :class:`DataError` for a file
     that cannot be read or a run without any of its condition's topics.
     """
-    runs: dict[tuple[str, str], Run] = {}
+    runs: dict[str, dict[str, Run]] = {}
     files: dict[str, dict[str, Path]] = {}
     for text in runs_named:
         system, of_conditions, by_condition = _read_by_condition(text, conditions, encoding)
         files.setdefault(system, {}).update(of_conditions)
         if not by_condition:
             raise DataError(f"run: {text}: no such file for any of {', '.join(conditions)}")
-        twice = [condition for condition in by_condition if (system, condition) in runs]
+        twice = [condition for condition in by_condition if condition in runs.get(system, ())]
         if twice:
             raise UsageError(f"run: {text}: {system} has a run of {', '.join(twice)} already; name another")
         for condition, run in by_condition.items():
             if condition in conditions:
-                runs[system, condition] = _of_topics(text, run, topics, condition)
+                runs.setdefault(system, {})[condition] = _of_topics(text, run, topics, condition)
     for of_system in files.values():
         warn_of_tags([of_system[condition] for condition in CONDITIONS if condition in of_system])
     return runs

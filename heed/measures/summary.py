@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
 from msgspec import Meta
 
@@ -113,14 +113,6 @@ def rows_of(details: Sequence[Detail]) -> list[Row]:
         Row(system=row["system"], condition=row["condition"], measure=row["measure"], value=row["value"], n=row["n"])
         for row in details
     ]
-
-
-def summary_of(
-    collection: str, subset: str, rows: Sequence[Row], warnings: Sequence[str], directions: Mapping[str, bool]
-) -> dict[str, Any]:
-    """Return the content of ``summary.json``; ``directions``: of the user's own measures, is lower better?"""
-    summary = {"collection": collection, "subset": subset, "rows": list(rows), "warnings": list(warnings)}
-    return summary | {"lower_is_better": dict(directions)} if directions else summary
 
 
 def average(subsets: Sequence[Sequence[Row]]) -> list[Row]:

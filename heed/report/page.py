@@ -5,6 +5,7 @@ Every figure names the row that it was read from.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,7 +14,7 @@ from msgspec.json import encode
 
 from heed.addon_table import brought_if_here
 from heed.files import write_bytes
-from heed.measures.baseline import AgainstBaseline, BaselineRow, against_baseline
+from heed.measures.baseline import AgainstBaseline, BaselineRow
 from heed.measures.summary import ABSENT, Detail, factor, format_value, is_merit, layout
 from heed.report.charts import CONFIG
 from heed.report.first_screen import SCALES, answer, first_screen
@@ -118,13 +119,11 @@ def comparisons(results: ResultsFolder) -> dict[str, AgainstBaseline]:
     details = [each for each in results.details if not _is_part(each["condition"]) and is_merit(each["measure"])]
     if not any(detail["per_topic"] for detail in details):
         return {}
-    measured = details, results.systems
-    first = against_baseline(*measured, directions=results.lower_is_better)
+    tested = replace(results, details=details)
+    first = tested.compare()
     names = dict.fromkeys(detail["system"] for detail in details)
     others = [name for name in names if name != first.baseline] if len(names) <= BASELINES else []
-    return {first.baseline: first} | {
-        name: against_baseline(*measured, name, directions=results.lower_is_better) for name in others
-    }
+    return {first.baseline: first} | {name: tested.compare(name) for name in others}
 
 
 def figures(

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +13,8 @@ from msgspec.json import decode
 from heed.addon_table import brought_if_here
 from heed.errors import DataError, HeedError, fail
 from heed.files import read_bytes
-from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry, lower_is_better
+from heed.measures.baseline import AgainstBaseline, against_baseline
+from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry, lower_is_better, rows_of
 from heed.progress import log
 from heed.types import Run
 
@@ -30,25 +33,44 @@ class PrintedFigure(NamedTuple):
     interval: str = ""
 
 
-class ResultsFolder(NamedTuple):
-    """One results folder: ``folder`` is its path from the folder of the report, ``.`` for that folder itself.
+@dataclass(frozen=True, repr=False)
+class ResultsFolder:
+    """The measures of systems over one collection; values on the measure's own scale (−1 to 1, or 0 to 1).
 
-    ``path`` is where it was read; ``lower_is_better`` is of the user's own measures. ``runs`` are those of its runs
-    that are in memory, by system and condition.
+    ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
+    ``systems`` say what each system rescored. ``summary_rows`` are those of a ``summary.json`` that was read. ``path``
+    is where they are, ``folder`` that from the folder of the report, and ``runs`` are those of its runs that are in
+    memory, by system and condition.
     """
 
-    folder: str
     collection: str
     subset: str
-    rows: list[Row]
-    details: list[Detail]
-    shifts: list[Shift]
-    warnings: list[str]
-    path: Path
-    lower_is_better: Mapping[str, bool] = {}
+    details: Sequence[Detail]
+    warnings: Sequence[str] = ()
+    lower_is_better: Mapping[str, bool] = field(default_factory=dict)
     systems: Sequence[SystemEntry] = ()
+    summary_rows: Sequence[Row] = ()
+    shifts: Sequence[Shift] = ()
     against_query: Sequence[AgainstQuery] = ()
-    runs: Mapping[tuple[str, str], Run] = {}
+    folder: str = "."
+    path: Path = Path()
+    runs: Mapping[tuple[str, str], Run] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows of ``summary.json``: system, condition, measure, value, and ``n``, the topics of the mean."""
+        return [*self.summary_rows] or rows_of(self.details)
+
+    def compare(self, baseline: str = "", test: str = "", across_pools: bool = False) -> AgainstBaseline:
+        """Return all systems against the ``baseline``: differences with intervals, p-values, a sentence each.
+
+        ``print`` and notebooks show it, and it has ``to_pandas()``; :func:`heed.measures.baseline.against_baseline`
+        has the arguments and the errors.
+        """
+        directions = self.lower_is_better
+        return against_baseline(
+            self.details, self.systems, baseline, test=test, across_pools=across_pools, directions=directions
+        )
 
     @property
     def title(self) -> str:
@@ -135,7 +157,7 @@ def read_folders(folders: Sequence[Path]) -> list[ResultsFolder]:
         return read_tree(folders[0])
     by_path = {results.path.resolve(): results for folder in folders for results in read_tree(folder)}
     parent = Path(os.path.commonpath(by_path))
-    return [each._replace(folder=path.relative_to(parent).as_posix()) for path, each in by_path.items()]
+    return [replace(each, folder=path.relative_to(parent).as_posix()) for path, each in by_path.items()]
 
 
 def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
@@ -144,9 +166,9 @@ def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
     summary = _read_json(folder / "summary.json", _Summary, problems) or _Summary("", "", [])
     path = folder / "per_topic.json"
     topics = (path.exists() and _read_json(path, _PerTopic, problems)) or _PerTopic([], [])
-    about = below.as_posix(), summary.collection, summary.subset, summary.rows, topics.rows, topics.shifts
-    further = summary.lower_is_better, summary.systems, topics.against_query
-    return ResultsFolder(*about, summary.warnings, folder, *further)
+    about = summary.collection, summary.subset, topics.rows, summary.warnings, summary.lower_is_better, summary.systems
+    figures = summary.rows, topics.shifts, topics.against_query
+    return ResultsFolder(*about, *figures, below.as_posix(), folder)
 
 
 def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:

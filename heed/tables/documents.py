@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from heed.errors import DataError, UsageError
-from heed.files import digest, encoding_of, named, read_bytes, unpacked_name
+from heed.files import digest, read_bytes, unpacked_name
 from heed.formats.documents import SUFFIXES, DocumentLine, Files
+from heed.languages import encoding_of, named
 from heed.progress import brief, counted, log, number_of
 from heed.reuse import recipe_version
 from heed.tables.markup import Table, parse_csv, parse_table

@@ -9,7 +9,7 @@ from heed.retrieval.bm25.index import K1, B
 from heed.retrieval.dense.search import KINDS
 from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Retriever
-from pipelines.options.data import data_options
+from pipelines.options.data import data_options, topic_ids_option
 from pipelines.options.machine import engine_options, machine_options, model_options
 from pipelines.options.output import indexes_option, json_option, out_option, verify_option
 from pipelines.options.parser import MORE, OF_MODELS, READING, SEARCH, Group, listed, positive
@@ -39,7 +39,8 @@ def collection_options(
     out_option(output)
     json_option(output)
     reading = parser.add_argument_group(READING)
-    data_options(reading, "topics_format", "encoding", "topic_ids", "name")
+    data_options(reading, "topics_format", "encoding", "name")
+    topic_ids_option(reading)
     _search_options(parser.add_argument_group(SEARCH))
     _further_options(parser.add_argument_group(MORE))
     model_options(parser.add_argument_group(OF_MODELS))

@@ -53,7 +53,17 @@ def refuse_data(data: Data, instead: str, but: Sequence[str] = (), names: Sequen
 def run_reading_options(group: Group) -> None:
     """Add --subset, of MTEB's files of predictions, and --topic-ids."""
     group.add_argument("--subset", metavar="NAME", help="subset of MTEB's predictions, if a file has several")
-    data_options(group, "topic_ids")
+    topic_ids_option(group)
+
+
+def topic_ids_option(group: Group) -> None:
+    """Add how topics' ids are read, in all files: :func:`pipelines.command.run_command` takes it."""
+    group.add_argument(
+        "--topic-ids",
+        choices=("number",),
+        default="",
+        help="number: read topics' ids without prefix and leading zeros, in all files; 051 and MB001 become 51 and 1",
+    )
 
 
 def condition_option(group: Group) -> None:

@@ -24,10 +24,9 @@ def test_runs_are_brought_by_condition_by_pattern_and_by_endings(tmp_path: Path)
         CONDITIONS,
     )
     assert found == {
-        ("x", "original"): {"12": {"d": 1.0}},
-        ("y", "query"): {"12": {"e": 1.0}},
-        ("z", "original"): {"12": {"f": 1.0}},
-        ("z", "changed"): {"12": {"g": 1.0}},
+        "x": {"original": {"12": {"d": 1.0}}},
+        "y": {"query": {"12": {"e": 1.0}}},
+        "z": {"original": {"12": {"f": 1.0}}, "changed": {"12": {"g": 1.0}}},
     }
 
 

@@ -67,7 +67,7 @@ def test_one_of_several_mteb_subsets_is_chosen(tmp_path: Path) -> None:
         read_any_run(path, "fas")
     topics = [Topic("1", "zho", "q", {"original": "o", "changed": "c"})]
     runs = read_external_runs([f"m={path}#zho"], topics, ["original", "changed"])
-    assert runs == {("m", "original"): {"1": RUN["1-og"]}, ("m", "changed"): {"1": RUN["1-changed"]}}
+    assert runs == {"m": {"original": {"1": RUN["1-og"]}, "changed": {"1": RUN["1-changed"]}}}
 
 
 @pytest.mark.parametrize("subset", ["zho", "rus"])

@@ -6,6 +6,7 @@ The leaderboard has the systems by collection, each figure with its link, and pu
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from heed.files import digest, finished_folder, locked, write_bytes
 from heed.measures.baseline import FEWEST
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
-from heed.measures.summary import ABSENT, AgainstQuery, format_value, layout
+from heed.measures.summary import ABSENT, AgainstQuery, Detail, Row, format_value, layout
 from heed.progress import bar, brief, log
 from heed.report.first_screen import SCALES, Answer, answer
 from heed.report.html import compose, page_link, template
@@ -56,7 +57,7 @@ class Leaderboard(NamedTuple):
     decides: int
     lines: list[RankedSystem]
     paper: str  # the collection's name where it has published systems, else empty
-    warnings: list[str]
+    warnings: Sequence[str]
 
 
 def write_site(folders: Sequence[ResultsFolder], site: Path, title: str) -> None:
@@ -76,7 +77,7 @@ def write_site(folders: Sequence[ResultsFolder], site: Path, title: str) -> None
         staged = site / NOTE.parent / "pages"
         with finished_folder(staged) as part:
             for results, name in bar(list(zip(folders, names, strict=True)), len(names), "pages", "pages"):
-                text = page([results._replace(folder=".")], results.path, site=title)
+                text = page([replace(results, folder=".")], results.path, site=title)
                 write_bytes(part / name, text.encode())
             write_bytes(part / VEGA, vega_file().encode())
             write_bytes(part / FIRST, first_page(folders, names, title).encode())
@@ -178,16 +179,17 @@ def _joined(group: Sequence[tuple[ResultsFolder, str]]) -> tuple[ResultsFolder, 
 
     A system's name that an earlier folder has too is followed by its folder.
     """
-    against, links = list[AgainstQuery](), dict[str, str]()
-    joined = group[0][0]._replace(rows=[], details=[], warnings=[], against_query=against)
+    rows, details, against = list[Row](), list[Detail](), list[AgainstQuery]()
+    warnings, links = list[str](), dict[str, str]()
     for results, page_name in group:
         names = {name: f"{name} ({results.folder})" if name in links else name for name in results.names}
         links |= {name: page_name + page_link(".", "topic", system=system) for system, name in names.items()}
-        joined.rows.extend(row | {"system": names[row["system"]]} for row in results.rows)
-        joined.details.extend(detail | {"system": names[detail["system"]]} for detail in results.details)
+        rows.extend(row | {"system": names[row["system"]]} for row in results.rows)
+        details.extend(detail | {"system": names[detail["system"]]} for detail in results.details)
         against.extend(each | {"system": names[each["system"]]} for each in results.against_query)
-        joined.warnings.extend(warning for warning in results.warnings if warning not in joined.warnings)
-    return joined, links
+        warnings.extend(warning for warning in results.warnings if warning not in warnings)
+    about = replace(group[0][0], summary_rows=rows, details=details)
+    return replace(about, against_query=against, warnings=warnings), links
 
 
 def _columns(results: ResultsFolder, answered: Answer) -> tuple[list[Column], Column]:
