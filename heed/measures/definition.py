@@ -13,7 +13,6 @@ from heed.types import Qrels, Run, finite
 
 SUCH_AS = "expected such as nDCG@20, AP, R@1000, P@10, RR"
 LARGEST = 1e9  # the largest value that a results file holds
-SUBTOPICS = "qrels by subtopic"  # in ``needs``: refused where the judgements have none
 
 
 class Name(NamedTuple):
@@ -67,9 +66,8 @@ class Measure:
 
     ``by_name`` is whether it is computed where it is asked for by name, the others come of themselves; ``comes_with``
     names another measure; ``test`` is how two systems are compared by it; ``signed`` is whether its 0 is no effect, so
-    that a mean is compared with it. ``value``, ``needs``, ``source`` and ``examples`` of its name are words for the
-    page of measures. ``is_own`` is whether it is the user's; its ``config``, JSON data, says what decides its values
-    beside runs and judgements, None that nobody knows.
+    that a mean is compared with it. ``example`` is its name with a cutoff, for help. ``is_own`` is whether it is the
+    user's; its ``config``, JSON data, says what decides its values beside runs and judgements, None that nobody knows.
     """
 
     name: str
@@ -84,10 +82,7 @@ class Measure:
     comes_with: str = ""
     test: Literal["fisher", "wilcoxon"] = "fisher"
     signed: bool = False
-    value: str = ""
-    needs: str = "qrels"
-    source: str = "Heed's own"
-    examples: tuple[str, ...] = ()
+    example: str = ""
     is_own: bool = False
     config: Any = None
 
