@@ -27,8 +27,7 @@ from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Similarity
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.bm25.index import Bm25, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
 from heed.retrieval.fused import FusedRetriever

@@ -10,8 +10,7 @@ from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.languages import language
-from heed.retrieval.bm25.index import Bm25Settings, build_index
-from heed.retrieval.bm25.retriever import FIELDS, Bm25
+from heed.retrieval.bm25.index import FIELDS, Bm25, Bm25Settings, build_index
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm
 from heed.tables.documents import Tables
