@@ -40,10 +40,9 @@ from heed.measures.significance import interval
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Registry
 from heed.ranking import pooled as pool
-from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
-from heed.reranking.similarity import Similarity
+from heed.reranking.similarity import Decompose, Similarity, Weights
 from heed.retrieval.bm25.index import Bm25, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise, product
 
-from heed.measures.definition import Measure
-from heed.measures.per_topic import PerTopic, judged
+from heed.measures.per_topic import Measure, PerTopic, judged
 from heed.ranking import ranks, top
 from heed.types import Qrels, Run
 

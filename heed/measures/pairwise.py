@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from heed.errors import UsageError
-from heed.measures.definition import Measure
 from heed.measures.per_topic import (
     Array,
     Inputs,
     Judged,
+    Measure,
     PerTopic,
     Ranks,
     Variant,

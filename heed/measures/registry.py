@@ -14,8 +14,7 @@ import numpy as np
 from heed.errors import UsageError, did_you_mean
 from heed.extras import OBJECT, named_object, source_digest
 from heed.measures import contrasts, pairwise, single_run
-from heed.measures.definition import SUCH_AS, Measure, Name, parse_name
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import SUCH_AS, Measure, Name, PerTopic, parse_name
 from heed.progress import warn
 from heed.ranking import ranked
 from heed.types import UNJUDGED, Qrels, Run, subtopics_of

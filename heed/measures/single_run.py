@@ -7,8 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from heed.measures.definition import Measure
-from heed.measures.per_topic import PerTopic, judged
+from heed.measures.per_topic import Measure, PerTopic, judged
 from heed.ranking import top
 from heed.types import Qrels, Run, subtopics_of
 
