@@ -204,12 +204,6 @@ def _of_each_run(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
     return values
 
 
-def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic]) -> None:
-    """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak."""
-    warn_of_judgements(inputs)
-    warn_of_runs(inputs, values)
-
-
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
     """Warn of lists and documents that make ``values`` meaningless or weak; ``label`` begins each line."""
     warn_of_foreign_ids(inputs.runs, [inputs.qrels, inputs.new_qrels, inputs.ruled_out], label)

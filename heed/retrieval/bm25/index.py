@@ -273,7 +273,6 @@ class Bm25(Retriever):
         self.name, self.corpus = name, corpus
         self._settings, self._compute, self._index = settings, compute, index
         self._threads = compute.threads or os.cpu_count() or 1
-        self._searcher: Searcher | None = None
         self._feedback = name.partition("+")[2].removeprefix("fields")
         self._fields = settings.fields() if name == FIELDS else None
         if self._fields == {} or min((self._fields or {"": 1.0}).values()) < 0:
@@ -301,14 +300,9 @@ class Bm25(Retriever):
         """Build the index, and the matrix of its postings, unless they are there, and open them."""
         self.searcher.load()
 
-    @property
+    @cached_property
     def searcher(self) -> Searcher:
         """The open index, built first unless it is there."""
-        if self._searcher is None:
-            self._searcher = self._open()
-        return self._searcher
-
-    def _open(self) -> Searcher:
         folder, store, language = self.corpus
         start(self._compute.heap)
         if self._index:
@@ -332,4 +326,4 @@ class Bm25(Retriever):
 
     def close(self) -> None:
         """Forget the open index."""
-        self._searcher = None
+        self.__dict__.pop("searcher", None)
