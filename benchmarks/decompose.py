@@ -23,12 +23,11 @@ from heed.measures import irs, mean, no_longer_relevant, standard
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Registry
 from heed.ranking import pooled as pool
-from heed.reranking import decompose, fusion
-from heed.reranking.decompose import Decompose, Weights
+from heed.reranking import fusion
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import Polarity
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25
+from heed.reranking.similarity import TABLE_WEIGHTS, Decompose, Weights
+from heed.retrieval.bm25.index import Bm25, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Document, Encoder, Query, Reranker, Topic, under
@@ -46,7 +45,7 @@ def main(source: str, folders: list[Path]) -> None:
         _print("concatenation", [one.figures(one.concatenation) for one in subsets.values()])
         _print("polarity", [one.figures(one.polarity) for one in subsets.values()])
         for weights in CHOICES:
-            mark = " *" if weights == decompose.TABLE_WEIGHTS else ""
+            mark = " *" if weights == TABLE_WEIGHTS else ""
             systems = [Decompose(one.encoder, weights) for one in subsets.values()]
             name = f"alpha {weights.alpha:g} beta {weights.beta:g}"
             pairs = list(zip(subsets.values(), systems, strict=True))

@@ -40,12 +40,10 @@ from heed.measures.significance import interval
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Registry
 from heed.ranking import pooled as pool
-from heed.reranking.decompose import Decompose, Weights
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
-from heed.reranking.similarity import Similarity
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25
+from heed.reranking.similarity import Decompose, Similarity, Weights
+from heed.retrieval.bm25.index import Bm25, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Encoder, Qrels, Query, Reranker, Run, Topic, under

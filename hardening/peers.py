@@ -22,8 +22,7 @@ from typing import Any
 from heed.errors import HeedError
 from heed.measures import mean
 from heed.measures.comparison import compare
-from heed.measures.definition import parse_name
-from heed.measures.per_topic import Inputs, PerTopic
+from heed.measures.per_topic import Inputs, PerTopic, parse_name
 from heed.measures.registry import provided, standard
 from heed.types import Qrels, Run, by_subtopic
 

@@ -16,7 +16,16 @@ from heed.formats.topic_ids import pair, renamed, select, stem
 from heed.formats.trec_files import warn_of_tags
 from heed.measures import PerTopic
 from heed.measures.baseline import LABELS, BaselineRow
-from heed.measures.comparison import MEASURES, Absence, Statistics, absent, compare, statistics, warn_of_comparison
+from heed.measures.comparison import (
+    MEASURES,
+    Absence,
+    Statistics,
+    absent,
+    compare,
+    statistics,
+    warn_of_comparison,
+    warn_of_runs,
+)
 from heed.measures.evaluate import measure_runs
 from heed.measures.per_topic import Inputs, paired
 from heed.measures.registry import as_measures, help_text
@@ -228,7 +237,8 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     if not values:
         raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
     _warn_of_missing_judgements(options)
-    warn_of_comparison(inputs, values)
+    warn_of_judgements(inputs)
+    warn_of_runs(inputs, values)
     shares = absent(inputs, values)
     by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
     compared = {measure: power_of(values[measure]) for measure in filter(is_compared_with_zero, values)}

@@ -21,7 +21,7 @@ from heed.measures.registry import as_measures, needs_subtopics
 from heed.measures.summary import Detail, average, printed, table
 from heed.progress import log, number_of
 from heed.reranking.maxp import Cut
-from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.bm25.index import Bm25
 from heed.retrieval.dense.search import Dense
 from heed.retrieval.fused import FusedRetriever
 from heed.systems.make import Search, refuse_twins, split_name

@@ -232,8 +232,6 @@ def _scoring(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"prompt, {name}", visible(prompt)
     if facts["prompts"] == {}:
         yield "prompts", "none is read"
-    if facts["pair"]:
-        yield "pair", facts["pair"]
     labels = {"max_length": "longest input", "truncation_side": "cut at the", "dtype": "precision"}
     for field in ("pooling", "similarity", "max_length", "truncation_side", "dtype", "inference"):
         if facts[field] is not None:

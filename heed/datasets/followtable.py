@@ -27,7 +27,7 @@ from heed.measures import JUDGED
 from heed.measures.evaluate import Judging, Pair
 from heed.progress import log
 from heed.tables.documents import Tables
-from heed.tables.text import FORMS
+from heed.tables.markup import FORMS
 from heed.types import Qrels, Topic
 
 NAME, SAMPLE = "followtable", "tables-sample"

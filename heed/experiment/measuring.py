@@ -19,9 +19,8 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.extras import installed_version
 from heed.files import digest_json, locked, read_bytes, write_bytes, write_json
-from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import Measure, PerTopic
 from heed.measures.summary import Detail, own_directions
 from heed.progress import brief, gathering, log, logging_only, timed, warn
 from heed.report.results import read_manifest

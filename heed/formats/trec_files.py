@@ -21,6 +21,7 @@ from heed.files import (
     read_raw_lines,
     read_texts,
     unpacked_name,
+    word_of,
     write_bytes,
     write_packed,
 )
@@ -141,24 +142,20 @@ def as_tag(name: str) -> str:
 
 
 def _unwritable(path: Path, run: Mapping[str, Mapping[str, float]], tag: str) -> list[str]:
-    problems = [] if _is_field(tag) else [f"{path}: tag {tag!r} holds white space or is empty; use one word"]
+    problems = [] if word_of(tag) else [f"{path}: tag {tag!r} holds white space or is empty; use one word"]
     for qid, scores in run.items():
-        if not _is_field(qid):
+        if not word_of(qid):
             problems.append(f"{path}: qid {qid!r} holds white space or is empty; a run file cannot carry it")
         elif qid.startswith("#"):
             problems.append(f"{path}: qid {qid!r} begins a comment, which readers skip; rename the topic")
         if " ".join(scores).split() == list(scores) and all(map(math.isfinite, scores.values())):
             continue  # as in nearly every topic, known without looking at its documents one by one
         for docid, score in scores.items():
-            if not _is_field(docid):
+            if not word_of(docid):
                 problems.append(f"{path}: docid {docid!r} holds white space or is empty; a run file cannot carry it")
             if not math.isfinite(score):
                 problems.append(f"{path}: topic {qid}, document {docid}: score {score}, expected a finite number")
     return problems
-
-
-def _is_field(text: str) -> bool:
-    return bool(text) and text.split() == [text]
 
 
 def read_run(path: Path, encoding: str | None = None, *, check_order: bool = False, shared_ids: bool = False) -> Run:
@@ -405,7 +402,7 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
         f"{path}: {kind} {name!r} holds white space, is empty or begins a comment; a qrels file cannot carry it"
         for qid, grades in qrels.items()
         for kind, name in (("qid", qid), *(("docid", docid) for docid in grades))
-        if not _is_field(name) or (kind == "qid" and name.startswith("#"))
+        if not word_of(name) or (kind == "qid" and name.startswith("#"))
     )
     lines = [
         f"{qid} {subtopic} {docid} {grade}\n"

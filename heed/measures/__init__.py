@@ -15,9 +15,8 @@ from heed.measures.contrasts import (
     right_rank,
     win_rate,
 )
-from heed.measures.definition import Measure
 from heed.measures.pairwise import instfol, irs, mean_rank, nfr, p_mrr, selectivity, sicr, wise
-from heed.measures.per_topic import Judged, PerTopic, mean, no_longer_relevant, not_judged, still_relevant
+from heed.measures.per_topic import Judged, Measure, PerTopic, mean, no_longer_relevant, not_judged, still_relevant
 from heed.measures.registry import JUDGED, STANDARD, measure, standard
 from heed.measures.significance import Power, power_of, smallest_difference, topics_needed
 from heed.measures.single_run import alpha_ndcg, robustness, subtopic_recall

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise, product
 
-from heed.measures.definition import Measure
-from heed.measures.per_topic import PerTopic, judged
+from heed.measures.per_topic import Measure, PerTopic, judged
 from heed.ranking import ranks, top
 from heed.types import Qrels, Run
 
@@ -156,53 +155,37 @@ def _sides(qrels: Qrels) -> dict[str, tuple[list[str], list[str]]]:
 _of_sides = partial(
     Measure,
     parameters={"@": "cutoff"},
-    needs="wanted and unwanted documents",
-    source="ExcluIR; equal to its program",
 )
 
 MEASURES = (
     Measure(
         name="PairwiseAccuracy",
         function=pairwise_accuracy,
-        value="1 if in both topics of a pair, `7_q1` and `7_q2`, its own document is above the other's; a tie is 0",
-        needs="grade 1 for the own document",
-        source="NevIR; mteb's `paired_accuracy`, except for ties",
     ),
     Measure(
         name="WinRate",
         function=win_rate,
         parameters={"@": "step"},
         cutoff_optional=True,
-        value="share of pairs of neighbouring grades in which the higher grade is above; `@k`: only the k-th pair of "
-        "grades from the top; a tie is not won",
-        needs="several grades",
-        source="MultiConIR: task 1 (grades 1, 0), task 2 (10 … 0)",
-        examples=("WinRate", "WinRate@3"),
     ),
     Measure(
         name="MonotonicOrder",
         function=monotonic_order,
-        value="1 if all pairs of `WinRate` are won",
-        needs="several grades",
-        source="MultiConIR, task 2",
     ),
     _of_sides(
         name="dR",
         function=delta_recall,
-        value="R@k of wanted documents (grade ≥ 1) − R@k of unwanted ones (grade 0)",
-        examples=("dR@1",),
+        example="dR@1",
     ),
     _of_sides(
         name="dMRR",
         function=delta_mrr,
-        value="1 ÷ rank of the first wanted document − 1 ÷ rank of the first unwanted one; 0 beyond rank k",
-        examples=("dMRR@10",),
+        example="dMRR@10",
     ),
     _of_sides(
         name="RightRank",
         function=right_rank,
-        value="1 if a wanted document is among the first k and no unwanted one is above it",
-        examples=("RightRank@10",),
+        example="RightRank@10",
     ),
     Measure(
         name="FlipRate",
@@ -210,8 +193,5 @@ MEASURES = (
         of="pair",
         takes=lambda pair: (pair.base, pair.new, pair.qrels or pair.new_qrels),
         lower_is_better=True,
-        value="pairs (of `WinRate`) that are won in one run and not in the other ÷ pairs",
-        needs="several grades",
-        source="MultiConIR, task 3",
     ),
 )

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from heed.errors import UsageError
-from heed.measures.definition import Measure
 from heed.measures.per_topic import (
     Array,
     Inputs,
     Judged,
+    Measure,
     PerTopic,
     Ranks,
     Variant,
@@ -295,9 +295,6 @@ MEASURES = (
         function=p_mrr,
         takes=_of_ruled_out,
         about=lambda pair: (pair.two, pair.ruled_out),
-        value="mean over the ruled-out documents; of rank r → s: 1 − r ÷ s if it fell, s ÷ r − 1 if it rose",
-        needs="qrels of both conditions, or the changed documents",
-        source="FollowIR, eq. 1",
     ),
     _of_moves(
         name=KEPT,
@@ -306,17 +303,12 @@ MEASURES = (
         about=lambda pair: (pair.two, pair.relevant),
         lower_is_better=True,
         comes_with=P_MRR,
-        value="p-MRR of the documents that stay relevant: above 0 if they fell",
-        needs="qrels of both conditions",
     ),
     _of_moves(
         name=SELECTIVITY,
         function=selectivity,
         takes=lambda pair: (*pair.two, pair.ruled_out, pair.relevant),
         comes_with=P_MRR,
-        value="p-MRR − p-MRR kept",
-        needs="documents of both kinds in the topic",
-        source="Heed's own: [why](explanations/measures.md#selectivity-did-they-fall-because-they-are-ruled-out)",
     ),
     Measure(
         name="NFR",
@@ -325,18 +317,12 @@ MEASURES = (
         takes=lambda pair: (*pair.two, pair.traps),
         lower_is_better=True,
         by_name=False,
-        value="traps that rose ÷ traps",
-        needs="trap documents",
-        source="FollowTable, § 5.6",
     ),
     _of_moves(
         name="IRS",
         function=irs,
         takes=_of_corpus,
         about=lambda pair: (pair.two, _both(pair)),
-        value="gain of weights 1 ÷ log₂(rank + 1), wanted − unwanted, ÷ the ideal one",
-        needs="qrels of both conditions, the size of the corpus",
-        source="FollowTable, eqs. 1–4",
     ),
     Measure(
         name="INSTFOL",
@@ -345,11 +331,7 @@ MEASURES = (
         takes=lambda pair: (pair.base, pair.new, pair.qrels, pair.new_qrels or pair.qrels),
         parameters={"@": "cutoff"},
         signed=True,
-        value="(i − q) ÷ (3 − q), where q is the mean grade of the first k without the instruction and i with it; "
-        "i − q if q = 3",
-        needs="grades 0 … 3 of both lists, by people or a model",
-        source="IFIR",
-        examples=("INSTFOL@20",),
+        example="INSTFOL@20",
     ),
     _of_moves(
         name="WISE",
@@ -357,10 +339,6 @@ MEASURES = (
         of="three",
         takes=_of_three_and_judged,
         about=lambda pair: (list(pair.runs.values()), pair.relevant),
-        value="mean reward of the documents that stay relevant: high if they rise with the instruction and fall with "
-        "the opposite one",
-        needs="a third run, under the opposite instruction",
-        source="InfoSearch, eqs. 6–9",
     ),
     _of_moves(
         name="SICR",
@@ -369,18 +347,11 @@ MEASURES = (
         takes=_of_three,
         about=lambda pair: (list(pair.runs.values()), pair.relevant),
         signed=False,
-        value="share of the documents that stay relevant whose rank and score both rise with the instruction and fall "
-        "with the opposite one",
-        needs="a third run, under the opposite instruction",
-        source="InfoSearch, eqs. 4–5",
     ),
     Measure(
         name=GOLD_RANK,
         function=mean_rank,
         lower_is_better=True,
         by_name=False,
-        value="mean rank of the documents that stay relevant, not ×100",
-        needs="qrels of both conditions",
-        source="InfoSearch, as its tables print it",
     ),
 )

@@ -14,8 +14,7 @@ import numpy as np
 from heed.errors import UsageError, did_you_mean
 from heed.extras import OBJECT, named_object, source_digest
 from heed.measures import contrasts, pairwise, single_run
-from heed.measures.definition import SUBTOPICS, SUCH_AS, Measure, Name, parse_name
-from heed.measures.per_topic import PerTopic
+from heed.measures.per_topic import SUCH_AS, Measure, Name, PerTopic, parse_name
 from heed.progress import warn
 from heed.ranking import ranked
 from heed.types import UNJUDGED, Qrels, Run, subtopics_of
@@ -45,8 +44,7 @@ def is_of_pair(measure: str | Measure) -> bool:
 
 def needs_subtopics(measure: str | Measure) -> bool:
     """Return whether a measure needs judgements by subtopic."""
-    declared = find(measure)
-    return declared.needs == SUBTOPICS if declared else _family(str(measure)) in BY_SUBTOPIC
+    return _family(str(measure)) in BY_SUBTOPIC
 
 
 def with_companions(measure: str | Measure) -> list[str | Measure]:
@@ -60,12 +58,7 @@ def _family(name: str) -> str:
 
 def help_text() -> str:
     """Return in one line what can be asked for by name."""
-    names = ", ".join(
-        example
-        for measure in BUILT_IN.values()
-        if measure.by_name
-        for example in (measure.examples or (measure.name,))[:1]
-    )
+    names = ", ".join(measure.example or measure.name for measure in BUILT_IN.values() if measure.by_name)
     return f"a name of ir_measures or trec_eval, such as nDCG@10 and P_5, {names}, or package.module:function, yours"
 
 

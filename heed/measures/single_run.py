@@ -7,8 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from heed.measures.definition import SUBTOPICS, Measure
-from heed.measures.per_topic import PerTopic, judged
+from heed.measures.per_topic import Measure, PerTopic, judged
 from heed.ranking import top
 from heed.types import Qrels, Run, subtopics_of
 
@@ -112,35 +111,23 @@ MEASURES = (
         function=judged_share,
         parameters={"@": "cutoff"},
         cutoff_optional=True,
-        value="share of the first k documents that have a grade from 0; without a cutoff of the whole list",
-        source="1 − trec_eval 10's unj",
-        examples=("Judged@20", "Judged"),
+        example="Judged@20",
     ),
     Measure(
         name="Robustness",
         function=robustness,
         by_name=False,
-        value="the lowest nDCG@10 among the instructions of a query",
-        needs="several instructions for a query",
-        source="InfoSearch, InstructIR; equal to mteb's",
-        examples=(ROBUSTNESS,),
     ),
     Measure(
         name="alpha_nDCG",
         function=alpha_ndcg,
         parameters={"@": "cutoff", "alpha": "alpha", "rel": "relevant"},
-        value="nDCG@k in which each further document of a subtopic counts half as much (α = 0.5)",
-        needs=SUBTOPICS,
-        source="Clarke et al. 2008; equal to NIST's ndeval",
-        examples=("alpha_nDCG@20",),
+        example="alpha_nDCG@20",
     ),
     Measure(
         name="StRecall",
         function=subtopic_recall,
         parameters={"@": "cutoff", "rel": "relevant"},
-        value="share of the subtopics that the first k documents have",
-        needs=SUBTOPICS,
-        source="Zhai et al. 2003; ndeval",
-        examples=("StRecall@20",),
+        example="StRecall@20",
     ),
 )

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from heed.measures.definition import Measure
 from heed.measures.pairwise import GOLD_RANK, KEPT, P_MRR, SELECTIVITY
+from heed.measures.per_topic import Measure
 from heed.measures.registry import find
 
 ABSENT = "-"

@@ -86,8 +86,8 @@ class LanguageModel(LocalModel):
 
     def close(self) -> None:
         """Close the engine and free its memory; a later use opens it again."""
-        if self._by_vllm and self._held is not None:
-            self._held.close()
+        if self._by_vllm and "_loaded" in self.__dict__:
+            self._loaded.close()
         super().close()
 
     def _ids(self, text: str) -> list[int]:

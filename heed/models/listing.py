@@ -49,8 +49,7 @@ EXAMPLE = {
 EXAMPLE_DOCUMENT = Document("1", "Ouarzazate", "The plant in Morocco supplies a million homes.")
 
 LIBRARIES = (SENTENCE_TRANSFORMERS, TRANSFORMERS)
-FIELDS = ("class", "prompts", "template", "pair", "pooling", "similarity", "max_length", "truncation_side", "dtype")
-PARTS = {0: "{query}", 1: "{document}"}
+FIELDS = ("class", "prompts", "template", "pooling", "similarity", "max_length", "truncation_side", "dtype")
 
 
 def find_entry(registry: Registry, name: str) -> Model:
@@ -250,10 +249,8 @@ def _of_sparse(model: Model, compute: Compute) -> dict[str, Any]:
 
 def _of_cross_encoder(model: Model, compute: Compute) -> dict[str, Any]:
     encoder = load_cross_encoder(model, compute)
-    chat = "message" in encoder[0].modality_config
-    pair = "its chat template" if chat else joined_pair(encoder.tokenizer)
     prompt = encoder.prompts.get(encoder.default_prompt_name)
-    return {**_of_sentence_model(model, encoder), "prompts": {"pair": prompt} if prompt else {}, "pair": pair}
+    return {**_of_sentence_model(model, encoder), "prompts": {"pair": prompt} if prompt else {}}
 
 
 def _of_sentence_model(model: Model, encoder: Any) -> dict[str, Any]:
@@ -276,14 +273,6 @@ def _of_language_model(model: Model, _: Compute) -> dict[str, Any]:
 def _of_adapter(model: Model, compute: Compute) -> dict[str, Any]:
     trained = as_trained(model)
     return {**_of_language_model(model, compute), "pooling": trained.pooling, "similarity": similarity_of(trained)}
-
-
-def joined_pair(tokenizer: Any) -> str:
-    """Return a pair with the special tokens that ``tokenizer`` puts around query and document, by name."""
-    encoded = tokenizer("a", "b")
-    tokens = tokenizer.convert_ids_to_tokens(encoded["input_ids"])
-    parts = [PARTS.get(part, token) for part, token in zip(encoded.sequence_ids(), tokens, strict=True)]
-    return " ".join(text for position, text in enumerate(parts) if text != (parts[position - 1] if position else ""))
 
 
 READERS: Mapping[str, Callable[[Model, Compute], dict[str, Any]]] = {

@@ -1,6 +1,7 @@
 """A model of this machine: loaded at its first use, unloaded, and its texts divided into batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from heed.compute import Compute
@@ -32,7 +33,6 @@ class LocalModel(System):
         runs_remote_code(model)  # checked before anything is fetched
         self.name = model.name
         self._model, self._compute = model, compute
-        self._held: Any = None
         self.config = {**self._identity(), **self._recipe()}
 
     def _identity(self) -> Config:
@@ -47,11 +47,9 @@ class LocalModel(System):
         """Return the loaded model, with all that refers to its network."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def _loaded(self) -> Any:
-        if self._held is None:
-            self._held = self._load()
-        return self._held
+        return self._load()
 
     def load(self) -> None:
         """Load the model."""
@@ -59,7 +57,7 @@ class LocalModel(System):
 
     def close(self) -> None:
         """Unload the model and free its memory; a later use loads it again."""
-        self._held = None
+        self.__dict__.pop("_loaded", None)
         free_memory()
 
 

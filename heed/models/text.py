@@ -14,7 +14,7 @@ from heed.errors import ModelError
 from heed.models.registry.entries import Model
 from heed.models.registry.families import LATE
 from heed.progress import warn
-from heed.tables.text import fit
+from heed.tables.markup import fit
 from heed.templates import fill, placed
 from heed.types import Document
 

@@ -232,20 +232,6 @@ def topics(folder: str, detail: Detail, highest: float) -> Spec:
     return chart(short(detail["system"], 40), f"mean {around}{left_out}", (max(step * len(shown), 200), 210), layers)
 
 
-def histogram(detail: Detail) -> Spec:
-    """Return the number of topics by value."""
-    signs = {1: BLUE, 0: GREY, -1: RED}
-    per_topic = detail["per_topic"].values()
-    values = [{"x": 100 * value, "colour": signs[(value > 0) - (value < 0)]} for value in per_topic]
-    bars = {
-        "x": number("x", _title(detail), bin={"maxbins": 40}),
-        "y": {"aggregate": "count", "type": "quantitative", "title": "topics"},
-        "color": {"field": "colour", "type": "nominal", "scale": None},
-    }
-    caption = f"all {len(values):,} topics by value"
-    return chart(short(detail["system"], 40), caption, (360, 210), [layer(values, {"type": "bar"}, bars)])
-
-
 def _title(detail: Detail) -> str:
     return f"{detail['measure']} of {detail['condition']}, ×100"
 

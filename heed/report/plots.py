@@ -122,9 +122,6 @@ def _topics(results: ResultsFolder, chosen: Sequence[str], measure: str, kind: s
             name = f"topics.{measure}.{system}.{pair}"
             spec = charts.topics(results.folder, detail, highest)
             yield Plot(name, kind, results.folder, title, note, spec)
-            if len(detail["per_topic"]) > charts.MANY:
-                spec = charts.histogram(detail)
-                yield Plot(f"histogram.{name}", kind, results.folder, f"{title}: histogram", note, spec)
 
 
 def plane(results: ResultsFolder) -> Chart | None:

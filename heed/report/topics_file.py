@@ -14,8 +14,8 @@ from heed.errors import DataError, UsageError
 from heed.extras import OBJECT
 from heed.files import read_bytes, write_bytes
 from heed.formats.document_store import DocumentStore, existing_store
-from heed.measures.definition import Measure
 from heed.measures.evaluate import Judging, Pair
+from heed.measures.per_topic import Measure
 from heed.measures.registry import as_measure
 from heed.types import Qrels, Span, SubtopicGrades, Subtopics, Topic, subtopics_of
 

@@ -6,9 +6,10 @@ faster approximate singular value decomposition", Algorithm 2), whose blocks mak
 """
 
 import random
+from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from heed.errors import DataError
 from heed.files import finished
 from heed.formats.document_store import DocumentStore
+from heed.process import batches
 from heed.progress import bar
 from heed.reuse import ensure_folder, recipe_version
 from heed.types import Config, Document, Encoder, Matrix, Query
@@ -35,6 +37,9 @@ BLOCK = 32  # columns that are multiplied at once: their rows of single precisio
 STEPS = 20
 NOISE = 1e-3  # of the largest singular value: what single precision leaves of a direction that is not there
 ROWS = 1024  # documents that are weighted at once
+AT_ONCE = 2**19  # characters; their n-grams take some 100 MB
+Words = NDArray[np.uint32]
+FIRST, SECOND = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)  # MurmurHash3's constants, as those below
 
 
 class Lsa(Encoder):
@@ -57,7 +62,7 @@ class Lsa(Encoder):
         return self._project([f"{query.query} {query.instruction}".strip() for query in queries])
 
     def _project(self, texts: list[str]) -> Matrix:
-        projected = _weighted(_counts(texts), self._idf) @ self._components.T
+        projected = _weighted(_log_counts(texts), self._idf) @ self._components.T
         lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
         lengths[lengths < 10 * np.finfo(float).eps] = 1  # a text without any n-gram of the collection stays zero
         vectors: Matrix = (projected / lengths[:, None]).astype(np.float32)
@@ -74,7 +79,7 @@ def build_lsa(folder: Path, store: DocumentStore) -> Lsa:
 
 def _fit(target: Path, store: DocumentStore) -> None:
     texts = [_text(document) for document in _sample(store)]
-    counts = _counts(bar(texts, len(texts), "lsa/model: n-grams", "documents"))
+    counts = _log_counts(bar(texts, len(texts), "lsa/model: n-grams", "documents"))
     if not counts.nnz:
         raise DataError("lsa: no document has any text to compute a model from; look at the documents' text field")
     containing = np.bincount(counts.indices, minlength=counts.shape[1])
@@ -145,10 +150,8 @@ def _sample(store: DocumentStore) -> list[Document]:
     return sorted(sample)
 
 
-def _counts(texts: Iterable[str]) -> Any:
+def _log_counts(texts: Iterable[str]) -> Any:
     """Return the sparse matrix of 1 + log counts, shape ``(texts, features)``."""
-    from heed.retrieval.ngrams import ngram_counts
-
     smallest, largest = SETTINGS["ngrams"]
     counts = ngram_counts(texts, range(smallest, largest + 1), SETTINGS["features"])
     np.log(counts.data, out=counts.data)
@@ -175,3 +178,103 @@ def _weighted(counts: Any, idf: Any) -> Any:
 
 def _text(document: Document) -> str:
     return document.contents()[: SETTINGS["characters"]]
+
+
+def ngram_counts(texts: Iterable[str], sizes: range, columns: int) -> Any:
+    """Return the sparse matrix of counts of character n-grams, float64, shape ``(texts, columns)``.
+
+    They are scikit-learn's HashingVectorizer's, without its seconds of imports. Words are what whitespace parts in
+    small letters, each with a space on either side; an n-gram's column is the absolute value of MurmurHash3 (x86,
+    32 bits, seed 0; Appleby, public domain) of its UTF-8 bytes, modulo the number of columns. All n-grams of as
+    many bytes are hashed at once.
+    """
+    from scipy.sparse import csr_matrix  # takes long, and help needs none
+
+    parts = deque(_counts(some, sizes, columns) for some in batches(texts, AT_ONCE))
+    filled = sum(len(part.columns) for part in parts)
+    data, indices = np.empty(filled), np.empty(filled, np.int32)
+    ends = np.zeros(sum(len(part.ends) - 1 for part in parts) + 1, np.int64)
+    row = begin = 0
+    while parts:  # each is freed when it is copied: both together would be the most memory that LSA takes
+        part = parts.popleft()
+        end, rows = begin + len(part.columns), len(part.ends) - 1
+        data[begin:end], indices[begin:end] = part.counts, part.columns
+        ends[row + 1 : row + rows + 1] = begin + part.ends[1:]
+        row, begin = row + rows, end
+    return csr_matrix((data, indices, ends), shape=(len(ends) - 1, columns))
+
+
+class _Counts(NamedTuple):
+    """The counts of some texts, in the narrowest type; those of text ``t`` are from ``ends[t]`` to ``ends[t + 1]``."""
+
+    counts: NDArray[np.unsignedinteger[Any]]
+    columns: NDArray[np.int32]
+    ends: NDArray[np.int64]
+
+
+def _counts(texts: Sequence[str], sizes: range, columns: int) -> _Counts:
+    padded = ["".join(f" {word} " for word in text.lower().split()) for text in texts]
+    rows = np.repeat(np.arange(len(texts)), [len(text) for text in padded])
+    whole = "".join(padded)
+    letters = np.frombuffer(whole.encode("utf-32-le"), dtype=np.uint32)
+    words = (np.cumsum(letters == ord(" ")) - 1) // 2  # every second space begins a word
+    offsets = np.concatenate([[0], np.cumsum(_utf8_bytes(letters))])
+    data = np.frombuffer(whole.encode(), dtype=np.uint8)
+    keys = [
+        rows[begin] * columns + _column(_murmur(data, offsets[begin], offsets[begin + size]), columns)
+        for size in sizes
+        for begin in [np.flatnonzero(words[: 1 - size] == words[size - 1 :])]
+    ]
+    cells, counts = np.unique(np.concatenate(keys), return_counts=True)
+    ends = np.searchsorted(cells, np.arange(len(texts) + 1) * columns)
+    narrow = np.min_scalar_type(int(counts.max(initial=0)))
+    return _Counts(counts.astype(narrow), (cells % columns).astype(np.int32), ends)
+
+
+def _utf8_bytes(letters: Words) -> NDArray[np.int64]:
+    """Return how many bytes each code point takes (RFC 3629)."""
+    return 1 + (letters > 0x7F).astype(np.int64) + (letters > 0x7FF) + (letters > 0xFFFF)
+
+
+def _murmur(data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64]) -> Words:
+    """Return the hash of each range of ``data``."""
+    lengths = ends - begins
+    hashes = np.empty(len(begins), np.uint32)
+    for length in np.unique(lengths).tolist():
+        these = lengths == length
+        read = data[begins[these][:, None] + np.arange(length)].astype(np.uint32)
+        hashes[these] = _murmur_of_one_length(read, length)
+    return hashes
+
+
+def _murmur_of_one_length(read: Words, length: int) -> Words:
+    blocks, rest = divmod(length, 4)
+    hashes = np.zeros(len(read), np.uint32)
+    for block in range(blocks):
+        hashes ^= _mixed(_word(read[:, 4 * block : 4 * block + 4]))
+        hashes = _rotated(hashes, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    if rest:
+        hashes ^= _mixed(_word(read[:, 4 * blocks :]))
+    hashes ^= np.uint32(length)
+    hashes = (hashes ^ (hashes >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    hashes = (hashes ^ (hashes >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return hashes ^ (hashes >> np.uint32(16))
+
+
+def _word(read: Words) -> Words:
+    """Return up to four bytes as one number, the first lowest."""
+    shifts = np.arange(0, 8 * read.shape[1], 8, dtype=np.uint32)
+    word: Words = np.bitwise_or.reduce(read << shifts, axis=1)
+    return word
+
+
+def _mixed(word: Words) -> Words:
+    return _rotated(word * FIRST, 15) * SECOND
+
+
+def _rotated(word: Words, by: int) -> Words:
+    return (word << np.uint32(by)) | (word >> np.uint32(32 - by))
+
+
+def _column(hashes: Words, columns: int) -> NDArray[np.int64]:
+    return np.abs(hashes.view(np.int32).astype(np.int64)) % columns

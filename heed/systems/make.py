@@ -22,13 +22,11 @@ from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
 from heed.models.registry.families import ANSWERS, BI_ENCODER, CROSS_ENCODER, ENCODER, FAMILIES, RERANKER, SERVICE
 from heed.models.text import warn_unread
-from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
-from heed.reranking.similarity import Similarity
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25
+from heed.reranking.similarity import Decompose, Similarity
+from heed.retrieval.bm25.index import Bm25, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
 from heed.retrieval.fused import FusedRetriever

@@ -16,8 +16,7 @@ from heed.formats.documents import SUFFIXES, DocumentLine, Files
 from heed.languages import encoding_of, named
 from heed.progress import brief, counted, log, number_of
 from heed.reuse import recipe_version
-from heed.tables.markup import Table, parse_csv, parse_table
-from heed.tables.text import FORMS, as_fields, serialise
+from heed.tables.markup import FORMS, Table, as_fields, parse_csv, parse_table, serialise
 from heed.types import Document
 
 COLUMNS = (".csv", ".tsv")

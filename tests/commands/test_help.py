@@ -21,7 +21,6 @@ ALONE = {
     "heed.addons.architectures.nv_embed",
     "heed.addons.architectures.table_encoder",
     "heed.addons.judging.publishing.ir_datasets_definition",
-    "heed.retrieval.ngrams",
 }
 HEAVY |= {"ir_datasets", "ir_measures", "huggingface_hub", "pyarrow", "yaml", "tqdm"}
 HELPS = f"""

@@ -26,7 +26,7 @@ from heed.models.registry.entries import Model
 from heed.models.rerankers.listwise import ListwiseReranker, Message
 from heed.report.page import page
 from heed.report.results import read_tree
-from heed.reranking.decompose import Decompose
+from heed.reranking.similarity import Decompose
 from heed.types import SubtopicGrades
 
 FILES = ("summary.json", "per_topic.json", "topics.json", "report.html", "manifest.yml")

@@ -16,9 +16,9 @@ from heed.formats.document_store import open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.retrieval.bm25 import index as bm25_index
-from heed.retrieval.bm25 import postings_files
+from heed.retrieval.bm25 import postings
 from heed.retrieval.bm25.index import build_index
-from heed.retrieval.bm25.postings_files import open_postings
+from heed.retrieval.bm25.postings import open_postings
 from heed.retrieval.dense import search, vectors
 from heed.retrieval.dense.search import open_index
 from heed.retrieval.dense.vectors import Vectors, embed
@@ -70,7 +70,7 @@ def test_a_stage_says_what_it_needs_before_it_begins_and_where_the_disk_is_full(
     fill(disk, 20_000)
     with pytest.raises(DataError, match=rf"^{disk}.*: about [\d,]+ bytes .*are needed and .* are free; make room"):
         run()
-    for module in (bm25_index, postings_files, search, vectors):
+    for module in (bm25_index, postings, search, vectors):
         monkeypatch.setattr(module, "on_disk", lambda path, need: on_disk(path))
     monkeypatch.setattr("heed.formats.document_store.on_disk", lambda path, need: on_disk(path))
     with pytest.raises(DataError, match=rf"^{disk}.*: the disk is full; .* are free; make room"):

@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 from heed.measures import standard
-from heed.measures.definition import parse_name
+from heed.measures.per_topic import parse_name
 from heed.measures.registry import computed
 from heed.types import Qrels, Run, Subtopics, by_subtopic
 

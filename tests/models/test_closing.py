@@ -14,8 +14,8 @@ from heed.models.registry.entries import Model
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.models.rerankers.yes_no import YesNoReranker
-from heed.reranking.decompose import Decompose
 from heed.reranking.fusion import Fusion
+from heed.reranking.similarity import Decompose
 from heed.types import Document, Query
 
 QUERY = Query("1", "a only b", "a", "only b", condition="original")

@@ -13,14 +13,12 @@ from heed.formats.documents import Files
 from heed.languages import language
 from heed.models.encoders import SentenceEncoder
 from heed.models.registry.entries import Model, Registry
-from heed.reranking.decompose import TABLE_WEIGHTS, TEXT_WEIGHTS, Decompose, Weights
 from heed.reranking.fusion import WEIGHT, Fusion, scaled
 from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import PoolDocuments, rescore
-from heed.reranking.similarity import PREFIX, PoolVectors, Similarity
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25
+from heed.reranking.similarity import PREFIX, TABLE_WEIGHTS, TEXT_WEIGHTS, Decompose, PoolVectors, Similarity, Weights
+from heed.retrieval.bm25.index import Bm25, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, make
 from heed.tables.documents import Tables

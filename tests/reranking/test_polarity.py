@@ -20,8 +20,7 @@ from heed.instructions.reader import reader_at
 from heed.languages import language
 from heed.measures import mean
 from heed.reranking.polarity import TEXT_SETTINGS, Polarity, Weighting, centroid, document_vector, explain, topic_terms
-from heed.retrieval.bm25.index import Bm25Settings
-from heed.retrieval.bm25.retriever import Bm25
+from heed.retrieval.bm25.index import Bm25, Bm25Settings
 from heed.retrieval.corpus import Corpus
 from heed.types import Topic
 

@@ -12,7 +12,7 @@ from heed.formats.documents import Files
 from heed.languages import language
 from heed.ranking import ranked
 from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
-from heed.retrieval.bm25.matrix import threads_within
+from heed.retrieval.bm25.postings import threads_within
 from heed.retrieval.lucene import jvm
 from heed.retrieval.lucene.index_files import open_reader
 

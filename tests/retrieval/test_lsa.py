@@ -13,8 +13,7 @@ from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files
-from heed.retrieval.lsa import build_lsa
-from heed.retrieval.ngrams import ngram_counts
+from heed.retrieval.lsa import build_lsa, ngram_counts
 from heed.types import Query
 
 Matrix = np.ndarray
@@ -44,7 +43,7 @@ def test_hashed_ngrams_are_those_of_scikit_learn(texts: list[str]) -> None:
 def test_ngrams_counted_part_by_part_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["apple pear", "", "pear plum", "stone river"]
     whole = ngram_counts(texts, range(2, 5), 2**16)
-    monkeypatch.setattr("heed.retrieval.ngrams.AT_ONCE", 12)
+    monkeypatch.setattr("heed.retrieval.lsa.AT_ONCE", 12)
     assert (ngram_counts(texts, range(2, 5), 2**16) != whole).nnz == 0
 
 

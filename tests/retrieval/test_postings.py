@@ -19,9 +19,9 @@ from heed.errors import HeedError
 from heed.formats.document_store import open_store
 from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
-from heed.retrieval.bm25 import matrix, postings, postings_files
+from heed.retrieval.bm25 import postings
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
-from heed.retrieval.bm25.matrix import threads_within
+from heed.retrieval.bm25.postings import threads_within
 from heed.retrieval.lucene.analysis import MARK, Analysis
 from heed.retrieval.lucene.index_files import open_reader
 from heed.retrieval.lucene.jvm import BM25, POSTINGS, java
@@ -157,7 +157,7 @@ def test_how_many_queries_and_docids_are_held_at_once_changes_nothing(
     expected, pool = first.search(queries, 60), list(first.search({"q": "w2"}, 1000)["q"])[::3]
     scores = first.score({(FIELD, "w1"): 1.0}, Subset(pool))
     monkeypatch.setattr(postings, "DOCIDS_IN_MEMORY", 0)
-    monkeypatch.setattr(matrix, "QUERIES_AT_ONCE", 5)
+    monkeypatch.setattr(postings, "QUERIES_AT_ONCE", 5)
     bounded = drawn.searchers(Bm25Settings())[0]
     assert bounded.search(queries, 60, threads=2) == expected
     assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
@@ -172,7 +172,7 @@ def test_a_field_that_is_summed_apart_counts_in_the_memory_of_a_thread(
         asked.append(sums)
         return threads_within(heap, sums, threads)
 
-    monkeypatch.setattr(matrix, "threads_within", within)
+    monkeypatch.setattr(postings, "threads_within", within)
     searcher, size = drawn.searchers(Bm25Settings())[0], open_reader(drawn.folder).numDocs()
     for weight in (1.0, 0.5):
         searcher.search({"q": "w0"}, 9, fields={"caption": weight, "header": 1.0})
@@ -182,7 +182,7 @@ def test_a_field_that_is_summed_apart_counts_in_the_memory_of_a_thread(
 @pytest.mark.parametrize("known", [0, 10**6])
 def test_documents_are_numbered_by_their_ids(drawn: Pair, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
     monkeypatch.setattr(postings, "DOCIDS_IN_MEMORY", known)
-    opened = postings_files.open_postings(drawn.folder, (FIELD, *TABLE_FIELDS))
+    opened = postings.open_postings(drawn.folder, (FIELD, *TABLE_FIELDS))
     docids = opened.docids_of(np.arange(opened.size))
     assert docids == sorted(docids) and opened.size > 50
     assert opened.numbers_of(docids).tolist() == list(range(opened.size))

@@ -21,10 +21,10 @@ from heed.formats import document_store
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Documents, Files, Source
 from heed.languages import language
-from heed.retrieval.bm25 import index, postings_files
+from heed.retrieval.bm25 import index
+from heed.retrieval.bm25 import postings as bm25_postings
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, build_index
-from heed.retrieval.bm25.postings import Postings
-from heed.retrieval.bm25.postings_files import open_postings
+from heed.retrieval.bm25.postings import Postings, open_postings
 from heed.retrieval.dense import vectors
 from heed.retrieval.dense.vectors import embed
 from heed.retrieval.lucene import index_files
@@ -103,7 +103,7 @@ def edited(texts: Texts, round_: int) -> Texts:
 def test_an_index_after_updates_is_the_one_made_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postings_files, "BLOCK", 50)  # postings at once
+    monkeypatch.setattr(bm25_postings, "BLOCK", 50)  # postings at once
     texts = drawn(300)
     made(tmp_path / "ours", source(tmp_path / "docs.jsonl", texts))
     for round_ in range(3):

@@ -10,13 +10,11 @@ from heed.compute import Compute
 from heed.errors import HeedError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.languages import language
-from heed.retrieval.bm25.index import Bm25Settings, build_index
-from heed.retrieval.bm25.retriever import FIELDS, Bm25
+from heed.retrieval.bm25.index import FIELDS, Bm25, Bm25Settings, build_index
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm
 from heed.tables.documents import Tables
-from heed.tables.markup import parse_table
-from heed.tables.text import FORMS, serialise
+from heed.tables.markup import FORMS, parse_table, serialise
 from heed.types import Document, Query
 
 MARKDOWN = "# Depth of rivers\n\n| River | Depth (m) |\n| --- | --- |\n| Orrin | 4 |\n| Wendle | 2 |"

@@ -4,8 +4,17 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.tables.html import squeeze
-from heed.tables.markup import Table, parse_csv, parse_html, parse_markdown
-from heed.tables.text import FORMS, as_fields, column_names, fit, serialise
+from heed.tables.markup import (
+    FORMS,
+    Table,
+    as_fields,
+    column_names,
+    fit,
+    parse_csv,
+    parse_html,
+    parse_markdown,
+    serialise,
+)
 
 TABLE = Table(
     "Limits <2020>",

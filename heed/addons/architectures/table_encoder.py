@@ -24,8 +24,7 @@ from heed.models.local import Batches, LocalModel, precision
 from heed.models.text import document_text, query_text
 from heed.models.weights import check_names, tensors_in
 from heed.progress import log
-from heed.tables.markup import Table, parse_table
-from heed.tables.text import as_fields, column_names
+from heed.tables.markup import Table, as_fields, column_names, parse_table
 from heed.types import Document, Encoder, Matrix, Query
 
 TYPES = 7  # of a token: segment, column, row, earlier answer, rank, inverse rank, relation to a number of the question

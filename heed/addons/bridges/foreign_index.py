@@ -15,8 +15,7 @@ from heed.errors import DataError, fail
 from heed.files import digest, unreadable
 from heed.formats.document_store import DocumentStore
 from heed.progress import bar, brief, escaped, log, warn
-from heed.retrieval.bm25.index import FIELD
-from heed.retrieval.bm25.retriever import ForeignIndex
+from heed.retrieval.bm25.index import FIELD, ForeignIndex
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import ID, LUCENE, reading, write_postings

@@ -23,8 +23,7 @@ from heed.reranking.polarity import Explanation, Polarity, explain
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.feedback import Feedback
-from heed.retrieval.bm25.index import K1, TABLE_FIELDS, B, Bm25Settings, Searcher
-from heed.retrieval.bm25.retriever import FIELDS, FIELDS_IN, Bm25
+from heed.retrieval.bm25.index import FIELDS, FIELDS_IN, K1, TABLE_FIELDS, B, Bm25, Bm25Settings, Searcher
 from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, Search, built_in, make, refuse_twins
 from heed.types import JOIN, Query, Reranker, Retriever, Run, Span, Topic

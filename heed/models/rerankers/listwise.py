@@ -18,7 +18,7 @@ from heed.models.registry.entries import Model
 from heed.models.text import document_text, query_text
 from heed.progress import log, replies
 from heed.reuse import recipe_version
-from heed.tables.text import fit
+from heed.tables.markup import fit
 from heed.templates import placed
 from heed.types import Config, Document, Query, Reranker, System
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -166,7 +166,6 @@ class Dense(Retriever):
         self._model, self._corpus, self._kind, self._device = encoder, corpus, kind, device
         self.name = encoder.name if encoder else "lsa"
         self.by_topic = not encoder and kind == "exact"  # encoders read texts of a batch together
-        self._opened: tuple[Encoder, DenseIndex] | None = None
         self._foreign = brought("foreign vectors")(foreign) if encoder and foreign else None
         if self._foreign:
             self._foreign.log_comparison(self._vectors)  # also where runs are reused
@@ -189,34 +188,30 @@ class Dense(Retriever):
 
     def load(self) -> None:
         """Embed the documents unless their vectors are there, and open the index."""
-        self._open()
+        _ = self._opened
 
     def search(self, queries: Sequence[Query], depth: int) -> Run:
         """Return the ``depth`` best documents of each query."""
         if not queries:
             return {}
-        encoder, index = self._open()
+        encoder, index = self._opened
         return index.search([query.qid for query in queries], encoder.encode_queries(queries), depth)
 
-    def _open(self) -> tuple[Encoder, DenseIndex]:
-        """Return the encoder and the index of its vectors, made and opened at the first call."""
-        if self._opened is None:
-            store, kind, foreign = self._corpus.documents, self._kind, self._foreign
-            encoder = self._model or build_lsa(self._corpus.folder / "lsa" / "model", store)
-            of_vectors = self._vectors
-            vectors = (foreign.vectors if foreign else embed)(of_vectors, store, encoder)
-            recipe = {
-                "system": document_config(encoder),
-                "documents": store.digest,
-                **({"vectors": foreign.sha256} if foreign else {}),
-            }
-            folder = of_vectors.with_name(f"{kind}-{foreign.label}" if foreign else kind)
-            self._opened = encoder, open_index(folder, vectors, recipe, kind, self._device)
-        return self._opened
+    @cached_property
+    def _opened(self) -> tuple[Encoder, DenseIndex]:
+        """The encoder and the index of its vectors, made and opened at the first use."""
+        store, kind, foreign = self._corpus.documents, self._kind, self._foreign
+        encoder = self._model or build_lsa(self._corpus.folder / "lsa" / "model", store)
+        of_vectors = self._vectors
+        vectors = (foreign.vectors if foreign else embed)(of_vectors, store, encoder)
+        made_elsewhere = {"vectors": foreign.sha256} if foreign else {}
+        recipe = {"system": document_config(encoder), "documents": store.digest, **made_elsewhere}
+        folder = of_vectors.with_name(f"{kind}-{foreign.label}" if foreign else kind)
+        return encoder, open_index(folder, vectors, recipe, kind, self._device)
 
     def close(self) -> None:
         """Forget the vectors, and close the encoder's model."""
-        self._opened = None
+        self.__dict__.pop("_opened", None)
         if self._model:
             self._model.close()
 

@@ -12,8 +12,7 @@ from tiny_published_models import PIECES, TAPAS, tapas, tapas_weights
 from heed.addons.architectures.table_encoder import TableEncoder
 from heed.errors import HeedError
 from heed.models.registry.entries import Model, Registry
-from heed.tables.markup import Table
-from heed.tables.text import as_fields, serialise
+from heed.tables.markup import Table, as_fields, serialise
 from heed.types import Document
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "data" / "golden" / "tapas_dtr.json").read_text(encoding="utf-8"))

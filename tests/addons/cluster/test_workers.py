@@ -42,9 +42,9 @@ from heed.languages import language
 from heed.models.registry.entries import Model, Registry
 from heed.models.rerankers.cross_encoder import CrossEncoderReranker
 from heed.models.rerankers.yes_no import YesNoReranker
-from heed.reranking.decompose import Decompose
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore
+from heed.reranking.similarity import Decompose
 from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 from heed.systems.make import Place

@@ -5,13 +5,11 @@ from pathlib import Path
 
 from report_folders import charts_of, marks_of, row, three_topics, write_results
 
-from heed.report.charts import render
 from heed.report.page import page
-from heed.report.plots import plots
 from heed.report.results import read_tree
 
 
-def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_path: Path) -> None:
+def test_of_many_topics_the_two_ends_have_bars(tmp_path: Path) -> None:
     values = {f"t{index}": (index - 1000) / 1000 for index in range(2000)}
     one = row("a", "original>changed", "p-MRR", -0.0005, 2000)
     given = {"rows": [one | {"per_topic": values}], "shifts": []}
@@ -21,9 +19,6 @@ def test_of_many_topics_the_two_ends_have_bars_and_all_are_in_a_histogram(tmp_pa
     links = [re.fullmatch(r"#/./topic/t(\d+)\?system=a", mark["to"]) for mark in marks_of(spec)]
     bars = [int(link[1]) for link in links if link]
     assert bars == [*range(20), *range(1980, 2000)]
-    [spec] = [plot.spec for plot in plots(found) if plot.name.startswith("histogram")]
-    counts = [int(count) for count in re.findall(r"topics: (\d+)", render(spec, "svg").decode())]
-    assert sum(counts) == 2000 and 20 <= len(counts) <= 41
 
 
 def test_of_many_documents_the_chart_shows_some_from_end_to_end_and_says_so(tmp_path: Path) -> None:

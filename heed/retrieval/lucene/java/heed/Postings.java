@@ -9,7 +9,7 @@ import java.nio.file.Paths;
 import java.util.Arrays;
 import org.apache.lucene.util.SmallFloat;
 
-/** The postings of a field with one choice of k1 and b, over the arrays of postings_files.py, memory-mapped. */
+/** The postings of a field with one choice of k1 and b, over the arrays of postings.py, memory-mapped. */
 public final class Postings {
   private static final int PART = 28; // 2 to the power of this are the postings of a buffer, which ends at 2 GiB
   private static final int HEADER = 128; // bytes before the numbers of an array, in NumPy's format 1.0
