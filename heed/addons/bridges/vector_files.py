@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import DataError
-from heed.files import parse_json, read_lines, unpacked_name
+from heed.files import parse_json, read_lines
 from heed.models.pickles import unpickle
 
 IDS, VECTORS = ("id", "_id", "docid"), ("vector", "embedding")
@@ -38,11 +38,15 @@ class VectorPart(NamedTuple):
 
 
 class VectorForm(NamedTuple):
-    """A form that vectors come in: the files of a folder that have it, and how they are read."""
+    """A form that vectors come in: ``patterns`` of its files in a folder, and how they are read."""
 
     name: str
-    files: Callable[[Path], list[Path]]
+    patterns: tuple[str, ...]
     read: Callable[[list[Path], Path], Iterable[VectorPart]]
+
+    def files(self, folder: Path) -> list[Path]:
+        """Return the files of this form, by their names."""
+        return sorted(path for pattern in self.patterns for path in folder.glob(pattern) if path.is_file())
 
 
 def form_of(folder: Path) -> VectorForm:
@@ -77,18 +81,6 @@ def read_parts(folder: Path, scratch: Path) -> list[VectorPart]:
             raise DataError(f"{part.path}: {len(part.rows)} vectors and {len(part.docids)} docids; expected as many")
         parts.append(part)
     return parts
-
-
-def _ending(*suffixes: str) -> Callable[[Path], list[Path]]:
-    return lambda folder: sorted(path for path in folder.iterdir() if path.name.endswith(suffixes) and path.is_file())
-
-
-def _faiss_files(folder: Path) -> list[Path]:
-    return [folder / "index"] if (folder / "index").is_file() else []
-
-
-def _json_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.jsonl*") if unpacked_name(path).endswith(".jsonl") and path.is_file())
 
 
 def _read_npy(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
@@ -216,9 +208,9 @@ def _read_pickled(files: list[Path], scratch: Path) -> Iterator[VectorPart]:
 
 
 FORMS = (
-    VectorForm("npy", _ending(".npy"), _read_npy),
-    VectorForm("Parquet", _ending(".parquet"), _read_parquet),
-    VectorForm("a flat FAISS index with docid", _faiss_files, _read_faiss),
-    VectorForm("JSON lines", _json_files, _read_json),
-    VectorForm("pickles", _ending(".pkl", ".pickle", ".pt"), _read_pickled),
+    VectorForm("npy", ("*.npy",), _read_npy),
+    VectorForm("Parquet", ("*.parquet",), _read_parquet),
+    VectorForm("a flat FAISS index with docid", ("index",), _read_faiss),
+    VectorForm("JSON lines", ("*.jsonl", "*.jsonl.*z*"), _read_json),  # packed by gzip, bzip2, xz or zstd too
+    VectorForm("pickles", ("*.pkl", "*.pickle", "*.pt"), _read_pickled),
 )
