@@ -8,7 +8,7 @@ which MTEB's evaluation does not make; here they have one, so that the instructi
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
@@ -19,7 +19,6 @@ from heed.errors import ModelError, UsageError, in_one_line
 from heed.extras import installed_version
 from heed.formats.document_store import DocumentStore
 from heed.process import free_memory
-from heed.progress import warn
 from heed.systems.make import Place
 from heed.types import Config, Document, Matrix, Query, Run
 
@@ -27,8 +26,6 @@ PREFIX = "mteb:"
 TASK = "Core17InstructionRetrieval"  # whose prompts a model gets
 BATCH = 32  # MTEB's default
 QUIET = {"batch_size": BATCH, "show_progress_bar": False}
-PROBED = 2  # documents that are scored under another instruction, to see whether it arrives
-ANOTHER = "Only what has nothing to do with it is relevant."
 
 
 class MtebModel:
@@ -40,7 +37,6 @@ class MtebModel:
         self.name = PREFIX + re.sub(r"[^A-Za-z0-9._+-]", "-", self.source.rpartition("/")[2])
         self.config: Config = {"mteb": installed_version("mteb"), "model": self.source, "revision": meta.revision}
         self._revision, self._device = revision or None, None if device == "auto" else device
-        self._probed = False
         self._cosine = meta.similarity_fn_name is None or meta.similarity_fn_name == "cosine"
 
     @cached_property
@@ -63,16 +59,6 @@ class MtebModel:
         """Return the result of ``predict`` or ``encode`` of the model for the ``loaders``."""
         return getattr(self._model, method)(*loaders, **_task(), **options, **QUIET)
 
-    def _probe(self, query: Query, results: Callable[[Query], Any]) -> None:
-        """Warn where the first instruction and another one give the same ``results``."""
-        if self._probed or not query.instruction:
-            return
-        self._probed = True
-        other = query._replace(instruction=ANOTHER, text=f"{query.query} {ANOTHER}")
-        if np.array_equal(results(query), results(other)):
-            kind = type(self._model).__name__
-            warn(f"{self.name}: two instructions give the same results: MTEB's class {kind} passes none to the model")
-
 
 class MtebReranker(MtebModel):
     """A cross-encoder of MTEB, as a :class:`heed.types.Reranker`."""
@@ -81,10 +67,6 @@ class MtebReranker(MtebModel):
         """Return the model's score for each document."""
         if not documents:
             return []
-        self._probe(query, lambda topic: self._scores(topic, documents[:PROBED]))
-        return self._scores(query, documents)
-
-    def _scores(self, query: Query, documents: Sequence[Document]) -> list[float]:
         pairs = _loader(_query_columns([query] * len(documents)))
         instructions = {"instruction": [query.instruction] * len(documents)} if query.instruction else {}
         shown = _loader({**_document_columns(documents), **instructions})
@@ -101,8 +83,6 @@ class MtebEncoder(MtebModel):
 
     def encode_queries(self, queries: Sequence[Query]) -> Matrix:
         """Return the vectors of queries, shape ``(len(queries), d)``."""
-        if queries:
-            self._probe(queries[0], lambda topic: self._vectors(_query_columns([topic]), "query"))
         return self._vectors(_query_columns(queries), "query")
 
     def _vectors(self, columns: dict[str, list[str]], kind: str) -> Matrix:
