@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
 from typing import Any
 
 from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, value_of
@@ -28,18 +27,20 @@ GRACE = 2.0  # seconds for a process to end
 
 
 class WorkerPool:
-    """The workers of one system; each is started when there is work for it."""
+    """The workers of one system, one for each thread; a worker is started when there is work for it."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
         self.workers = tuple(workers)
-        self._idle = SimpleQueue[Worker | None]()  # started or not; None ends the waiting of all
-        for worker in workers:
-            self._idle.put(worker)
-        self._lost: dict[str, str] = {}  # why workers that cannot be started again were lost
+        self._free, self._own = deque(workers), threading.local()
+        self._lost: dict[str, str] = {}  # why workers that cannot be started were lost
         self._started: set[Worker] = set()
         self._closed = False
-        self._threads = ThreadPoolExecutor(len(self.workers), thread_name_prefix="heed-workers")
+        self._threads = ThreadPoolExecutor(len(self.workers), "heed-workers", self._take)
         self.peak = 0.0  # MiB of the largest worker
+
+    def _take(self) -> None:
+        """Take a worker for this thread."""
+        self._own.worker = self._free.popleft()
 
     def results(self, calls: Iterable[Call]) -> Iterator[Any]:
         """Yield the value of each call, in their order; up to two calls a worker are submitted ahead.
@@ -57,7 +58,6 @@ class WorkerPool:
     def close(self) -> None:
         """Stop all workers at once."""
         self._closed = True
-        self._idle.put(None)
         for worker in self.workers:
             worker.stop()
         self._threads.shutdown(cancel_futures=True)
@@ -65,51 +65,41 @@ class WorkerPool:
             worker.stop()
 
     def _run(self, call: Call) -> Result:
-        losses = 0
-        while losses < ATTEMPTS:
-            worker = self._take()
+        worker: Worker = self._own.worker
+        for attempt in range(1, ATTEMPTS + 1):
+            if worker not in self._started and not self._start(worker):
+                return self._threads.submit(self._run, call).result()  # by one that can be started
             try:
-                if worker not in self._started:
-                    worker.start()
-                    self._started.add(worker)
                 result = worker.run(call)
+                self.peak = max(self.peak, result.peak)
+                return result
             except LostError as lost:
                 worker.stop()
-                if worker not in self._started:
-                    self._do_without(worker, lost)
-                    continue
-                losses += 1
-                self._started.discard(worker)  # it is started again when its turn comes
+                self._started.discard(worker)
                 if not self._closed:
-                    then = f"its task is retried, attempt {losses + 1} of {ATTEMPTS}"
-                    log.info(f"{worker.name}: lost ({lost}); {then if losses < ATTEMPTS else 'given up'}")
-            except BaseException:
-                self._idle.put(worker)
-                raise
-            else:
-                self.peak = max(self.peak, result.peak)
-                self._idle.put(worker)
-                return result
-            self._idle.put(worker)
+                    then = f"its task is retried, attempt {attempt + 1} of {ATTEMPTS}"
+                    log.info(f"{worker.name}: lost ({lost}); {then if attempt < ATTEMPTS else 'given up'}")
         raise WorkerError(
             f"{ATTEMPTS} workers were lost at the same task; they may lack memory: use fewer workers, or none"
         )
 
-    def _take(self) -> Worker:
-        """Wait for an idle worker and return it."""
-        worker = self._idle.get()
-        if worker is None or self._closed:
-            self._idle.put(None)  # for the others that wait
-            reasons = ", ".join(sorted(set(self._lost.values())))
-            raise WorkerError("stopped" if self._closed else f"no worker is left, and none can be started: {reasons}")
-        return worker
-
-    def _do_without(self, worker: Worker, lost: LostError) -> None:
-        if not self._closed:
-            log.info(f"{worker.name}: cannot be started ({lost})")
-            self._lost[worker.name] = str(lost)
-            if len(self._lost) == len(self.workers):
-                self._idle.put(None)
+    def _start(self, worker: Worker) -> bool:
+        """Return whether a worker can be started, which it is then; :class:`WorkerError` where none can."""
+        if self._closed:
+            raise WorkerError("stopped")
+        if worker.name not in self._lost:
+            try:
+                worker.start()
+                self._started.add(worker)
+                return True
+            except LostError as lost:
+                worker.stop()
+                log.info(f"{worker.name}: cannot be started ({lost})")
+                self._lost[worker.name] = str(lost)
+        if len(self._lost) == len(self.workers):
+            reasons = ", ".join(sorted({*self._lost.values()}))
+            raise WorkerError(f"no worker is left, and none can be started: {reasons}")
+        return False
 
 
 class Processes:
