@@ -36,7 +36,7 @@ BROUGHT = {
     "service's address": "apis.rerank:missing_address",  # the environment variable that is missing
     "service's instruction": "apis.rerank:instruction_field",  # the field that it is sent in
     "systems command:": "bridges.programs:make_program",
-    "systems mteb:": "bridges.mteb_models:mteb_model",
+    "systems mteb:": "bridges.mteb:mteb_model",
     "workers": "cluster:Workers",  # how many, and where
     "workers of a system": "cluster.shared:shared",
 }

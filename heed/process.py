@@ -7,7 +7,7 @@
 - The handlers of SIGINT and SIGTERM, which the commands set and the library does not (``pipelines/stopping.py``).
 - The alarm clock, which limits the time of programs that come with models (:func:`within`).
 - Settings of libraries that are read when they are imported: vLLM's and Ray's environment variables.
-- The number of torch's threads, in worker processes alone (:mod:`heed.addons.cluster.tasks`).
+- The number of torch's threads, in worker processes alone (:mod:`heed.addons.cluster.workers`).
 - Caches of what cannot differ: the shipped registry, digests of files that were not touched since.
 """
 

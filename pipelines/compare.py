@@ -23,7 +23,7 @@ from heed.measures.comparison import (
     absent,
     compare,
     statistics,
-    warn_of_comparison,
+    warn_of_judgements,
     warn_of_runs,
 )
 from heed.measures.evaluate import measure_runs

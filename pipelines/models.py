@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -149,17 +150,11 @@ def _listing(facts: Sequence[dict[str, Any]], paper: str | None) -> str:
         rows = [[", ".join(printed[entry["name"]]), *row] for entry, row in zip(facts, rows, strict=True)]
     else:
         head.append("in papers")
-        rows = [[*row, ", ".join(_spelt_once(entry["names"])) or "-"] for entry, row in zip(facts, rows, strict=True)]
+        rows = [
+            [*row, ", ".join(dict.fromkeys(chain(*entry["names"].values()))) or "-"]
+            for entry, row in zip(facts, rows, strict=True)
+        ]
     return aligned([head, *rows], left=len(head))
-
-
-def _spelt_once(names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the names of all papers, one of those that differ in capitals only."""
-    spellings: dict[str, str] = {}
-    for printed in names.values():
-        for name in printed:
-            spellings.setdefault(name.casefold(), name)
-    return list(spellings.values())
 
 
 def _view(facts: dict[str, Any], model: Model) -> Iterator[str]:

@@ -41,7 +41,7 @@ class Search(NamedTuple):
 
     ``faiss`` is ``exact``, ``hnsw`` or ``ivfpq``. BM25 searches ``lucene_index``, a folder with an index of Anserini or
     Pyserini or the name of one that they give away, instead of building its own. ``vectors`` is a folder with a
-    bi-encoder's vectors of the documents, of one of the forms in :mod:`heed.addons.bridges.vector_files`.
+    bi-encoder's vectors of the documents, of one of the forms in :mod:`heed.addons.bridges.foreign_vectors`.
     """
 
     bm25: Bm25Settings = Bm25Settings()

@@ -199,7 +199,7 @@ def test_time_left_is_by_ones_own_pace_without_pauses(chromium: "Browser", tmp_p
         lines = ann.page.locator("#agreement .progress li").all_inner_texts()
         # the grade of today comes weeks after the others
         assert lines == [
-            "Ann, 1 topic: 8 of 12 judged, 40 s a document, 3 minutes left",
+            "Ann, 1 topic: 8 of 12 judged, 40 s a document, 2 min 40 s left",
             "Bob, 1 topic: 3 of 12 judged",
         ]
 

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from heed.addons.cluster.tasks import Call, SystemMaker
+from heed.addons.cluster.workers import Call, SystemMaker
 
 
 class Plain:

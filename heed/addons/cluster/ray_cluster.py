@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, check_versions, versions
+from heed.addons.cluster.workers import Call, LostError, Result, Worker, WorkerState, check_versions, versions
 from heed.errors import UsageError, WorkerError, first_line
 
 START = 120.0  # seconds until a worker that finds no place is given up
@@ -134,7 +134,7 @@ def _imported() -> Any:
 
 
 class Actor:
-    """A Ray actor as a :class:`heed.addons.cluster.tasks.Worker`."""
+    """A Ray actor as a :class:`heed.addons.cluster.workers.Worker`."""
 
     def __init__(self, ray: Any, number: int, gpus: int) -> None:
         self.name = f"worker {number + 1}"

@@ -17,8 +17,7 @@ from typing import Any
 from heed.addon_table import brought
 from heed.addons.cluster import Workers
 from heed.addons.cluster.ray_cluster import Cluster
-from heed.addons.cluster.tasks import Call, SystemMaker
-from heed.addons.cluster.workers import Processes, WorkerPool
+from heed.addons.cluster.workers import Call, Processes, SystemMaker, WorkerPool
 from heed.compute import Compute
 from heed.files import digest_json
 from heed.models.files import with_family

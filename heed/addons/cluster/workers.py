@@ -1,26 +1,169 @@
-"""The workers of a system: processes of this machine, and the pool that has calls made by them or by a Ray cluster's.
+"""What workers are sent and send back, the workers that are processes of this machine, and the pool that they work in.
 
-Calls of workers that died are repeated by others.
+A call carries all that it needs, since another machine has none of our folders, and can be made again by another
+worker: so are those of workers that died. Machines must have the same versions, so that the same call gives the same
+bytes on all.
 """
 
 import atexit
+import logging
 import os
+import platform
 import signal
 import sys
 import threading
+import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
+from logging.handlers import BufferingHandler
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
-from heed.addons.cluster.tasks import Call, LostError, Result, Worker, WorkerState, value_of
-from heed.errors import WorkerError
-from heed.process import ending
-from heed.progress import log
+from heed.errors import HeedError, WorkerError, fail
+from heed.extras import installed_version
+from heed.files import digest, digest_json
+from heed.process import ending, peak_mib
+from heed.progress import log, warn
+
+PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "sentence-transformers", "peft", "vllm")
+
+
+class LostError(Exception):
+    """A worker ended, or cannot be reached or started; says why."""
+
+
+class SystemMaker(NamedTuple):
+    """How a worker builds an encoder or reranker: ``make(*arguments)``, both picklable.
+
+    ``key`` is the digest of its ``config``, so that a worker whose copy of the model differs refuses the call; empty
+    where it has none. ``threads`` is the number of torch's threads in the process that sends it: on a CPU they decide
+    which texts are read together, and so the last bits of the scores. It is None for what does without torch.
+    """
+
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    key: str = ""
+    threads: int | None = None
+
+
+class Call(NamedTuple):
+    """Work by a system: ``function(system)``; function and result must be picklable."""
+
+    maker: SystemMaker
+    function: Callable[[Any], Any]
+
+
+class Result(NamedTuple):
+    """The ``value`` of a call, or the ``error`` that the user can fix, or the ``trace`` of another one.
+
+    ``messages`` were logged meanwhile, as (level, text); ``peak`` is the worker's peak memory in MiB.
+    """
+
+    value: Any = None
+    messages: tuple[tuple[int, str], ...] = ()
+    error: HeedError | None = None
+    trace: str = ""
+    peak: float = 0.0
+
+
+def value_of(result: Result) -> Any:
+    """Return the value of a call's result; log its messages, and raise its error."""
+    for level, message in result.messages:
+        if level == logging.WARNING:
+            warn(message)
+        else:
+            log.log(level, message)
+    if result.error:
+        raise result.error
+    if result.trace:
+        raise RuntimeError(result.trace.splitlines()[-1]) from RuntimeError(f"in a worker:\n{result.trace}")
+    return result.value
+
+
+class Worker(Protocol):
+    """A process somewhere that makes one call at a time."""
+
+    name: str
+    pid: int  # of its process, 0 before it is started
+
+    def start(self) -> None:
+        """Start it; :class:`LostError` if it cannot be started."""
+
+    def run(self, call: Call) -> Result:
+        """Return the result of ``call``; :class:`LostError` if the worker ended meanwhile."""
+
+    def stop(self) -> None:
+        """Stop it at once, whatever it does; nothing where it does not run."""
+
+
+class WorkerState:
+    """The system that a worker has built, kept for the next calls."""
+
+    def __init__(self) -> None:
+        """Build nothing yet; from now on this process logs to those that send calls."""
+        self._system: Any = None
+        self._messages = BufferingHandler(sys.maxsize)
+        log.addHandler(self._messages)
+        log.setLevel(logging.INFO)
+        log.propagate = False  # else Python would print warnings here too
+
+    def here(self) -> tuple[str, int, dict[str, str]]:
+        """Return the machine, the process, and the versions that must be the same everywhere."""
+        return platform.node(), os.getpid(), versions()
+
+    def run(self, call: Call) -> Result:
+        """Return the result of ``call``, also where it raises an error."""
+        self._messages.buffer.clear()
+        try:
+            result = Result(call.function(self._built(call.maker)))
+        except HeedError as error:
+            result = Result(error=error)
+        except Exception:
+            result = Result(trace=traceback.format_exc())
+        messages = tuple((record.levelno, record.getMessage()) for record in self._messages.buffer)
+        return result._replace(messages=messages, peak=peak_mib())
+
+    def _built(self, maker: SystemMaker) -> Any:
+        """Return the system, built at the first call; :class:`WorkerError` where its ``config`` differs here."""
+        if self._system is None:
+            if maker.threads is not None:
+                import torch
+
+                torch.set_num_threads(maker.threads)
+            system = maker.make(*maker.arguments)
+            if maker.key and digest_json(system.config) != maker.key:
+                raise WorkerError(
+                    f"{system.name}: a worker has other files of this model, or another precision, than the machine "
+                    "where the command runs; give every machine the same files, or pin the revision"
+                )
+            self._system = system
+        return self._system
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of what computes vectors and scores, and a digest of Heed's own code."""
+    package = Path(__file__).parents[2]
+    code = {str(path.relative_to(package)): digest(path) for path in package.rglob("*.py")}
+    return {
+        "Python": platform.python_version(),
+        **{name: installed_version(name) for name in PACKAGES},
+        "Heed's code": digest_json(code)[:12],
+    }
+
+
+def check_versions(worker: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+    """Raise :class:`WorkerError` that lists the versions at ``worker`` which differ from ours."""
+    problems = [
+        f"{worker}: {name} is {theirs.get(name)}, here it is {here}; install the same on every machine"
+        for name, here in ours.items()
+        if theirs.get(name) != here
+    ]
+    fail(problems, WorkerError)
+
 
 ATTEMPTS = 3  # times that a call is begun before it is taken for what kills workers
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -28,18 +171,20 @@ GRACE = 2.0  # seconds for a process to end
 
 
 class WorkerPool:
-    """The workers of one system; each is started when there is work for it."""
+    """The workers of one system, one for each thread; a worker is started when there is work for it."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
         self.workers = tuple(workers)
-        self._idle = SimpleQueue[Worker | None]()  # started or not; None ends the waiting of all
-        for worker in workers:
-            self._idle.put(worker)
-        self._lost: dict[str, str] = {}  # why workers that cannot be started again were lost
+        self._free, self._own = deque(workers), threading.local()
+        self._lost: dict[str, str] = {}  # why workers that cannot be started were lost
         self._started: set[Worker] = set()
         self._closed = False
-        self._threads = ThreadPoolExecutor(len(self.workers), thread_name_prefix="heed-workers")
+        self._threads = ThreadPoolExecutor(len(self.workers), "heed-workers", self._take)
         self.peak = 0.0  # MiB of the largest worker
+
+    def _take(self) -> None:
+        """Take a worker for this thread."""
+        self._own.worker = self._free.popleft()
 
     def results(self, calls: Iterable[Call]) -> Iterator[Any]:
         """Yield the value of each call, in their order; up to two calls a worker are submitted ahead.
@@ -57,7 +202,6 @@ class WorkerPool:
     def close(self) -> None:
         """Stop all workers at once."""
         self._closed = True
-        self._idle.put(None)
         for worker in self.workers:
             worker.stop()
         self._threads.shutdown(cancel_futures=True)
@@ -65,51 +209,41 @@ class WorkerPool:
             worker.stop()
 
     def _run(self, call: Call) -> Result:
-        losses = 0
-        while losses < ATTEMPTS:
-            worker = self._take()
+        worker: Worker = self._own.worker
+        for attempt in range(1, ATTEMPTS + 1):
+            if worker not in self._started and not self._start(worker):
+                return self._threads.submit(self._run, call).result()  # by one that can be started
             try:
-                if worker not in self._started:
-                    worker.start()
-                    self._started.add(worker)
                 result = worker.run(call)
+                self.peak = max(self.peak, result.peak)
+                return result
             except LostError as lost:
                 worker.stop()
-                if worker not in self._started:
-                    self._do_without(worker, lost)
-                    continue
-                losses += 1
-                self._started.discard(worker)  # it is started again when its turn comes
+                self._started.discard(worker)
                 if not self._closed:
-                    then = f"its task is retried, attempt {losses + 1} of {ATTEMPTS}"
-                    log.info(f"{worker.name}: lost ({lost}); {then if losses < ATTEMPTS else 'given up'}")
-            except BaseException:
-                self._idle.put(worker)
-                raise
-            else:
-                self.peak = max(self.peak, result.peak)
-                self._idle.put(worker)
-                return result
-            self._idle.put(worker)
+                    then = f"its task is retried, attempt {attempt + 1} of {ATTEMPTS}"
+                    log.info(f"{worker.name}: lost ({lost}); {then if attempt < ATTEMPTS else 'given up'}")
         raise WorkerError(
             f"{ATTEMPTS} workers were lost at the same task; they may lack memory: use fewer workers, or none"
         )
 
-    def _take(self) -> Worker:
-        """Wait for an idle worker and return it."""
-        worker = self._idle.get()
-        if worker is None or self._closed:
-            self._idle.put(None)  # for the others that wait
-            reasons = ", ".join(sorted(set(self._lost.values())))
-            raise WorkerError("stopped" if self._closed else f"no worker is left, and none can be started: {reasons}")
-        return worker
-
-    def _do_without(self, worker: Worker, lost: LostError) -> None:
-        if not self._closed:
-            log.info(f"{worker.name}: cannot be started ({lost})")
-            self._lost[worker.name] = str(lost)
-            if len(self._lost) == len(self.workers):
-                self._idle.put(None)
+    def _start(self, worker: Worker) -> bool:
+        """Return whether a worker can be started, which it is then; :class:`WorkerError` where none can."""
+        if self._closed:
+            raise WorkerError("stopped")
+        if worker.name not in self._lost:
+            try:
+                worker.start()
+                self._started.add(worker)
+                return True
+            except LostError as lost:
+                worker.stop()
+                log.info(f"{worker.name}: cannot be started ({lost})")
+                self._lost[worker.name] = str(lost)
+        if len(self._lost) == len(self.workers):
+            reasons = ", ".join(sorted({*self._lost.values()}))
+            raise WorkerError(f"no worker is left, and none can be started: {reasons}")
+        return False
 
 
 class Processes:
@@ -151,7 +285,7 @@ def visible_gpus() -> list[str]:
 
 
 class Process:
-    """A process as a :class:`heed.addons.cluster.tasks.Worker`; it sees one GPU, or all where ``gpu`` is None."""
+    """A process as a :class:`heed.addons.cluster.workers.Worker`; it sees one GPU, or all where ``gpu`` is None."""
 
     def __init__(self, number: int, gpu: str | None) -> None:
         self.name = f"worker {number + 1}"

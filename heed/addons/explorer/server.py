@@ -16,10 +16,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from heed.addons.explorer.answers import answer, reason, search
 from heed.addons.explorer.embedded import explorer
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
+from heed.addons.explorer.live_systems import Choice, LiveSystems, Question, answer, reason, search
 from heed.addons.explorer.views import DEPTH, document_view, folder_view, narrative_of, topic_view
 from heed.errors import DataError, HeedError
 from heed.instructions.reader import reader_at

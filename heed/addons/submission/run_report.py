@@ -13,11 +13,9 @@ from heed.files import MARKS, PACKED, UNREADABLE, why_unreadable
 
 ERROR, WARNING = "error", "warning"
 LONGEST_MESSAGE = 600  # characters of a message: an id in a damaged file can have a million
-BLOCK = 1 << 20
 LONGEST_LINE = 1 << 20  # bytes without a line end: longer, and the file is no run
-ODD_BYTES = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # control characters but tab and newline
-# The same, undecodable bytes (as Python's surrogateescape has them), white space other than ASCII's
-# (trec_eval does not split there, Python does), and invisible characters
+# Control characters but tab and newline, undecodable bytes (as Python's surrogateescape has them), white space other
+# than ASCII's (trec_eval does not split there, Python does), and invisible characters
 ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\udc80-\udcff]"
 )
@@ -138,21 +136,28 @@ class CheckedRun(NamedTuple):
 def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
     """Yield ``(line number, text)``; the text is None where the line is damaged, which is added to ``report``.
 
-    Gunzipped by suffix, a block at a time in memory. Raises nothing: a file that cannot be read
+    Gunzipped by suffix, a line at a time in memory. Raises nothing: a file that cannot be read
     is an error in ``report`` too.
     """
     number = first_crlf = crlf = 0
+    before = b""
     try:
-        for block in _blocks(path, report):
-            plain = block.isascii() and not ODD_BYTES.search(block)
-            for text in block.decode("utf-8", "surrogateescape").split("\n"):
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:  # by its name, as tracks ask
+            line = _head(stream.readline(LONGEST_LINE), report)
+            while line:
+                if len(line) == LONGEST_LINE:
+                    problem = f"no line end in {LONGEST_LINE} bytes; expected topic Q0 docid rank score tag"
+                    report.error(0, "unreadable", problem)
+                    return
                 number += 1
-                if plain:
-                    yield number, text
-                    continue
+                text = line.removesuffix(b"\n").decode("utf-8", "surrogateescape")
                 if text.endswith("\r"):
                     crlf, first_crlf = crlf + 1, first_crlf or number
                 yield number, _checked(number, text.removesuffix("\r"), report)
+                before, line = line, stream.readline(LONGEST_LINE)
+            if before and not before.endswith(b"\n"):
+                problem = "found no newline at the end, expected one; add it, or the file may be cut"
+                report.warning(0, "newline", problem)
     except UNREADABLE as error:
         remedy = "write the file again" if path.is_file() else "give the path of a run"
         report.error(0, "unreadable", f"{why_unreadable(error, f' after line {number}' if number else '')}; {remedy}")
@@ -160,30 +165,6 @@ def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
     if crlf:
         problem = f"found Windows line ends (CR LF) on {crlf} lines"
         report.warning(first_crlf, "crlf", f"{problem}, expected LF alone; convert the file")
-
-
-def _blocks(path: Path, report: Report) -> Iterator[bytes]:
-    """Yield blocks of complete lines, without the end of the last one."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:  # by its name, as tracks ask
-        rest = _head(stream.read(BLOCK), report)
-        while rest:
-            lines, newline, rest = rest.rpartition(b"\n")
-            if newline:
-                yield lines
-            more = stream.read(BLOCK)
-            if not more and rest:
-                report.warning(
-                    0, "newline", "found no newline at the end, expected one; add it, or the file may be cut"
-                )
-                yield rest
-            if not more:
-                return
-            rest += more
-            if len(rest) > LONGEST_LINE and b"\n" not in rest:
-                report.error(
-                    0, "unreadable", f"no line end in {LONGEST_LINE} bytes; expected topic Q0 docid rank score tag"
-                )
-                return
 
 
 def _head(start: bytes, report: Report) -> bytes:

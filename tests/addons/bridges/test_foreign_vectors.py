@@ -17,8 +17,7 @@ from hostile_pickles import Bomb
 from letter_encoder import LetterCounts
 
 import heed as library
-from heed.addons.bridges.foreign_vectors import ForeignVectors, sample
-from heed.addons.bridges.vector_files import read_parts
+from heed.addons.bridges.foreign_vectors import ForeignVectors, read_parts, sample
 from heed.errors import DataError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files

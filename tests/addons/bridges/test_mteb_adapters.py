@@ -15,7 +15,6 @@ from tiny_mteb import DOCUMENTS, TOPICS, experiment_in, registered, task
 
 import heed
 from heed.addons.bridges.mteb import as_mteb
-from heed.progress import gathering
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of mteb's own modules
 
@@ -136,29 +135,6 @@ def test_a_retriever_by_mtebs_code_finds_what_heeds_does(
             assert theirs[condition][qid] == pytest.approx(scores, abs=1e-6)
     assert theirs["original"] != theirs["changed"]
     assert not experiment.warnings
-
-
-def test_what_gets_no_instruction_is_a_warning(experiment: heed.Experiment, monot5: Path, tmp_path: Path) -> None:
-    """MTEB's class with the column ``instruction`` taken away is one that drops it."""
-    from mteb.models.model_implementations.rerankers_monot5_based import MonoT5Reranker
-
-    class Deaf(MonoT5Reranker):
-        def predict(self, inputs1: Any, inputs2: Any, **options: Any) -> Any:
-            from torch.utils.data import DataLoader
-
-            texts = DataLoader(inputs2.dataset.remove_columns("instruction"), batch_size=32)
-            return super().predict(inputs1, texts, **options)
-
-    def load(_: str, revision: str, **options: Any) -> Any:
-        return Deaf(str(monot5), token_false="▁false", token_true="▁true", **options)
-
-    with registered(deaf=("cross-encoder", load)):
-        reranker = experiment.reranker("mteb:tiny/deaf")
-        warnings: list[str] = []
-        with gathering(warnings):
-            for topic in TOPICS:
-                reranker.score(topic.under("changed"), DOCUMENTS)
-    assert warnings == ["mteb:deaf: two instructions give the same results: MTEB's class Deaf passes none to the model"]
 
 
 def test_an_encoder_in_mteb_scores_as_in_heed(

@@ -17,8 +17,7 @@ import heed as library
 from heed import Document, Experiment, ModelError, Query, Registry, UsageError, load
 from heed.addons.bridges.programs import Program
 from heed.addons.cluster.shared import SharedReranker
-from heed.addons.cluster.tasks import SystemMaker
-from heed.addons.cluster.workers import Processes
+from heed.addons.cluster.workers import Processes, SystemMaker
 from heed.compute import Compute
 from heed.formats.trec_files import read_run
 from heed.systems.make import Place, make

@@ -32,8 +32,7 @@ from worker_tasks import DEADLY, FAILING, SEEN
 from heed.addons.cluster import Workers
 from heed.addons.cluster.ray_cluster import Cluster, check_answer, faults_left_to_java
 from heed.addons.cluster.shared import SharedEncoder, SharedReranker, shared, shared_model
-from heed.addons.cluster.tasks import check_versions, versions
-from heed.addons.cluster.workers import VISIBLE, Process, Processes, WorkerPool, visible_gpus
+from heed.addons.cluster.workers import VISIBLE, Process, Processes, WorkerPool, check_versions, versions, visible_gpus
 from heed.errors import HeedError, UsageError, WorkerError
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files

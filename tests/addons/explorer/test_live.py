@@ -15,9 +15,8 @@ from explored_results import own_copy
 from processes import until
 from serving import Running, serving
 
-from heed.addons.explorer.answers import answer, search
 from heed.addons.explorer.explored import Explored
-from heed.addons.explorer.live_systems import Choice, LiveSystems, Question
+from heed.addons.explorer.live_systems import Choice, LiveSystems, Question, answer, search
 from heed.errors import DataError, UsageError
 from heed.formats.trec_files import read_run
 from heed.ranking import ranked

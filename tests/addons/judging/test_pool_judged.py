@@ -113,7 +113,7 @@ def test_faults_of_runs_are_told_with_file_and_line_and_the_old_pool_stays(
 
 
 def test_the_same_file_twice_is_an_error_and_the_same_lists_twice_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "a.run: the same file is given 2 times (a.run, ../" in refused(
+    assert "a.run: the same file is given 2 times; give it once" in refused(
         capsys, "a.run", f"./../{Path().resolve().name}/a.run"
     )
     Path("copy.run").write_bytes(Path("a.run").read_bytes())
@@ -121,4 +121,4 @@ def test_the_same_file_twice_is_an_error_and_the_same_lists_twice_are_told(capsy
     assert "runs a and copy hold the same lists and scores" in capsys.readouterr().err
     Path("pool.jsonl").unlink()
     Path("a.run.gz").write_bytes(gzip.compress(Path("a.run").read_bytes()))
-    assert "a.run and a.run.gz: both runs would be called a; rename one" in refused(capsys, "a.run", "a.run.gz")
+    assert "a.run and a.run.gz: would have one name with another; rename one" in refused(capsys, "a.run", "a.run.gz")

@@ -52,7 +52,7 @@ def test_names_are_as_long_as_they_must_be(tmp_path: Path) -> None:
     assert list(run_names(paths)) == ["zho/bm25.query", "fas/bm25.query", "lsa.txt", "e5"]
     assert run_names(paths) == run_names(paths[::-1])
     assert system_of("zho/bm25.query") == "zho/bm25"
-    with pytest.raises(HeedError, match=r"a.run and .*a.run.gz: both runs would be called a; rename one"):
+    with pytest.raises(HeedError, match=r"a.run and .*a.run.gz: would have one name with another; rename one"):
         run_names([tmp_path / "a.run", tmp_path / "a.run.gz"])
 
 

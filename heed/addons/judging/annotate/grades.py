@@ -7,11 +7,12 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby, pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from heed.addons.judging.agreement import Agreement, agreement, pairs, same_grades
-from heed.addons.judging.annotate.pace import duration, seconds_a_document
 from heed.addons.judging.annotate.store import EARLIER, SKIPPED, Judgement, Store, wording_of
 from heed.addons.judging.annotate.task import ADJUDICATED, CONDITIONS, Task, check_name
 from heed.addons.judging.exchange.judgements import Key, Votes, resolve
@@ -19,7 +20,7 @@ from heed.errors import DataError, UsageError
 from heed.files import write_bytes, write_json
 from heed.formats.topics import record_of
 from heed.formats.trec_files import write_qrels
-from heed.progress import brief, number_of
+from heed.progress import brief, duration, number_of
 from heed.types import Qrels
 
 DocumentKey = tuple[str, str, str]  # topic, condition and docid
@@ -307,6 +308,24 @@ def is_open(task: Task, qid: str, progress: TopicProgress) -> bool:
     """Whether documents of a topic are left to judge or to read again."""
     judges = "original" in task.conditions()
     return progress["read"] < progress["again"] or (judges and progress["original"] < len(task.to_judge(qid)))
+
+
+LONGEST_PAUSE = 600  # seconds between two grades; who takes longer has done something else
+FEWEST = 5  # documents from which a mean says anything
+
+
+def seconds_a_document(store: Store, assessor: str = "") -> dict[str, float]:
+    """Return the mean seconds from one document's first grade to the next one's, by name or of one ``assessor``.
+
+    Longer pauses than ``LONGEST_PAUSE`` are not counted, nor grades that came at once, as those of a file.
+    """
+    pace = {}
+    for name, rows in groupby(store.first_grades(assessor), key=lambda row: row[0]):
+        gaps = [later - earlier for (_, earlier), (_, later) in pairwise(rows)]
+        counted = [gap for gap in gaps if 0 < gap <= LONGEST_PAUSE]
+        if len(counted) >= FEWEST:
+            pace[name] = fmean(counted)
+    return pace
 
 
 def progress_lines(task: Task, store: Store, judgements: Sequence[Judgement], narratives: Narratives) -> list[str]:

@@ -35,8 +35,8 @@ from heed.addons.judging.annotate.grades import (
     pair_agreements,
     progress_by_topic,
     progress_lines,
+    seconds_a_document,
 )
-from heed.addons.judging.annotate.pace import seconds_a_document
 from heed.addons.judging.annotate.people import ADJUDICATOR, person_of
 from heed.addons.judging.annotate.store import (
     MARKS,

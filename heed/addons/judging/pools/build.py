@@ -57,26 +57,18 @@ def run_names(paths: Sequence[Path]) -> dict[str, Path]:
 
     Raises :class:`UsageError` for a file that is given twice and for names that no folder makes unique.
     """
-    files: dict[Path, list[Path]] = {}
-    for path in paths:
-        files.setdefault(path.resolve(), []).append(path)
-    problems = [
-        f"{same[0]}: the same file is given {len(same)} times ({', '.join(map(str, same))}); give it once"
-        for same in files.values()
-        if len(same) > 1
-    ]
-    fail(problems, UsageError)
+    given = Counter(path.resolve() for path in paths)
+    fail(
+        [f"{path}: the same file is given {times} times; give it once" for path, times in given.items() if times > 1],
+        UsageError,
+    )
     names = {path: _names(path) for path in paths}
     counts = Counter(name for of_path in names.values() for name in of_path)
-    clashes: dict[str, list[str]] = {}
-    for path, of_path in names.items():
-        if counts[of_path[-1]] > 1:
-            clashes.setdefault(of_path[-1], []).append(str(path))
-    problems = [
-        f"{' and '.join(sorted(same))}: both runs would be called {name.rpartition('/')[2]}; rename one"
-        for name, same in clashes.items()
-    ]
-    fail(problems, UsageError)
+    clashing = [str(path) for path, of_path in names.items() if counts[of_path[-1]] > 1]
+    fail(
+        [f"{' and '.join(sorted(clashing))}: would have one name with another; rename one"] if clashing else [],
+        UsageError,
+    )
     return {next(name for name in of_path if counts[name] == 1): path for path, of_path in names.items()}
 
 
