@@ -13,7 +13,7 @@ from heed.addons.explorer.views import corrected
 from heed.compute import Compute
 from heed.errors import DataError, HeedError, UsageError
 from heed.files import locked
-from heed.formats.document_store import StoredDocuments
+from heed.formats.document_store import Corpus, StoredDocuments
 from heed.languages import language
 from heed.models.registry.entries import Registry
 from heed.progress import log
@@ -24,7 +24,6 @@ from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import score_alone
 from heed.retrieval.bm25.feedback import Feedback
 from heed.retrieval.bm25.index import FIELDS, FIELDS_IN, K1, TABLE_FIELDS, B, Bm25, Bm25Settings, Searcher
-from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, Search, built_in, make, refuse_twins
 from heed.types import JOIN, Query, Reranker, Retriever, Run, Span, Topic
 
