@@ -16,7 +16,7 @@ import numpy as np
 
 from heed.compute import Compute
 from heed.datasets.followtable import JOIN, read_followtable
-from heed.formats.document_store import open_store
+from heed.formats.document_store import Corpus, open_store
 from heed.formats.topic_ids import renamed
 from heed.languages import language
 from heed.measures import irs, mean, no_longer_relevant, standard
@@ -28,7 +28,6 @@ from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import Polarity
 from heed.reranking.similarity import TABLE_WEIGHTS, Decompose, Weights
 from heed.retrieval.bm25.index import Bm25, Bm25Settings
-from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Document, Encoder, Query, Reranker, Topic, under
 

@@ -29,7 +29,7 @@ from benchmarks.decompose import Kept, Once
 from heed.compute import READS, Compute
 from heed.datasets.followtable import JOIN, read_followtable
 from heed.errors import fail
-from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
+from heed.formats.document_store import Corpus, DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
 from heed.formats.topic_ids import renamed
 from heed.formats.topics import read_topics
@@ -44,7 +44,6 @@ from heed.reranking.fusion import Fusion
 from heed.reranking.polarity import TABLE_SETTINGS, TEXT_SETTINGS, Polarity, Weighting
 from heed.reranking.similarity import Decompose, Similarity, Weights
 from heed.retrieval.bm25.index import Bm25, Bm25Settings
-from heed.retrieval.corpus import Corpus
 from heed.tables.documents import Tables
 from heed.types import Encoder, Qrels, Query, Reranker, Run, Topic, under
 

@@ -1,6 +1,7 @@
-"""The things that every step hands on: documents, topics, queries, runs, qrels, and what a system is."""
+"""The things that every step hands on: documents, topics, queries and their texts, runs, qrels, what a system is."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import UsageError, fail
-from heed.templates import UNSEEN, fill, paragraphs
+from heed.languages import HAN
 
 Matrix = NDArray[np.float32]  # one vector a row
 
@@ -143,7 +144,7 @@ class Query(_QueryFields):
 
 
 def in_joined(spans: Iterable[Span], text: str, joined: str) -> tuple[Span, ...]:
-    """Return spans of ``text`` as those of the same text with its lines joined by :func:`heed.templates.paragraphs`.
+    """Return spans of ``text`` as those of the same text with its lines joined by :func:`heed.types.paragraphs`.
 
     With the two texts the other way round it leads back.
     """
@@ -334,3 +335,42 @@ def closed(system: System) -> Iterator[None]:
         yield
     finally:
         system.close()
+
+
+UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")  # such as soft hyphens
+MARK = re.compile(  # of an item of a list, at the beginning of a line
+    r"[•‣◦▪●○■□➢]|(?:[*–—-]|[(]?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s|[（(]?[\d一二三四五六七八九十]{1,3}[）)、．]",
+    re.IGNORECASE,
+)
+CLOSED = tuple(":;.!?：；。！？…")  # what may end a line before the first item
+UNSPACED = re.compile(f"[{HAN}][“”‘’—…·]*\n[“”‘’—…·,.:;!?)]*[{HAN}]")  # a Chinese or Japanese sentence goes on
+
+
+def fill(template: str, **parts: str) -> str:
+    """Return the template with its ``{names}`` replaced and white space at its ends removed."""
+    return placed(template, **parts).strip()
+
+
+def placed(template: str, **parts: str) -> str:
+    """Return the template with its ``{names}`` replaced; braces inside the parts stay as they are."""
+    return re.sub(r"\{(\w+)\}", lambda match: parts[match[1]], template)
+
+
+def paragraphs(text: str) -> str:
+    """Return a text with one blank for white space, and without characters that nobody sees.
+
+    A line break is white space, but not at an empty line and before an item of a list; between Chinese or Japanese
+    characters it is nothing, nor before an ASCII mark that stands between them.
+    """
+    parts, before, listed = list[str](), "", False  # the line before, and whether an item is being read
+    for words in (" ".join(line.split()) for line in UNSEEN.sub("", text).splitlines()):
+        item = MARK.match(f"{words} ") is not None
+        if not before:
+            gap = "\n\n"
+        elif item and (listed or before.endswith(CLOSED) or words[0] in "•‣◦▪●○■□➢*"):
+            gap = "\n"
+        else:
+            gap, item = "" if UNSPACED.search(f"{before[-3:]}\n{words[:3]}") else " ", listed
+        parts += [gap, words] if words else []
+        before, listed = words, item
+    return "".join(parts).strip()

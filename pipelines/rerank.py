@@ -8,13 +8,12 @@ from pathlib import Path
 from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
 from heed.files import locked, remembering, unpacked_name
-from heed.formats.document_store import DocumentStore
+from heed.formats.document_store import Corpus, DocumentStore
 from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import Pool, read_pool
 from heed.progress import brief, log, timed
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
-from heed.retrieval.corpus import Corpus
 from heed.reuse import RESULTS, queries_digest
 from heed.systems.make import forms
 from heed.types import CONDITIONS, Reranker, Topic, closed

@@ -29,7 +29,7 @@ from heed.experiment.run_files import (
     search_to_file,
 )
 from heed.files import digest_json, locked, remembering, write_json
-from heed.formats.document_store import DocumentStore, open_documents
+from heed.formats.document_store import Corpus, DocumentStore, open_documents
 from heed.formats.trec_files import write_pool
 from heed.measures.registry import AnyMeasure, as_measures
 from heed.models.registry.entries import Registry
@@ -38,7 +38,6 @@ from heed.report.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
 from heed.reranking.maxp import maxp as over_passages
 from heed.reranking.rescore import PoolDocuments, ReadOnce
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.jvm import check_heap
 from heed.reuse import Recipe, queries_digest
 from heed.systems.make import Place, Search, compute_of, make, refuse_twins, split_name

@@ -24,7 +24,7 @@ from heapq import merge
 from itertools import accumulate, chain
 from pathlib import Path
 from threading import local
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 from weakref import finalize
 from zlib import crc32
 
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from heed.errors import SHOWN, DataError, HeedError, fail
 from heed.files import digest_json, on_disk, read_lines, unpacked_name
 from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents, leaving_out
+from heed.languages import Language
 from heed.progress import bar, log, number_of
 from heed.reuse import NOTE, SOURCE, Note, Recipe, ensure_folder, read_note, recipe_version, unchanged_note, write_note
 from heed.types import Document
@@ -536,3 +537,11 @@ def _meet(before: list[str], now: list[str]) -> bool:
     """Whether a file or folder is among both, or in one of the other's."""
     pairs = [(Path(earlier), Path(path)) for earlier in before for path in now]
     return any(path.is_relative_to(earlier) or earlier.is_relative_to(path) for earlier, path in pairs)
+
+
+class Corpus(NamedTuple):
+    """The documents of a collection, their language, and the folder where their indexes go."""
+
+    folder: Path
+    documents: DocumentStore
+    language: Language

@@ -17,8 +17,7 @@ from heed.formats.data_sets import read_queries
 from heed.formats.topic_ids import topics_with_ids
 from heed.languages import code_of
 from heed.progress import brief, counted, log, number_of, warn
-from heed.templates import paragraphs
-from heed.types import INSTRUCTED, KINDS, Span, Topic
+from heed.types import INSTRUCTED, KINDS, Span, Topic, paragraphs
 
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "readings", "type")
 BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's

@@ -24,8 +24,7 @@ from heed.extras import installed_version
 from heed.files import digest, digest_json
 from heed.languages import HAN, LANGUAGES, known_language
 from heed.progress import log, number_of, warn
-from heed.templates import paragraphs
-from heed.types import KINDS, Config, Query, Span, in_joined
+from heed.types import KINDS, Config, Query, Span, in_joined, paragraphs
 
 WEIGHTS = Path(__file__).with_name("weights")
 FILES = ("tokenizer.json", "graph.onnx", "weights.safetensors")

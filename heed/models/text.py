@@ -15,8 +15,7 @@ from heed.models.registry.entries import Model
 from heed.models.registry.families import LATE
 from heed.progress import warn
 from heed.tables.markup import fit
-from heed.templates import fill, placed
-from heed.types import Document
+from heed.types import Document, fill, placed
 
 QUERY, DOCUMENT = "{query} {instruction}", "{title} {text}"
 ENDS = ("?", ".", "!")

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
 
+from heed.formats.document_store import Corpus
 from heed.ranking import scaled
 from heed.reranking.polarity import Polarity
 from heed.reranking.rescore import Pair, Wrapper
-from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 

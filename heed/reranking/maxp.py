@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from heed.errors import UsageError
 from heed.files import digest_json
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import Corpus, DocumentStore, open_store
 from heed.formats.documents import DocumentLine
 from heed.languages import counted, words_in
 from heed.progress import timed
 from heed.reranking.rescore import Pair, Wrapper
-from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 

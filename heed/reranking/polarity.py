@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import UsageError
-from heed.formats.document_store import chosen, docids_of
+from heed.formats.document_store import Corpus, chosen, docids_of
 from heed.instructions.reader import InstructionPart, Reader, reader_at
 from heed.ranking import ranked
 from heed.retrieval.bm25.index import FIELD, Bm25, Subset, Term
-from heed.retrieval.corpus import Corpus
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Query, Reranker
 

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from heed.compute import READS
 from heed.files import digest_json, write_bytes
-from heed.formats.document_store import StoredDocuments, chosen, docids_of
+from heed.formats.document_store import Corpus, StoredDocuments, chosen, docids_of
 from heed.instructions.reader import Reader, reader_at
 from heed.progress import counting, log, timed
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, folder_of, recipe_of, write_matrix
 from heed.reuse import folder_reason, recipe_version
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker

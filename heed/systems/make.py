@@ -17,6 +17,7 @@ from heed.addon_table import BROUGHT, brought
 from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.extras import OBJECT, require
+from heed.formats.document_store import Corpus
 from heed.instructions.reader import Reader, reader_at
 from heed.models.files import with_family
 from heed.models.registry.entries import Model, Registry
@@ -27,7 +28,6 @@ from heed.reranking.polarity import Polarity
 from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.similarity import Decompose, Similarity
 from heed.retrieval.bm25.index import Bm25, Bm25Settings
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.search import KINDS, Dense
 from heed.retrieval.fused import FusedRetriever
 from heed.systems.user_objects import FILE_NAME, Alone, class_name, load_object, wrapped

@@ -17,12 +17,11 @@ import numpy as np
 
 from heed.errors import HeedError, ModelError, UsageError, fail, in_one_line
 from heed.extras import named_object, source_digest
-from heed.formats.document_store import DocumentStore, docids_of
+from heed.formats.document_store import Corpus, DocumentStore, docids_of
 from heed.process import free_memory
 from heed.progress import log
 from heed.ranking import top
 from heed.reranking.rescore import Pair, Wrapper, checked
-from heed.retrieval.corpus import Corpus
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run, System, finite, of_heed
 
 S = TypeVar("S", bound=System)

@@ -24,8 +24,7 @@ from heed.formats.topics import (
     recognised,
 )
 from heed.report.topics_file import StoredTopic
-from heed.templates import UNSEEN, paragraphs
-from heed.types import KINDS, Query, Span, Topic, conditions_of, under
+from heed.types import KINDS, UNSEEN, Query, Span, Topic, conditions_of, paragraphs, under
 
 SOURCES = {
     "en": ("eng", "original"),

@@ -13,7 +13,7 @@ from heed.models.files import fingerprint, guess, runs_remote_code
 from heed.models.registry.entries import Model, Registry
 from heed.models.text import document_text, query_text, warn_unread
 from heed.progress import gathering
-from heed.templates import fill
+from heed.types import fill
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:

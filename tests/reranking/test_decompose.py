@@ -8,7 +8,7 @@ from conftest import write_jsonl
 from readings import read_topic
 
 from heed.compute import Compute
-from heed.formats.document_store import DocumentStore, StoredDocuments, open_store
+from heed.formats.document_store import Corpus, DocumentStore, StoredDocuments, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.models.encoders import SentenceEncoder
@@ -19,7 +19,6 @@ from heed.reranking.rank_bm25 import RankBm25
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reranking.similarity import PREFIX, TABLE_WEIGHTS, TEXT_WEIGHTS, Decompose, PoolVectors, Similarity, Weights
 from heed.retrieval.bm25.index import Bm25, Bm25Settings
-from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, make
 from heed.tables.documents import Tables
 from heed.types import Document, Encoder, Query, Reranker

@@ -13,7 +13,7 @@ from readings import read_topic
 from benchmarks.polarity import Collection
 from heed.compute import Compute
 from heed.errors import UsageError
-from heed.formats.document_store import open_store
+from heed.formats.document_store import Corpus, open_store
 from heed.formats.documents import Files
 from heed.formats.topics import read_topics
 from heed.instructions.reader import reader_at
@@ -21,7 +21,6 @@ from heed.languages import language
 from heed.measures import mean
 from heed.reranking.polarity import TEXT_SETTINGS, Polarity, Weighting, centroid, document_vector, explain, topic_terms
 from heed.retrieval.bm25.index import Bm25, Bm25Settings
-from heed.retrieval.corpus import Corpus
 from heed.types import Topic
 
 

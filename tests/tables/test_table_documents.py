@@ -8,10 +8,9 @@ from conftest import Heed, write_jsonl
 
 from heed.compute import Compute
 from heed.errors import HeedError
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import Corpus, DocumentStore, open_store
 from heed.languages import language
 from heed.retrieval.bm25.index import FIELDS, Bm25, Bm25Settings, build_index
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene import jvm
 from heed.tables.documents import Tables
 from heed.tables.markup import FORMS, parse_table, serialise

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from heed.compute import Compute
 from heed.errors import ModelError
+from heed.formats.document_store import Corpus
 from heed.models.encoders import PrefixedText, SentenceEncoder
 from heed.models.files import local_copy, read_object
 from heed.models.registry.entries import Model
@@ -24,7 +25,6 @@ from heed.models.sentence_models import check_network, device_of, lengths, optio
 from heed.models.weights import POOLER, positions_of, weights_in
 from heed.progress import bar, logging_only
 from heed.ranking import top
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import Vectors, begins, embed, folder_of, split
 from heed.reuse import recipe_version
 from heed.types import Config, Document, Encoder, Matrix, Query, Reranker, Retriever, Run

@@ -13,10 +13,9 @@ import numpy as np
 
 from heed.errors import DataError, fail
 from heed.files import digest, unreadable
-from heed.formats.document_store import DocumentStore
+from heed.formats.document_store import Corpus, DocumentStore
 from heed.progress import bar, brief, escaped, log, warn
 from heed.retrieval.bm25.index import FIELD, ForeignIndex
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import ID, LUCENE, reading, write_postings
 from heed.retrieval.lucene.jvm import anserini_version, cast, java, java_errors, start

@@ -18,7 +18,7 @@ from heed.addons.explorer.views import View, corrected
 from heed.compute import Compute
 from heed.errors import DataError, HeedError, UsageError
 from heed.files import locked
-from heed.formats.document_store import StoredDocuments, title_of
+from heed.formats.document_store import Corpus, StoredDocuments, title_of
 from heed.instructions.reader import InstructionPart
 from heed.languages import language
 from heed.models.registry.entries import Registry
@@ -41,7 +41,6 @@ from heed.retrieval.bm25.index import (
     Searcher,
     Subset,
 )
-from heed.retrieval.corpus import Corpus
 from heed.systems.make import Place, Search, built_in, make, refuse_twins
 from heed.types import JOIN, Query, Reranker, Retriever, Run, Span, Topic
 

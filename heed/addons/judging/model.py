@@ -32,8 +32,7 @@ from heed.models.rerankers.listwise import THINK, THOUGHT, Message
 from heed.models.rerankers.listwise_local import LocalChat
 from heed.progress import bar
 from heed.reuse import recipe_version
-from heed.templates import placed
-from heed.types import Document, Qrels, Query
+from heed.types import Document, Qrels, Query, placed
 
 GRADES = (0, 1, 2, 3)
 SYSTEM = "You are a helpful assistant."  # umbrela 0.0.7, gpt_judge.py

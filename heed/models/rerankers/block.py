@@ -16,8 +16,7 @@ from heed.models.text import TAKE, Cutter, query_text, room_for_document
 from heed.models.weights import tensors_in
 from heed.progress import logging_only
 from heed.reuse import recipe_version
-from heed.templates import placed
-from heed.types import Config, Document, Query, Reranker
+from heed.types import Config, Document, Query, Reranker, placed
 
 BLOCK = 64  # documents of a prompt where the entry does not say: the most that the models' cards allow
 PASSAGE, ASKED = "<|embed_token|>", "<|rerank_token|>"  # their states stand for a document and for the query

@@ -19,8 +19,7 @@ from heed.models.text import document_text, query_text
 from heed.progress import log, replies
 from heed.reuse import recipe_version
 from heed.tables.markup import fit
-from heed.templates import placed
-from heed.types import Config, Document, Query, Reranker, System
+from heed.types import Config, Document, Query, Reranker, System, placed
 
 Message = dict[str, str]  # role and content, as chat templates and the OpenAI protocol have them
 

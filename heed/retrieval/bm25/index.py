@@ -14,13 +14,12 @@ import numpy as np
 from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.files import folder_bytes, on_disk
-from heed.formats.document_store import DocumentStore
+from heed.formats.document_store import Corpus, DocumentStore
 from heed.languages import Language
 from heed.process import batches
 from heed.progress import bar, log, number_of, timed
 from heed.retrieval.bm25.feedback import METHODS, Feedback, FeedbackDocument, Method, chosen_terms, is_frequent
 from heed.retrieval.bm25.postings import BestDocuments, Clause, MatrixSearch, Numbers, open_postings
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.lucene.analysis import Analysis
 from heed.retrieval.lucene.index_files import ADDED, UPDATED, link_index, replace_documents, write_index
 from heed.retrieval.lucene.jvm import anserini_version, java_errors, start

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from heed.addon_table import brought
 from heed.files import on_disk
+from heed.formats.document_store import Corpus
 from heed.progress import log, warn
 from heed.ranking import top
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense.vectors import SHARD, Vectors, document_config, embed, folder_of
 from heed.retrieval.lsa import SETTINGS as LSA_SETTINGS
 from heed.retrieval.lsa import build_lsa

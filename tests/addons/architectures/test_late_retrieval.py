@@ -9,12 +9,11 @@ from model_inputs import CPU
 from tiny_late_models import DOCUMENT, MOST, TOPIC, entry
 
 from heed.addons.architectures.late_interaction import LateEncoder, LateReranker, LateRetriever
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import Corpus, DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.models.registry.entries import Model
 from heed.ranking import ranked
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 
 

@@ -16,12 +16,11 @@ import heed as library
 from heed.addons.architectures.learned_sparse import SparseReranker, SparseRetriever, SparseTextEncoder
 from heed.errors import HeedError, ModelError, UsageError
 from heed.files import digest
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import Corpus, DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.models.registry.entries import Model, Registry
 from heed.ranking import ranked
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 from heed.types import Matrix, Query
 

@@ -34,7 +34,7 @@ from heed.addons.cluster.ray_cluster import Cluster, check_answer, faults_left_t
 from heed.addons.cluster.shared import SharedEncoder, SharedReranker, shared, shared_model
 from heed.addons.cluster.workers import VISIBLE, Process, Processes, WorkerPool, check_versions, versions, visible_gpus
 from heed.errors import HeedError, UsageError, WorkerError
-from heed.formats.document_store import DocumentStore, open_store
+from heed.formats.document_store import Corpus, DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.formats.trec_files import as_tag, write_run
 from heed.languages import language
@@ -44,7 +44,6 @@ from heed.models.rerankers.yes_no import YesNoReranker
 from heed.reranking.maxp import Cut, MaxP
 from heed.reranking.rescore import PoolDocuments, rescore
 from heed.reranking.similarity import Decompose
-from heed.retrieval.corpus import Corpus
 from heed.retrieval.dense import vectors
 from heed.systems.make import Place
 from heed.types import Query, Reranker, Retriever
