@@ -113,7 +113,7 @@ def _collection_of(setting: "Setting") -> list[str]:
         english = ["--query-lang", "eng"] if setting.collection == CROSS_LINGUAL else []
         topics = str(setting.data or Catalogue().entries[setting.collection].hub)
         return ["neuclir", "--lang", setting.lang, "--topics", topics, "--topics-format", "mfollowir", *english]
-    return ["trec", "--benchmark", setting.collection, *data, *(["--docs", "COLLECTION"] if setting.whole else [])]
+    return ["trec", "--dataset", setting.collection, *data, *(["--docs", "COLLECTION"] if setting.whole else [])]
 
 
 def command_of(task: "PlannedRow", models: Sequence[str] = ()) -> str:

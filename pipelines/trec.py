@@ -21,28 +21,20 @@ from pipelines.options.parser import command_parser
 EXAMPLES = (
     "--retriever bm25",
     "--docs news.jsonl --topics topics.jsonl --qrels original.qrels --changed-qrels changed.qrels",
-    "--benchmark followir --reranker jhu-clsp/FollowIR-7B",
+    "--dataset followir --reranker jhu-clsp/FollowIR-7B",
     "--dataset hub:OWNER/NAME --retriever bm25 --reranker none",
 )
-BENCHMARKS = ("followir",)
 
 
 def parser(layout: Layout = DESCRIBED) -> argparse.ArgumentParser:
     """Return the command line of ``heed trec``, with the parameters of a collection's ``layout``."""
     command = command_parser("trec", "", __doc__, EXAMPLES)
     data = command.add_argument_group("data")
-    source = data.add_mutually_exclusive_group()
-    source.add_argument(
+    data.add_argument(
         "--dataset",
         metavar="NAME",
-        help="entry of the catalogue (heed fetch lists them), hub:OWNER/NAME for a data set of the hub in MTEB's or "
-        "BEIR's layout, or id of ir_datasets",
-    )
-    source.add_argument(
-        "--benchmark",
-        metavar="NAME",
-        help="followir (all three), followir/robust04, followir/news21 or followir/core17; "
-        "with --docs, the whole collection is searched",
+        help="entry of the catalogue (heed fetch lists them), as followir or followir/robust04; hub:OWNER/NAME for a "
+        "data set of the hub in MTEB's or BEIR's layout; or id of ir_datasets",
     )
     data_options(data, "lang")
     reading = collection_options(command, data)
@@ -59,17 +51,12 @@ def _run(options: argparse.Namespace) -> None:
     from pipelines.launch import run_named
 
     data = data_of(options, conditions=tuple(options.condition or ()))
-    name = options.benchmark or options.dataset
-    if options.benchmark:
-        refuse_data(data, "--benchmark has its own", but=("docs", "encoding"), names=(*FILES, "lang", "fields"))
-        refuse(options, ["catalogue"], "--benchmark has its own")
-        if name.partition("/")[0] not in BENCHMARKS:
-            raise UsageError(f"--benchmark {name}: not known; expected followir, or followir/robust04 …")
-    elif not name:
-        refuse(options, ["data"], "it is a copy of a --benchmark, or of an entry named with --dataset")
+    name = options.dataset
+    if not name:
+        refuse(options, ["data"], "it is a copy of an entry named with --dataset")
         refuse(options, ["catalogue"], "name one of its entries with --dataset")
         if not data.docs:
-            refuse_data(data, "name documents with --docs, --dataset or --benchmark too", names=(*FILES, "lang"))
+            refuse_data(data, "name documents with --docs or --dataset too", names=(*FILES, "lang"))
             log.info("no collection named: this is the embedded sample, invented news in English for a first try")
             name, data = "neuclir-sample", replace(data, lang="eng")
     parameters = parameters_of(options, DESCRIBED) | parameters_of(options, options.layout)

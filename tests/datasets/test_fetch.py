@@ -54,7 +54,7 @@ def test_all_files_come_with_digests_checked_and_a_second_run_fetches_nothing(
 ) -> None:
     first = heed(FETCH, "followir/core17", **online)
     assert first.returncode == 0, first.stderr
-    assert first.stdout.splitlines()[-1] == "python -m pipelines.trec --benchmark followir/core17"
+    assert first.stdout.splitlines()[-1] == "python -m pipelines.trec --dataset followir/core17"
     assert f"{CORE17}, hub data set at 67d8733dd0691f08f34ed9dda5941578cba8d91c" in first.stdout
     assert "512,000 bytes (500.0 KiB)  to fetch" in first.stdout
     assert "to fetch: 3 of 3 files, 512,709 bytes (500.7 KiB)" in first.stdout
@@ -189,7 +189,7 @@ def test_a_group_is_all_its_members(hub: Hub, online: dict[str, str], heed: Heed
         hub.data[f"mteb/{name}InstructionRetrieval"] = {"corpus/test.parquet": name.encode()}
     result = heed(FETCH, "followir", "--quiet", **online)
     assert result.returncode == 0, result.stderr
-    told = [f"python -m pipelines.trec --benchmark followir/{name}" for name in ("robust04", "news21", "core17")]
+    told = [f"python -m pipelines.trec --dataset followir/{name}" for name in ("robust04", "news21", "core17")]
     assert result.stdout.splitlines() == told and result.stderr == ""
 
 

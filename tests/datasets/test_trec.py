@@ -295,7 +295,7 @@ def followir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = tmp_path_factory.mktemp("followir")
     for name, qids in MEMBERS.items():
         newer(here / "copies" / name, qids)
-    run_in(here, "--benchmark", "followir", "--data", "copies", *BM25, "--json", "all.json")
+    run_in(here, "--dataset", "followir", "--data", "copies", *BM25, "--json", "all.json")
     assert json.loads((here / "all.json").read_text()) == json.loads(
         (here / "runs" / "followir" / "average" / "summary.json").read_text()
     )
@@ -342,7 +342,7 @@ def test_all_of_followir_is_averaged_without_weights(followir: Path) -> None:
 def test_followir_older_form_has_shorter_instructions_judged_by_the_original_qrels(tmp_path: Path, heed: Heed) -> None:
     older(tmp_path / "copy")
     asked = [f"--condition={name}" for name in ("keywords", "short", "original", "query")]
-    result = heed(COMMAND, "--benchmark", "followir/robust04", "--data", "copy", *BM25, *asked)
+    result = heed(COMMAND, "--dataset", "followir/robust04", "--data", "copy", *BM25, *asked)
     assert result.returncode == 0, result.stderr
     folder = tmp_path / "runs" / "followir" / "robust04"
     names = {f"bm25.{name}.run" for name in ("keywords", "short", "original", "query")}
@@ -362,7 +362,7 @@ def test_the_whole_collection_is_searched_with_judgements_of_documents(tmp_path:
     ]
     write_jsonl(tmp_path / "disks" / "whole.jsonl", [*whole, {"id": "FT911-1", "text": "coral storm reef"}])
     result = heed(
-        COMMAND, "--benchmark", "followir/robust04", "--data", "copy", "--docs", "disks", *BM25, "--pool", "published"
+        COMMAND, "--dataset", "followir/robust04", "--data", "copy", "--docs", "disks", *BM25, "--pool", "published"
     )
     assert result.returncode == 0, result.stderr
     assert "judged documents are not in the collection" not in result.stderr
@@ -481,25 +481,24 @@ def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--data", "copy"], "--data: not used here; it is a copy of a --benchmark"),
+        (["--data", "copy"], "--data: not used here; it is a copy of an entry named with --dataset"),
         (
-            ["--benchmark", "followir/core17", "--topics", "t", "--qrels", "q", "--topics-format", "tsv"],
-            "--topics, --topics-format, --qrels: not used here; --benchmark has its own",
+            ["--dataset", "followir/core17", "--topics", "t", "--qrels", "q", "--topics-format", "tsv"],
+            "--topics, --topics-format, --qrels: not used by followir, which has its own",
         ),
         (["--docs", "d.jsonl"], "topics: none are given for these docs; name a TREC, JSONL or TSV file"),
-        (["--topics", "t.tsv"], "--topics: not used here; name documents with --docs, --dataset or --benchmark too"),
+        (["--topics", "t.tsv"], "--topics: not used here; name documents with --docs or --dataset too"),
         (["--docs", "none.jsonl", "--topics", "t.tsv"], "none.jsonl: no such file, and not an id that ir_datasets"),
         (
             ["--dataset", "disks45/none"],
             "disks45/none: no collection of this name; did you mean disks45/nocr",
         ),
-        (["--benchmark", "robust04"], "--benchmark robust04: not known; expected followir"),
         (
-            ["--benchmark", "followir/news21"],
+            ["--dataset", "followir/news21"],
             "hf download --repo-type dataset mteb/News21InstructionRetrieval --revision",
         ),
         (
-            ["--benchmark", "followir/news21", "--condition", "short"],
+            ["--dataset", "followir/news21", "--condition", "short"],
             "hf download --repo-type dataset jhu-clsp/news21-instructions --revision",
         ),
         (["--docs", "d.jsonl", "--topics", "t.tsv", "--maxp", "200/400"], "--maxp: found '200/400', expected words/"),
@@ -518,7 +517,7 @@ def test_what_cannot_be_done_is_refused_and_not_ignored(
 
 def test_shorter_instructions_that_the_newer_form_lacks_are_an_error(tmp_path: Path, heed: Heed) -> None:
     newer(tmp_path / "copy")
-    options = ("--benchmark", "followir/robust04", "--data", "copy", "--condition", "short")
+    options = ("--dataset", "followir/robust04", "--data", "copy", "--condition", "short")
     result = heed(COMMAND, *options)
     assert result.returncode == 1
     assert "none of the 3 topics carries an instruction for it; they carry query, original, changed" in result.stderr

@@ -99,7 +99,7 @@ def planned(key: str, table: str, system: str, subset: str, gpu_gib: float = 0.0
 def test_commands_are_those_of_the_papers_settings() -> None:
     reranked = arguments_of(planned("followir", "Table 2", "BM25", "robust04").settings["robust04"])
     assert " ".join(reranked) == (
-        "trec --benchmark followir/robust04 --pool published --retriever none --reranker rank_bm25"
+        "trec --dataset followir/robust04 --pool published --retriever none --reranker rank_bm25"
     )
     english = arguments_of(planned("mfollowir", "Table 3", "FollowIR-7B", "zho").settings["zho"])
     assert " ".join(english[:9]) == (
