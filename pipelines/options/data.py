@@ -44,9 +44,9 @@ def parameters_of(options: argparse.Namespace, layout: Layout) -> dict[str, Any]
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
-def refuse_data(data: Data, instead: str, but: Sequence[str] = (), names: Sequence[str] = FILES) -> None:
-    """Raise :class:`UsageError` for fields of ``names``, without ``but``, that are given and not used here."""
-    used = [name for name in data.changed() if name in names and name not in but]
+def refuse_data(data: Data, instead: str, names: Sequence[str] = FILES) -> None:
+    """Raise :class:`UsageError` for fields of ``names`` that are given and not used here."""
+    used = [name for name in data.changed() if name in names]
     fail([f"{', '.join(used)}: not used here; {instead}"] if used else [], UsageError)
 
 
