@@ -2,7 +2,6 @@
 
 import argparse
 
-from heed.data import FILES
 from heed.datasets.infosearch import INFOSEARCH
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
@@ -47,7 +46,7 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["dimension", "data", "collection"], instead)
     else:
         instead = "name documents with --docs too, or a copy of InfoSearch with --data"
-        refuse_data(data, instead, names=(*FILES, "lang"))
+        refuse_data(data, instead)
     name = "infosearch-sample" if options.collection == "sample" else "infosearch"
     parameters = {**parameters_of(options, INFOSEARCH), "subset": tuple(options.dimension or ()), "or_sample": True}
     run_named(options, name, data, parameters)

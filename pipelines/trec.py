@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.data import FILES
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Layout
 from heed.datasets.loading import layout_of
@@ -56,7 +55,7 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["data"], "it is a copy of an entry named with --dataset")
         refuse(options, ["catalogue"], "name one of its entries with --dataset")
         if not data.docs:
-            refuse_data(data, "name documents with --docs or --dataset too", names=(*FILES, "lang"))
+            refuse_data(data, "name documents with --docs or --dataset too")
             log.info("no collection named: this is the embedded sample, invented news in English for a first try")
             name, data = "neuclir-sample", replace(data, lang="eng")
     parameters = parameters_of(options, DESCRIBED) | parameters_of(options, options.layout)

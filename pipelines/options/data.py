@@ -1,7 +1,7 @@
 """Options that say which data: made of the fields of :class:`heed.data.Data`, and of a layout's own parameters."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,9 @@ def parameters_of(options: argparse.Namespace, layout: Layout) -> dict[str, Any]
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
-def refuse_data(data: Data, instead: str, names: Sequence[str] = FILES) -> None:
-    """Raise :class:`UsageError` for fields of ``names`` that are given and not used here."""
-    used = [name for name in data.changed() if name in names]
+def refuse_data(data: Data, instead: str) -> None:
+    """Raise :class:`UsageError` for files and a language that are given and not used here."""
+    used = [name for name in data.changed() if name in (*FILES, "lang")]
     fail([f"{', '.join(used)}: not used here; {instead}"] if used else [], UsageError)
 
 
