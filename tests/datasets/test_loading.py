@@ -176,6 +176,11 @@ def test_heed_trec_has_the_parameters_of_the_layout_of_its_dataset(
         (SAMPLE, {"lang": "zho", "years": [2022]}, "years: not used here; it chooses NeuCLIR's own topics"),
         ("hc4", {"lang": "en"}, "found 'en', expected zho, fas or rus; English documents are searched by heed trec"),
         (SAMPLE, {"lang": "zho", "query_lang": "english"}, "query_lang: found 'english', expected one of native, eng"),
+        (
+            SAMPLE,
+            {"lang": "eng", "years": [2022]},
+            "years: not used by neuclir-sample in English; it takes lang, fields",
+        ),
         (SAMPLE, {"lang": "eng", "query_lang": "eng"}, "query_lang: not used by neuclir-sample in English; it takes"),
         (SAMPLE, {"lang": "zho", "fields": "body"}, "fields: found 'body', expected one of title, description, both"),
         (SAMPLE, {"lang": "zho", "subset": "x", "data": "x"}, "data, subset: not used by neuclir-sample"),
