@@ -130,9 +130,10 @@ def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, 
     def loading(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Collection:
         with gathering([]) as warnings:
             collection = load(*args, **kwargs)
+            warnings[:] = [*collection.warnings, *warnings]  # of a part that was loaded so too: not said again
             warn_of_unchanged(collection.topics)
             warn_of_letters(collection.source, collection.language)
-        return replace(collection, warnings=[*collection.warnings, *warnings])
+        return replace(collection, warnings=warnings)
 
     return loading
 

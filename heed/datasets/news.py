@@ -10,7 +10,7 @@ from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
-from heed.datasets.own_files import OWN, LocalCopy, given_judgements, given_topics, own_collection, read_own
+from heed.datasets.own_files import OWN, LocalCopy, given_judgements, given_topics, read_described, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_set_folders import collection_name, data_set_in, data_set_of
@@ -53,10 +53,10 @@ def _read(
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
     if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
-        english = OWN._replace(takes=("lang", "fields"))
-        english.check(f"{SAMPLE} in English", request, {"docs_lang": "eng"} if translated else {})
-        documents = str(sample_root() / "documents" / SAMPLE / "eng.jsonl")
-        return [own_collection(replace(_with_sample(replace(request, lang="eng")), docs=(documents,), name=SAMPLE))]
+        parameters = {"docs_lang": translated, "translation": translation, "years": years}
+        unused = {parameter: value for parameter, value in parameters.items() if value}
+        OWN._replace(takes=("lang", "fields")).check(f"{SAMPLE} in English", request, unused)
+        return read_described(members, request)
     read = _multilingual if request.lang == MLIR else news
     return [read("" if or_sample else name, request, translated, translation, tuple(map(str, years)))]
 

@@ -32,9 +32,9 @@ def layout_options(group: Group, layout: Layout, called: Mapping[str, str]) -> N
         group.add_argument(option, dest=name, default=None if default == () else default, help=known.help, **more)
 
 
-def data_of(options: argparse.Namespace, **more: Any) -> Data:
-    """Return the request for data that the options make, with fields that a command knows better in ``more``."""
-    values = fields_of(options, Data) | more
+def data_of(options: argparse.Namespace) -> Data:
+    """Return the request for data that the options make."""
+    values = fields_of(options, Data)
     return Data(**values | {"docs": tuple(values.get("docs", ()))})
 
 

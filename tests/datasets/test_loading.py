@@ -75,6 +75,16 @@ def test_letters_of_no_known_language_are_named_and_few_tell_nothing(tmp_path: P
     assert load_files(write_jsonl(docs, [{"id": "a", "text": "שלום"}]), topics).warnings == []
 
 
+def test_a_warning_of_a_data_set_with_an_entry_is_given_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_jsonl(tmp_path / "copy/corpus.jsonl", [{"_id": "a", "text": SENTENCES["rus"]}])
+    write_jsonl(tmp_path / "copy/queries.jsonl", [{"_id": "1", "text": "storm"}])
+    (tmp_path / "mine.json").write_text('{"mine": {"holds": "news", "hub": "owner/mine"}}')
+    mine = load("mine", catalogue=tmp_path / "mine.json", data=tmp_path / "copy")
+    [warning] = mine.warnings
+    assert warning == "documents look like Russian and are analysed as English; give their language, rus"
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [warning]
+
+
 def test_files_of_the_users_own_are_a_collection(tmp_path: Path) -> None:
     docs = write_jsonl(tmp_path / "mine.jsonl", [{"id": "a", "text": "x"}])
     topics = write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": "x"}])
@@ -166,6 +176,11 @@ def test_heed_trec_has_the_parameters_of_the_layout_of_its_dataset(
         (SAMPLE, {"lang": "zho", "years": [2022]}, "years: not used here; it chooses NeuCLIR's own topics"),
         ("hc4", {"lang": "en"}, "found 'en', expected zho, fas or rus; English documents are searched by heed trec"),
         (SAMPLE, {"lang": "zho", "query_lang": "english"}, "query_lang: found 'english', expected one of native, eng"),
+        (
+            SAMPLE,
+            {"lang": "eng", "years": [2022]},
+            "years: not used by neuclir-sample in English; it takes lang, fields",
+        ),
         (SAMPLE, {"lang": "eng", "query_lang": "eng"}, "query_lang: not used by neuclir-sample in English; it takes"),
         (SAMPLE, {"lang": "zho", "fields": "body"}, "fields: found 'body', expected one of title, description, both"),
         (SAMPLE, {"lang": "zho", "subset": "x", "data": "x"}, "data, subset: not used by neuclir-sample"),
