@@ -1,4 +1,4 @@
-"""Runs and qrels for Python users: dictionaries with conversions to files and pandas."""
+"""Runs and qrels for Python users: dictionaries with conversions to files, pandas and ranx."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,6 +77,17 @@ class Run(dict[str, dict[str, float]]):
         """
         return cls(_by_topic(frame, SCORE, float), tag)
 
+    def to_ranx(self) -> Any:
+        """Return a ``ranx.Run``; needs ranx."""
+        from ranx import Run as RanxRun  # type: ignore[import-not-found,unused-ignore]
+
+        return RanxRun(dict(self), name=self.tag)
+
+    @classmethod
+    def from_ranx(cls, run: Any) -> Self:
+        """Return the run of a ``ranx.Run``."""
+        return cls(run.to_dict(), run.name or "run")
+
 
 class Qrels(dict[str, dict[str, int]]):
     """The judgements of one condition, ``qid -> docid -> grade``; relevant from 1."""
@@ -110,6 +121,17 @@ class Qrels(dict[str, dict[str, int]]):
         Raises :class:`DataError` as :meth:`Run.from_pandas` does.
         """
         return cls(_by_topic(frame, GRADE, int))
+
+    def to_ranx(self) -> Any:
+        """Return a ``ranx.Qrels``; needs ranx."""
+        from ranx import Qrels as RanxQrels  # type: ignore[import-not-found,unused-ignore]
+
+        return RanxQrels(dict(self))
+
+    @classmethod
+    def from_ranx(cls, qrels: Any) -> Self:
+        """Return the qrels of a ``ranx.Qrels``."""
+        return cls(qrels.to_dict())
 
 
 def _names(library: str) -> tuple[str, str, str]:

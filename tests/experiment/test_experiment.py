@@ -346,10 +346,10 @@ def test_frames_and_objects_of_ranx() -> None:
     ranx = pytest.importorskip("ranx", reason="ranx is installed by make bench")
     run, qrels = ranx.Run.from_df(MADE.to_pandas("ranx")), ranx.Qrels.from_df(JUDGED.to_pandas("ranx"))
     assert ranx.evaluate(qrels, run, "ndcg@10") == pytest.approx((1 + 1 / math.log2(3)) / 2)
-    for theirs in (run, ranx.Run(dict(MADE))):
-        assert Run(theirs.to_dict()) == Run.from_pandas(theirs.to_dataframe()) == MADE
-    for theirs in (qrels, ranx.Qrels(dict(JUDGED))):
-        assert Qrels(theirs.to_dict()) == Qrels.from_pandas(theirs.to_dataframe()) == JUDGED
+    for theirs in (run, MADE.to_ranx()):
+        assert Run.from_ranx(theirs) == Run.from_pandas(theirs.to_dataframe()) == MADE
+    for theirs in (qrels, JUDGED.to_ranx()):
+        assert Qrels.from_ranx(theirs) == Qrels.from_pandas(theirs.to_dataframe()) == JUDGED
 
 
 def test_a_run_of_patapsco_is_read_without_a_doubt(caplog: pytest.LogCaptureFixture) -> None:
