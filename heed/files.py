@@ -221,13 +221,26 @@ def write_packed(path: Path, texts: Iterable[str]) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as indented UTF-8 JSON with the keys in the order given."""
+    write_bytes(path, _as_json(value))
+
+
+def _as_json(value: Any) -> bytes:
     import msgspec  # whose indenting takes a twentieth of the time of Python's
 
     try:
         text = msgspec.json.format(json.dumps(value, ensure_ascii=False, allow_nan=False), indent=1)
     except ValueError:  # NaN or infinity, which are in no JSON but Python's
         text = json.dumps(value, ensure_ascii=False, indent=1)
-    write_bytes(path, f"{text}\n".encode())
+    return f"{text}\n".encode()
+
+
+def is_written_json(path: Path) -> bool:
+    """Return whether a file is, byte for byte, as :func:`write_json` writes it."""
+    try:
+        content = path.read_bytes()
+        return content == _as_json(parse_json(content.decode()))
+    except ValueError:
+        return False
 
 
 def unpacked_name(path: Path) -> str:

@@ -14,6 +14,7 @@ from heed.errors import HeedError, UsageError, fail
 from heed.formats.topic_ids import numbered
 from heed.progress import Timing, escaped, log, recording
 from pipelines import as_started, missing_package, print_any_character, until_the_reader_leaves
+from pipelines.options.output import check_target
 from pipelines.stopping import Terminated, stoppable
 
 # options that change no result, and whether a value follows
@@ -70,6 +71,7 @@ def run_command(
             numbered(getattr(options, "topic_ids", None)),
             own_modules(),
         ):
+            check_target(options, "json", ".json")
             body(options)
             if timings:  # of the command itself
                 from pipelines.resources import log_resources

@@ -28,7 +28,7 @@ from heed.progress import gathering, log, number_of, timed
 from heed.ranking import FUSIONS, fused_runs
 from pipelines.command import main_of
 from pipelines.options.data import condition_option, data_options, run_reading_options
-from pipelines.options.output import export_form, indexes_option, json_option, verify_option
+from pipelines.options.output import check_target, export_form, indexes_option, json_option, verify_option
 from pipelines.options.parser import MORE, Group, command_parser, listed, positive
 
 RULES = """\
@@ -314,6 +314,8 @@ def _fuse(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    check_target(options, "out", ".jsonl")
+    check_target(options, "fused", ".run")
     if options.fused:
         _fuse(options)
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heed.datasets.own_files import ignores_own_ids, own_documents
 from heed.errors import DataError, UsageError, fail
-from heed.files import locked, remembering, unpacked_name
+from heed.files import locked, remembering, unpacked_name, word_of
 from heed.formats.document_store import Corpus, DocumentStore
 from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import Pool, read_pool
@@ -21,7 +21,7 @@ from pipelines.command import main_of
 from pipelines.options.collection import depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
 from pipelines.options.machine import engine_options, machine_options, model_options
-from pipelines.options.output import indexes_option, verify_option
+from pipelines.options.output import check_target, indexes_option, verify_option
 from pipelines.options.parser import OF_MODELS, READING, command_parser, listed
 
 EXAMPLES = (
@@ -59,12 +59,15 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from heed.experiment.ledger import Ledger, settle
+    from heed.experiment.ledger import Ledger, destination, replaced, settle
     from heed.experiment.run_files import rescore_to_file
     from heed.formats.document_store import open_documents
     from heed.formats.trec_files import as_tag
     from pipelines.texts import named_texts, usual_condition
 
+    check_target(options, "out", ".run")
+    if options.tag is not None and not word_of(options.tag):
+        raise UsageError(f"tag: found {options.tag!r}, expected one word, such as {as_tag(options.tag)}")
     indexes, lang, source, read = named_texts(options)
     condition = options.condition or usual_condition(read)
     topics = [topic for topic in read if topic.has(condition)]
@@ -83,13 +86,15 @@ def _run(options: argparse.Namespace) -> None:
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         facts = {"depth": options.depth, "documents": sum(map(len, pooled.values()))}
         ledger = Ledger(options.out.parent, store.digest, _digests(read))
-        destination = partial(ledger.destination, name, condition) if is_result else lambda *_: options.out
+        place = partial(ledger.destination, name, condition) if is_result else partial(destination, options.out)
         if is_result:
             settle(ledger.folder)
         with closed(reranker):
-            file = rescore_to_file(destination, reranker, queries, PoolDocuments(pooled, store), facts, tag)
-        if is_result:  # among results no finished run is overwritten
+            file = rescore_to_file(place, reranker, queries, PoolDocuments(pooled, store), facts, tag)
+        if is_result:  # whose runs of a name move together
             ledger.enter(name, {condition: file}, whole=True, form=f"--out {options.out.parent}/NAME.{condition}.run")
+        else:
+            replaced(options.out, file)
         state = "used again" if file.reused else "written"
         log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
 

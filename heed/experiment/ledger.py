@@ -6,8 +6,9 @@ A command that was killed meanwhile is to be repeated: it finds what was made, a
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,19 +37,8 @@ class Ledger(NamedTuple):
     topics: Mapping[str, str]
 
     def destination(self, name: str, condition: str, recipe: Recipe, facts: Recipe) -> Path:
-        """Write ``facts`` into the note of the finished run of ``recipe``; return its path, else where to make it."""
-        path = self.folder / f"{name}.{condition}.run"
-        new = self.folder / NEW / digest_json(recipe)[:16] / path.name
-        note, journal = finished_note(path), journal_of(new)
-        recipe = json.loads(json.dumps(recipe))
-        if note and _is_known(recipe) and _with_code(note.recipe, recipe) == recipe and not journal.exists():
-            note = Note(recipe, note.files, {**note.facts, **facts})
-            if read_note(note_of(path)) != note:
-                write_note(note_of(path), note)
-            new.unlink(missing_ok=True)  # a process that was killed left it
-            _tidy(new)
-            return path
-        return new
+        """Return where the run of ``recipe`` is, or is to be made (see :func:`destination`)."""
+        return destination(self.folder / f"{name}.{condition}.run", recipe, facts)
 
     def lists(self, name: str, recipe: Recipe, queries: Mapping[str, str]) -> dict[str, dict[str, float]]:
         """Return the lists of ``queries``, digests by topic, in runs of a system by ``recipe`` but for other topics."""
@@ -81,8 +71,8 @@ class Ledger(NamedTuple):
         def stays(condition: str) -> bool:
             if condition in same:
                 return True
-            if notes[condition] is None:  # nobody knows what it is of, or it is damaged
-                return condition not in new or note_of(there[condition]).exists()
+            if notes[condition] is None:  # it is somebody's
+                return condition not in new
             if condition in new:  # one by the same settings is made to its end now
                 return condition in alike and "scores" not in recipe
             return condition in (here if again and again == same else alike)  # as good as what is made again
@@ -90,8 +80,8 @@ class Ledger(NamedTuple):
         # runs that are made again come first: because of them those of other conditions go too
         stale = sorted((each for each in there if not stays(each)), key=lambda each: each not in new)
         if stale:
-            why = _difference(notes[stale[0]], new.get(stale[0], next(iter(new.values()))).note)
-            aside = _set_aside(self.folder, name, [there[condition] for condition in stale])
+            why = _difference(there[stale[0]], new.get(stale[0], next(iter(new.values()))).note)
+            aside = _set_aside(partial(_run_paths, name=name), [there[condition] for condition in stale])
             keep = f"; to keep both in one report, give one of them a name: {form}" if here & {*stale} else ""
             log.warning(f"{name}: {why}; its earlier runs are in {aside}{keep}")
         for file in new.values():
@@ -109,14 +99,15 @@ class Ledger(NamedTuple):
             if others := [file.path for file in files.values() if not self._has(file.note)]:
                 del of_folder[name]
                 rest = [path for path in _run_paths(self.folder, name) if path not in others]
-                aside = _set_aside(self.folder, name, others + rest)
+                aside = _set_aside(partial(_run_paths, name=name), others + rest)
                 log.warning(f"{name}: its runs are of other documents or topics; they are in {aside}")
         systems = {name: SystemRuns.of_files(name, files) for name, files in of_folder.items()}
         systems |= {system.name: self.completed(system) for system in in_memory if len(system)}
         known = {file.path for files in of_folder.values() for file in files.values()}
         unknown = [path.name for path in _run_paths(self.folder) if path not in known]
         if unknown:
-            say = f"not measured, nobody knows what it was made of: {brief(unknown)}; give it as a run made elsewhere"
+            missing = f"no note in {Path('.made') / 'NAME.run.json'} says what it was made of"
+            say = f"not measured, {missing}: {brief(unknown)}; copy the notes too, or give it as a run made elsewhere"
             log.warning(f"{self.folder}: {say}")
         return _in_order(systems.values())
 
@@ -135,6 +126,37 @@ class Ledger(NamedTuple):
         recipe = note.recipe
         topics = self.topics.get(recipe.get("condition", ""))
         return recipe.get("documents") == self.documents and recipe.get("topics") == topics
+
+
+def destination(path: Path, recipe: Recipe, facts: Recipe) -> Path:
+    """Write ``facts`` into the note of the run at ``path`` where it is that of ``recipe``, and return its path.
+
+    Else return where to make it: :meth:`Ledger.enter`, or :func:`replaced`, brings it to ``path``.
+    """
+    new = path.parent / NEW / digest_json(recipe)[:16] / path.name
+    note, journal = finished_note(path), journal_of(new)
+    recipe = json.loads(json.dumps(recipe))
+    if note and _is_known(recipe) and _with_code(note.recipe, recipe) == recipe and not journal.exists():
+        note = Note(recipe, note.files, {**note.facts, **facts})
+        if read_note(note_of(path)) != note:
+            write_note(note_of(path), note)
+        new.unlink(missing_ok=True)  # a process that was killed left it
+        _tidy(new)
+        return path
+    return new
+
+
+def replaced(path: Path, file: RunFile) -> None:
+    """Move a new run from its :func:`destination` to ``path``; another run that is there goes to ``earlier/`` first."""
+    if file.path == path:
+        return
+    if path.exists() and digest(path) != file.sha256:
+        note, recipe = finished_note(path), json.loads(json.dumps(file.note.recipe))
+        if note is None or not _is_known(recipe) or _with_code(note.recipe, recipe) != recipe:
+            why = _difference(path, file.note)
+            aside = _set_aside(lambda folder: [each for each in [folder / path.name] if each.exists()], [path])
+            log.warning(f"{path}: {why}; the earlier run is {aside / path.name}")
+    file.path = _brought(file.path, path.parent)
 
 
 def runs_in(folder: Path, name: str = "*") -> dict[str, dict[str, RunFile]]:
@@ -171,7 +193,7 @@ def warn_of_mixtures(systems: Sequence[SystemRuns]) -> None:
         (first, note), *others = ((name, file.note) for name, file in system.files.items())
         for condition, other in others:
             if not _are_alike(note, other.recipe):
-                why = _difference(note, other)
+                why = _changes(note, other)
                 warn(f"{system.name}: its runs {first} and {condition} were made in different ways: {why}")
 
 
@@ -186,21 +208,23 @@ def settle(folder: Path) -> None:
             path.unlink()
 
 
-def _set_aside(folder: Path, name: str, stale: Sequence[Path]) -> Path:
-    """Remove the ``stale`` runs of a system, all of which are copied to ``earlier/`` first; return the folder there.
+def _set_aside(of_name: Callable[[Path], Sequence[Path]], stale: Sequence[Path]) -> Path:
+    """Remove the ``stale`` runs of a name, all of which are copied to ``earlier/`` first; return the folder there.
 
-    Where a killed process has copied some of them, the others come to these. The first of ``stale`` are those because
-    of which the others go too: they are removed last, so that a repeated command removes the same.
+    ``of_name`` returns the runs of the name in a folder. Where a killed process has copied some of them, the others
+    come to these. The first of ``stale`` are those because of which the others go too: they are removed last, so that
+    a repeated command removes the same.
     """
-    there = {path.name: digest(path) for path in _run_paths(folder, name)}
+    folder = stale[0].parent
+    there = {path.name: digest(path) for path in of_name(folder)}
     gone = {path.name: there[path.name] for path in stale}
     for aside in (folder / ASIDE / str(number) for number in count(1)):
-        copied = {path.name: digest(path) for path in _run_paths(aside, name)}
+        copied = {path.name: digest(path) for path in of_name(aside)}
         if copied.items() <= there.items():
             for path in (folder / run for run in there if run not in copied):
                 if note_of(path).exists():
                     write_bytes(note_of(aside / path.name), read_bytes(note_of(path)))
-                write_bytes(aside / path.name, read_bytes(path))
+                write_bytes(aside / path.name, path.read_bytes())
             break
         if gone.items() <= copied.items():
             break
@@ -213,6 +237,7 @@ def _set_aside(folder: Path, name: str, stale: Sequence[Path]) -> Path:
 def _brought(path: Path, folder: Path) -> Path:
     """Move a finished run with its note into ``folder``; return its new path."""
     target = folder / path.name
+    target.unlink(missing_ok=True)  # beside the new note it would be a run that somebody has changed
     write_bytes(note_of(target), read_bytes(note_of(path)))
     path.replace(target)
     _tidy(path)
@@ -262,10 +287,16 @@ def _with_code(old: Any, new: Any) -> Any:
     return {CODE: new[CODE], **known} if CODE in new else known
 
 
-def _difference(old: Note | None, new: Note) -> str:
+def _difference(path: Path, new: Note) -> str:
+    """Return a sentence that says how the settings and inputs of a ``new`` run differ from those of one at ``path``."""
+    if note := finished_note(path):
+        return _changes(note, new)
+    why = "its note lists other bytes" if note_of(path).exists() else "it has no note"
+    return f"somebody changed or brought {path.name} ({why})"
+
+
+def _changes(old: Note, new: Note) -> str:
     """Return a sentence that says which settings and inputs of two runs differ."""
-    if old is None:
-        return "nobody knows what its earlier runs were made of"
     if not _is_known(new.recipe):
         return "it has no config, so that it may be another system by now"
     leave_out = {"condition", "pool"}

@@ -17,6 +17,7 @@ from heed.files import (
     CONTROL,
     numbered_lines,
     packed,
+    read_lines,
     read_objects,
     read_raw_lines,
     read_texts,
@@ -282,6 +283,15 @@ def without_words(fields: list[str]) -> list[str]:
     return fields if numbers > 1 else fields[:6]
 
 
+def is_run(path: Path) -> bool:
+    """Return whether the first line of a file is that of a run."""
+    try:
+        fields = without_words(next((line.split() for _, line in read_lines(path) if line.strip()), []))
+    except DataError:
+        return False
+    return len(fields) == 6 and parse_score(fields[4]) is not None
+
+
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:
     """Read qrels: TREC's four columns, or a table (tabs; commas in ``.csv``) of three, or of ``COLUMNS``.
 
@@ -471,3 +481,11 @@ def read_pool(path: Path) -> Pool:
     if not pooled:
         raise DataError(f'{path}: holds no pool lines; expected {{"qid": …, "docids": […]}}')
     return with_ids(pooled, path)
+
+
+def is_pool(path: Path) -> bool:
+    """Return whether a file is a pool."""
+    try:
+        return bool(read_pool(path))
+    except DataError:
+        return False

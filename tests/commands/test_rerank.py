@@ -98,8 +98,11 @@ def test_a_local_model_by_passages_killed_and_started_again(
     assert heed(COMMAND, *told, "--device", "cpu", "--out", "whole/new.run").returncode == 0
     command = [sys.executable, "-m", COMMAND, *map(str, told), "--device", "cpu", "--out", "killed/new.run"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
-    journal = tmp_path / "killed/.made/new.run.partial"
-    while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 4):
+
+    def journals() -> list[Path]:
+        return [*(tmp_path / "killed").rglob("new.run.partial")]
+
+    while process.poll() is None and not any(journal.read_bytes().count(b"\n") >= 4 for journal in journals()):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.communicate()
@@ -107,7 +110,49 @@ def test_a_local_model_by_passages_killed_and_started_again(
     result = heed(COMMAND, *told, "--device", "cpu", "--out", "killed/new.run")
     assert result.returncode == 0 and "of 12 topics are done already" in result.stderr
     assert (tmp_path / "killed/new.run").read_bytes() == (tmp_path / "whole/new.run").read_bytes()
-    assert not journal.exists()
+    assert not journals()
+
+
+def test_a_finished_run_outside_results_is_moved_aside(made: Path, heed: Heed, tmp_path: Path) -> None:
+    def rerank(depth: int, said: str) -> bytes:
+        told = ("--reranker", "rank_bm25", "--condition", "query", "--depth", str(depth), "--out", "o/p.run")
+        result = heed(COMMAND, made / "bm25.query.run", *SAMPLE, *told)
+        assert result.returncode == 0 and said in result.stderr, result.stderr
+        assert [*(tmp_path / "o").rglob("*.run.json")] and not (tmp_path / "o/.made/new").exists()
+        return (tmp_path / "o/p.run").read_bytes()
+
+    first = rerank(3, "o/p.run: written")
+    note = (tmp_path / "o/.made/p.run.json").read_bytes()
+    assert rerank(3, "o/p.run: used again") == first and not (tmp_path / "o/earlier").exists()
+    deeper = rerank(5, "o/p.run: the pool has changed; the earlier run is o/earlier/1/p.run")
+    assert deeper.count(b"\n") == 5 * 12 and (tmp_path / "o/earlier/1/p.run").read_bytes() == first
+    assert (tmp_path / "o/earlier/1/.made/p.run.json").read_bytes() == note
+    (tmp_path / "o/p.run").write_text("01 Q0 d 1 1.0 mine\n")
+    assert (
+        rerank(
+            5, "o/p.run: somebody changed or brought p.run (its note lists other bytes); the earlier run is o/earlier/2"
+        )
+        == deeper
+    )
+    assert (tmp_path / "o/earlier/2/p.run").read_text() == "01 Q0 d 1 1.0 mine\n"
+
+
+def test_an_out_that_would_replace_something_else_is_refused_first(made: Path, heed: Heed, tmp_path: Path) -> None:
+    run, topics = shutil.copy(made / "bm25.query.run", tmp_path / "a.run"), shutil.copy(SAMPLE[1], tmp_path / "t.jsonl")
+    (tmp_path / "notes").write_text("mine\n")
+    (tmp_path / "folder").mkdir()
+    for told, problem in (
+        (("--out", run), f"--out: {run}: is given to this command, and would be overwritten; give another: --out"),
+        (("--out", topics), f"--out: {topics}: is given to this command"),
+        (("--out", "notes"), "--out: notes: is no run, and would be overwritten; give another: --out notes-new.run"),
+        (("--out", "folder"), "--out: folder: is no file; give another: --out folder-new.run"),
+        (("--out", "no/such/x.run"), "--out: no/such/x.run: no such folder; make it first: mkdir -p no/such"),
+        (("--out", "x.run", "--tag", "my tag"), "--tag: found 'my tag', expected one word, such as my-tag"),
+    ):
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        result = heed(COMMAND, run, "--topics", topics, *SAMPLE[2:], "--reranker", "rank_bm25", *told)
+        assert result.returncode == 1 and problem in result.stderr, result.stderr
+        assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_what_cannot_be_rescored_is_an_error(made: Path, heed: Heed, tmp_path: Path) -> None:

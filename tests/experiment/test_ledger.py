@@ -206,9 +206,35 @@ def test_runs_that_nobody_knows_are_not_measured(tmp_path: Path, capsys: pytest.
         asked.evaluate([asked.retrieve(Twice())])
     assert [path for path in runs(tmp_path) if "earlier" in path] == ["earlier/1/twice.original"]
     assert (
-        f"{folder}: not measured, nobody knows what it was made of: mine.original.run, words.original.run; give it as"
+        f"{folder}: not measured, no note in .made/NAME.run.json says what it was made of: mine.original.run, "
+        "words.original.run; copy the notes too, or give it as a run made elsewhere"
     ) in capsys.readouterr().err
     assert "words, original" not in [f"{row['system']}, {row['condition']}" for row in read_tree(folder)[0].rows]
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_somebodys_runs_under_the_same_names_are_moved_before_they_are_made(
+    tmp_path: Path, noted: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mate's runs were copied over those of the folder; or edited by hand."""
+    evaluate(tmp_path, Words(), Over())
+    before, folder = content(tmp_path), tmp_path / DRINKS
+    for name in OVER:
+        (folder / f"{name}.run").write_text("1 Q0 a 1 1.0 mate\n")
+        if not noted:
+            (folder / f".made/{name}.run.json").unlink()
+    capsys.readouterr()
+    evaluate(tmp_path, Words(), Over())
+    why = "its note lists other bytes" if noted else "it has no note"
+    said = (
+        f"over: somebody changed or brought over.changed.run ({why}); its earlier runs are in {folder / 'earlier/1'}\n"
+    )
+    assert capsys.readouterr().err.count(said) == 1
+    assert {(folder / f"earlier/1/{name}.run").read_text() for name in OVER} == {"1 Q0 a 1 1.0 mate\n"}
+    now = content(tmp_path)
+    assert {name: now[name] for name in before} == before
+    evaluate(tmp_path, Words(), Over())
+    assert content(tmp_path) == now
 
 
 def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(

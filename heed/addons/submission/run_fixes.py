@@ -10,7 +10,7 @@ from heed.addons.submission.expected import Rules
 from heed.addons.submission.run_checks import check_lines, is_header, swapped_in_single
 from heed.addons.submission.run_report import ERROR, CheckedRun, Report, run_lines
 from heed.errors import DataError, fail
-from heed.files import write_packed
+from heed.files import packed, write_bytes
 from heed.ranking import ranked
 
 NEEDS_GUESS = {"character", "empty", "encoding", "fields", "reversed", "score", "unreadable"}
@@ -58,7 +58,10 @@ def fix_run(run: CheckedRun, target: Path, rules: Rules) -> list[str]:
     if report.count(ERROR):
         left = f"{target}: not written; these problems remain after fixing {run.path}"
         raise DataError("\n".join([*report.messages(ERROR), left]))
-    write_packed(target, (f"{line}\n" for line in lines))
+    content = packed(target, "".join(f"{line}\n" for line in lines).encode())
+    if target.exists() and target.read_bytes() != content:
+        raise DataError(f"{target}: is there with other lines, and is not overwritten; give a new place, fix=PATH")
+    write_bytes(target, content)
     solved = {kind: times for (_, kind), times in run.report.counts.items()}
     return [change.format(solved[kind]) for kind, change in FIXED.items() if kind in solved] + [
         f"{times} {change}" for change, times in changes.items() if times
