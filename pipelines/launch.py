@@ -268,8 +268,8 @@ class Job:
 
         These ran the same setting; why figures may differ is said too. ``pool`` says what the rerankers rescored.
         """
-        requested, depth = [*map(str, as_measures(self.measures))], min(self.options.depth, results.depth)
-        print(table(printed(results.rows, requested, depth), f"{title}, values ×100"))
+        requested = [*map(str, as_measures(self.measures))]
+        print(table(printed(results.rows, requested, results.depth), f"{title}, values ×100"))
         which = self.options.published
         published_text = brought_if_here("published rows") if which != "none" else None
         if published_text is None:

@@ -21,7 +21,15 @@ from heed.extras import installed_version
 from heed.files import digest_json, locked, read_bytes, write_bytes, write_json
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts
 from heed.measures.per_topic import Measure, PerTopic
-from heed.measures.summary import Detail, own_directions
+from heed.measures.summary import (
+    ON_REQUEST,
+    Detail,
+    SystemEntry,
+    cutoff_of,
+    is_merit,
+    own_directions,
+    reaches,
+)
 from heed.progress import brief, gathering, log, logging_only, timed, warn
 from heed.report.results import read_manifest
 from heed.report.topics_file import TopicsFile, read_topics_file, write_topics_file
@@ -66,7 +74,11 @@ def manifest(
 
 def of_systems(manifest: Recipe, systems: Sequence[SystemRuns]) -> Recipe:
     """Return a manifest with ``systems`` as those that made its runs."""
-    methods = [{"name": each.name, "parameters": each.config} for each in systems if each.config is not None]
+    methods = [
+        {"name": each.name, "depth": each.entry["depth"], "parameters": each.config}
+        for each in systems
+        if each.config is not None
+    ]
     elsewhere = {"made elsewhere": [each.name for each in systems if each.config is None]}
     method, settings = manifest.get("method") or {}, manifest.get("settings") or {}
     return {**manifest, "method": {**method, "retrieval": methods}, "settings": {**settings, **elsewhere}}
@@ -123,11 +135,17 @@ def results_of(
     for warning in of_runs:
         warn(warning)
     earlier, used = read_note(folder / VALUES), dict[str, PerTopic]()
+    entries = [_of_lists(system.entry, inputs.size or 0) for system in systems]
+    depths = {entry["system"]: entry["depth"] for entry in entries}
     with timed("measures"), gathering([]) as warnings:
         warn_of_mixtures(systems)
         moved = shifts(runs, judging, topics)
         remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
-        details = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
+        measured = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
+        beyond = [each for each in measured if not reaches(depths[each["system"]], each["measure"], inputs.size)]
+        left_out = {*map(id, beyond)}
+        details = [each for each in measured if id(each) not in left_out]
+        _warn_of_depths(depths, details, [each["measure"] for each in beyond])
         against = against_query(runs, judging, topics, details)
     if used:
         write_note(folder / VALUES, Note(used, {}))
@@ -137,7 +155,7 @@ def results_of(
         details,
         [*inputs.warnings, *of_runs, *warnings],
         own_directions(judging.all_measures),
-        [system.entry for system in systems],
+        entries,
         shifts=moved,
         against_query=against,
         path=folder,
@@ -152,6 +170,26 @@ def results_of(
         (folder / "report.html").unlink(missing_ok=True)  # of earlier judgements
     write_note(folder / RESULTS, Note({"runs": {system.name: system.digests() for system in systems}}, {}))
     return results
+
+
+def _of_lists(entry: SystemEntry, size: int) -> SystemEntry:
+    """Return the entry of a system that searched ``size`` documents, 0 where not known: a list has no more."""
+    return {**entry, "depth": min(entry["depth"], size)} if size and entry["depth"] else entry
+
+
+def _warn_of_depths(depths: Mapping[str, int | None], details: Sequence[Detail], beyond: Sequence[str]) -> None:
+    """Warn where systems, by name, have lists of different depth: which measures of them do not compare.
+
+    Those ``beyond`` look deeper than the lists of some.
+    """
+    known = [f"{name} {depth}" for name, depth in depths.items() if depth]
+    if len({depth for depth in depths.values() if depth}) < 2:
+        return
+    measures = dict.fromkeys(each["measure"] for each in details if is_merit(each["measure"]))
+    whole = [name for name in measures if not cutoff_of(name) and name not in ON_REQUEST]
+    parts = [f"{brief(list(dict.fromkeys(beyond)))}: no value where lists end before"] if beyond else []
+    parts += [f"{brief(whole)}: of whole lists, which do not compare"] if whole else []
+    warn(f"lists of different depth ({brief(known)}): {'; '.join(parts)}")
 
 
 def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:

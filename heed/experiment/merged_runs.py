@@ -46,9 +46,10 @@ def _facts(of_system: Sequence[SystemRuns]) -> Recipe:
     for warning in facts["warnings"]:
         warn(warning)
     pools = [entry.get("pool") for entry in entries]
+    facts["depth"] = entries[0]["depth"]
     if pools[0] is None:
         return facts
-    facts |= {key: entries[0][key] for key in ("first_stages", "depth")}
+    facts["first_stages"] = entries[0]["first_stages"]
     facts["documents"] = sum(entry["documents"] or 0 for entry in entries) or None
     return {**facts, "pool": digest_json(pools)}
 

@@ -25,6 +25,7 @@ Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by it
 Lists = Callable[[Recipe, Mapping[str, str]], Scores]  # what earlier runs by a recipe have of queries, digests by topic
 QUERIES = "queries"  # among the facts of a note: the digest of each topic's query
 POOL = "pool.jsonl"
+OF_LISTS = ("depth", "pool")  # of a recipe: what says how long the lists are
 
 
 class RunFile:
@@ -78,7 +79,7 @@ class SystemRuns(Mapping[str, Run]):
         notes = [file.note for file in self.files.values()]
 
         def common(key: str) -> Any:
-            values = [note.facts.get(key) or (note.recipe.get(key) if key == "pool" else None) for note in notes]
+            values = [note.facts.get(key) or (note.recipe.get(key) if key in OF_LISTS else None) for note in notes]
             return values[0] if values and values.count(values[0]) == len(values) else None
 
         entry = SystemEntry(

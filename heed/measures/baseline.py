@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, cast
 
 from heed.errors import UsageError, did_you_mean
@@ -28,10 +29,12 @@ from heed.measures.summary import (
     Row,
     SystemEntry,
     aligned,
+    cutoff_of,
     factor,
     format_value,
     is_merit,
     lower_is_better,
+    reaches,
     rows_of,
 )
 from heed.notebook import data_frame, html_table
@@ -101,13 +104,14 @@ class BaselineRow(TypedDict):
 
     ``value``, ``low`` and ``high`` are of all its topics, the rest is over the ``n`` topics that both have.
     ``interval`` says how both intervals are made, ``test`` is ``fisher``, ``wilcoxon`` or ``t``. ``same_pool`` is
-    whether two rerankers are known to have rescored one pool.
+    whether two rerankers are known to have rescored one pool; False too of a measure of whole lists, where those of
+    another depth are no pool of the other's. Without a ``value`` the measure looks deeper than the system's lists.
     """
 
     system: str
     condition: str
     measure: str
-    value: float
+    value: float | None
     low: float | None
     high: float | None
     difference: float | None
@@ -176,7 +180,8 @@ class AgainstBaseline(NamedTuple):
         for row in (row for rows in shown.values() for row in rows):
             counts = [str(row[side]) for side in ("better", "equal", "worse") if row[side] is not None]
             p_value = "" if row["p_holm"] is None else p_text(row["p_holm"])
-            figures = [format_value(row["measure"], row["value"]), _difference_text(row), p_value, "/".join(counts)]
+            value = "" if row["value"] is None else format_value(row["measure"], row["value"])
+            figures = [value, _difference_text(row), p_value, "/".join(counts)]
             lines.append([row["system"], row["condition"], row["measure"], *(figure or ABSENT for figure in figures)])
         return lines
 
@@ -196,10 +201,11 @@ def against_baseline(
     ``""`` is Fisher's randomization (Smucker, Allan and Carterette, CIKM 2007), for pairwise measures Wilcoxon's
     signed ranks, as in mFollowIR; ``"t"`` is the paired t-test. p-values are corrected by Holm (1979) over the systems
     that are tested by a measure under a condition. Shares of documents and counts, which are no merit of a system, have
-    values alone. A reranker is tested against any first stage, and against another reranker of the same pool, or else
-    if ``across_pools``. A system whose entry in ``systems`` lacks the ``pool`` may have rescored any. ``directions``
-    says of the user's own measures whether lower is better. Raises :class:`UsageError` for an unknown baseline or test,
-    and without details.
+    values alone. A reranker is tested against any first stage, and against another reranker of the same pool; measures
+    of whole lists only between lists of one depth, and against the first stage that was rescored; others if
+    ``across_pools``. A system whose entry in ``systems`` lacks the ``pool`` may have rescored any. ``directions`` says
+    of the user's own measures whether lower is better. Raises :class:`UsageError` for an unknown baseline or test, and
+    without details.
     """
     if test not in ("", "t"):
         raise UsageError(f"test: found {test!r}, expected t, or none for Fisher's and Wilcoxon's tests")
@@ -214,11 +220,11 @@ def against_baseline(
     elif baseline not in names:
         meant = did_you_mean(baseline, names, before="; ")
         raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
-    same_pools = {name: _same_pool(entries[name], entries[baseline]) for name in names if name != baseline}
-    untested = [name for name, same_pool in same_pools.items() if same_pool is False and not across_pools]
-    same = ({"same_pool": same_pools.get(detail["system"])} for detail in details)
+    same = [_same_lists(each["measure"], entries[each["system"]], entries[baseline]) for each in details]
     empty = dict.fromkeys(BaselineRow.__annotations__)
-    rows = [cast(BaselineRow, empty | row | each) for row, each in zip(rows_of(details), same, strict=True)]
+    rows = [
+        cast(BaselineRow, empty | row | {"same_pool": each}) for row, each in zip(rows_of(details), same, strict=True)
+    ]
     values = ((row, detail["per_topic"]) for row, detail in zip(rows, details, strict=True) if is_merit(row["measure"]))
     merits = [(row, per_topic) for row, per_topic in values if per_topic]
     _add_intervals(merits)
@@ -230,16 +236,29 @@ def against_baseline(
     ]
     compared = [(row, sample) for row, sample in pairs if sample]
     _add_differences(compared, directions)
-    tested = _add_p_values([(row, sample) for row, sample in compared if row["system"] not in untested], test)
+    allowed = [(row, sample) for row, sample in compared if across_pools or row["same_pool"] is not False]
+    tested = _add_p_values(allowed, test)
     main = _main_measures(rows)
     said = [row for row, _ in compared if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]]
     sentences += [_sentence(row, baseline, tested[_column(row)], directions) for row in said]
     sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
-    warnings = [*_warnings(pairs, base, baseline, untested)]
+    untested = [row for row, _ in compared if row["same_pool"] is False and not across_pools]
+    warnings = [*_untested(untested, entries, baseline), *_warnings(pairs, base, baseline)]
     least = min((tested[_column(row)] * least_p(row["n"]) for row in said if row["test"] != "t"), default=0.0)
     if least >= ALPHA:
         warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(least)} at least")
-    return AgainstBaseline(baseline, chosen, rows, sentences, warnings)
+    return AgainstBaseline(baseline, chosen, rows + _beyond_lists(rows, entries), sentences, warnings)
+
+
+def _beyond_lists(rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry]) -> list[BaselineRow]:
+    """Return rows without figures of the measures in ``rows`` that look deeper than a system's lists."""
+    had, empty = {(row["system"], *_column(row)) for row in rows}, dict.fromkeys(BaselineRow.__annotations__)
+    return [
+        cast(BaselineRow, empty | {"system": name, "condition": condition, "measure": measure, "n": 0})
+        for condition, measure in dict.fromkeys(map(_column, rows))
+        for name, entry in entries.items()
+        if not reaches(entry.get("depth"), measure) and (name, condition, measure) not in had
+    ]
 
 
 def _add_intervals(merits: Sequence[tuple[BaselineRow, PerTopic]]) -> None:
@@ -291,10 +310,22 @@ def _is_first_stage(entry: SystemEntry) -> bool:
 
 def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
     """Return whether two rerankers are known to have rescored one pool; None where one is a first stage of any."""
+    if first is second:
+        return None
     orders = (first, second), (second, first)
     if any(_is_first_stage(base) or base["system"] in (new.get("first_stages") or ()) for base, new in orders):
         return None
     return bool(first.get("pool")) and first.get("pool") == second.get("pool")
+
+
+def _same_lists(measure: str, system: SystemEntry, baseline: SystemEntry) -> bool | None:
+    """Return the same of a measure, False too where it reads whole lists and one is of another depth than the other.
+
+    Not of a reranker and its first stage, whose list it shortens.
+    """
+    depths = {entry["depth"] for entry in (system, baseline) if entry.get("depth")}
+    is_own = any(base["system"] in (new.get("first_stages") or ()) for base, new in permutations((system, baseline)))
+    return False if len(depths) > 1 and not cutoff_of(measure) and not is_own else _same_pool(system, baseline)
 
 
 def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
@@ -312,18 +343,25 @@ def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEnt
     return best["system"], f"{best['system']} is the baseline, the {'first stage' if first_stages else 'system'} {why}"
 
 
+def _untested(rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry], baseline: str) -> Iterator[str]:
+    """Yield why ``rows`` are not tested."""
+    against, request = f"not tested against {baseline}", "across_pools=True tests all the same"
+    other = {row["system"] for row in rows if _same_pool(entries[row["system"]], entries[baseline]) is False}
+    if of_pools := [*dict.fromkeys(row["system"] for row in rows if row["system"] in other)]:
+        yield f"{brief(of_pools)}: {against}, since they rescored another pool, or one that is not known; {request}"
+    of_depths = [row for row in rows if row["system"] not in other]
+    if measures := [*dict.fromkeys(row["measure"] for row in of_depths if row["measure"] not in ON_REQUEST)]:
+        depths = [f"{name} {entries[name].get('depth')}" for name in dict.fromkeys(row["system"] for row in of_depths)]
+        depths.insert(0, f"{baseline} {entries[baseline].get('depth')}")
+        yield f"{brief(measures)}: {against} where lists are of another depth ({brief(depths)}); {request}"
+
+
 def _warnings(
     pairs: Sequence[tuple[BaselineRow, Sequence[float]]],
     base: Mapping[tuple[str, str], PerTopic],
     baseline: str,
-    untested: Sequence[str],
 ) -> Iterator[str]:
-    """Yield what is not tested, and what is compared over fewer topics than a system has."""
-    if untested:
-        yield (
-            f"{brief(untested)}: not tested against {baseline}, since they rescored another pool, or one that is not "
-            "known; across_pools=True tests all the same"
-        )
+    """Yield what is not compared, and what is over fewer topics than a system has."""
     had = {condition for condition, _ in base}
     if lacking := [*dict.fromkeys(row["condition"] for row, _ in pairs if row["condition"] not in had)]:
         yield f"{baseline} has no figures under {brief(lacking)}: nothing is compared there"

@@ -79,8 +79,9 @@ class AgainstQuery(TypedDict):
 class SystemEntry(TypedDict):
     """A system of the results: what it rescored, and how many replies of a model were no answers.
 
-    ``first_stages`` are the systems whose runs were pooled to ``depth`` documents a topic, ``pool`` the digest of that
-    pool and ``documents`` its number of documents over all topics; None of a first stage, absent where not known.
+    ``first_stages`` are the systems whose runs were pooled, ``pool`` the digest of that pool and ``documents`` its
+    number of documents over all topics; None of a first stage, absent where not known. ``depth`` is the most documents
+    that a list has, None where not known.
     """
 
     system: Name
@@ -176,13 +177,21 @@ def printed(rows: Sequence[Row], requested: Sequence[str] = (), depth: float = m
     """
 
     def is_usual(measure: str) -> bool:
-        return not (measure in ON_REQUEST or is_share(measure)) and _cutoff(measure) <= depth
+        return not (measure in ON_REQUEST or is_share(measure)) and cutoff_of(measure) <= depth
 
     return [row for row in rows if row["measure"] in requested or is_usual(row["measure"])]
 
 
-def _cutoff(measure: str) -> int:
-    """Return the rank at which a measure stops, as in its name; 0 for none."""
+def reaches(depth: int | None, measure: str, size: int | None = None) -> bool:
+    """Return whether lists of ``depth`` documents, None where not known, go as far as ``measure`` looks.
+
+    They do too where they have all ``size`` documents.
+    """
+    return not depth or depth == size or cutoff_of(measure) <= depth
+
+
+def cutoff_of(measure: str) -> int:
+    """Return the rank at which a measure stops, as in its name; 0 for none, which reads whole lists."""
     cutoff = CUTOFF.search(measure)
     return int(cutoff[1]) if cutoff else 0
 

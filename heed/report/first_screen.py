@@ -183,7 +183,7 @@ def _sure(row: BaselineRow) -> str:
     """Return whether a difference is significant, and whether its interval says the same."""
     p_value = row["p_holm"]
     if p_value is None:
-        return ", not tested: they rescored other pools" if row["same_pool"] is False else ""
+        return ", not tested: other pools, or lists of another depth" if row["same_pool"] is False else ""
     words = f", {'' if p_value < ALPHA else 'not '}significant (p{TIED}{p_text(p_value)})"
     if least_p(row["n"]) > ALPHA:
         return f"{words}: {number_of(row['n'], 'topic')} cannot show a difference"

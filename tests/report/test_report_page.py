@@ -390,7 +390,7 @@ def test_the_headline_says_which_system_is_best_and_whether_that_is_sure(tmp_pat
     two = {"one": bm25, "other": [0.125] * 8}
     assert headline(tmp_path / "6", two, {"one": POOL, "other": POOL | {"pool": "2"}}) == (
         "one, the baseline, ranks best under the instruction: nDCG@20 25.0; "
-        "other is next: −12.5, not tested: they rescored other pools."
+        "other is next: −12.5, not tested: other pools, or lists of another depth."
     )
 
 
