@@ -130,7 +130,8 @@ def _run(options: argparse.Namespace) -> None:
         folders = [path for path in options.run if path.is_dir()]
         if folders and len(options.run) > 1:
             raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")
-        pair = options.new_qrels or options.qrel_diff or len(options.run) > 1
+        pair = len(options.run) > 1 and not options.qrels
+        pair = pair or any((options.new_qrels, options.qrel_diff, options.traps, options.pairs))
         way = _compare_folder if folders else _compare_runs if pair and not options.baseline else _measure_runs
         compared = way(options)
     if options.json:
@@ -213,9 +214,13 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
         wholes = [SystemEntry(system=name, first_stages=None, pool=None) for name in runs]
         about = details, (), own_directions(measures), wholes
         return _print_systems(options, ResultsFolder(str(options.qrels), "", *about))
-    values = {detail["measure"]: detail["per_topic"] for detail in details}
+    if len(runs) > 1:
+        advice = f"of two systems, give --baseline {options.run[0]}; of two instructions, give --new-qrels"
+        warn(f"{len(runs)} runs, and no difference between them: {advice}")
+    suffixes = {name: f" {name}" if len(runs) > 1 else "" for name in runs}
+    values = {detail["measure"] + suffixes[detail["system"]]: detail["per_topic"] for detail in details}
     by_measure = {measure: statistics(per_topic) for measure, per_topic in values.items()}
-    print(f"{options.run[0]}: values ×100")
+    print(f"{', '.join(map(str, paths))}: values ×100")
     print(aligned([line[:4] for line in _measure_lines(by_measure, {})], left=1))
     if options.per_topic:
         print(f"\n{_topic_table(values)}")

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from heed.data import FIELDS
 from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError, did_you_mean, fail
-from heed.extras import require
+from heed.extras import advice, require
 from heed.files import LARGEST, UNREADABLE, nearest
 from heed.formats.documents import DocumentLine, checked
 from heed.formats.topic_ids import topics_with_ids
@@ -85,8 +85,11 @@ class IrDataset:
 
 def load_dataset(dataset_id: str) -> Any:
     """Return the ir_datasets object for an id; raises :class:`DataError` for an unknown one."""
-    import ir_datasets
-
+    try:
+        import ir_datasets
+    except ImportError as error:
+        reason = nearest(Path(dataset_id)) or f"; to read an id of ir_datasets: {advice('ir_datasets')}"
+        raise DataError(f"{dataset_id}: no such file or folder{reason}") from error
     try:
         return ir_datasets.load(dataset_id)
     except KeyError as error:

@@ -52,8 +52,17 @@ def topics_with_ids(topics: Sequence[Topic], where: object) -> list[Topic]:
 def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
     """Return advice on those of ``qids`` that are ``known`` by their numbers alone; empty without any."""
     ids = {number(qid): qid for qid in known}
-    same = [f"{qid} and {ids[number(qid)]}" for qid in qids if qid not in known and number(qid) in ids]
-    return f"; {len(same)} differ by leading zeros or a prefix ({brief(same)}): give topic_ids=number" if same else ""
+    pairs = [(qid, ids[number(qid)]) for qid in qids if qid not in known and number(qid) in ids]
+    if not pairs:
+        return ""
+    differ = f"{len(pairs)} differ by leading zeros or a prefix ({brief([' and '.join(pair) for pair in pairs])})"
+    if any(len({prefix for qid in pair if (prefix := _prefix(qid))}) > 1 for pair in pairs):  # dr01 and de01
+        return f"; {differ}: is one file of another collection?"
+    return f"; {differ}: give topic_ids=number"
+
+
+def _prefix(qid: str) -> str:
+    return re.split(r"\d", qid, maxsplit=1)[0]
 
 
 def by_ending(qid: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from heed.files import parse_json, read_lines, read_objects, read_pieces, read_t
 from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import read_queries
 from heed.formats.topic_ids import topics_with_ids
-from heed.languages import code_of
+from heed.languages import code_of, known_language, suggestion
 from heed.progress import brief, counted, log, number_of, warn
 from heed.types import INSTRUCTED, KINDS, Span, Topic, paragraphs
 
@@ -143,11 +143,22 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
     fail(problems)
     reason = f"{counted(len(others), 'topic')} in {', '.join(dict.fromkeys(others))}" if others else "there is none"
     if not topics:
-        advice = f"give lang={others[0]}" if others else "give a file with topics"
-        raise DataError(f"{path}: no topic in {lang}; {reason}; {advice}")
+        raise DataError(f"{path}: no topic in {lang}; {reason}; {_advice(others)}")
     if others:
         log.info(f"{path}: {reason}, not in {lang}, and left out")
     return with_bases(topics.values())
+
+
+def _advice(langs: list[str]) -> str:
+    """Return what to do with topics that are in other languages than the one asked for."""
+    if not langs:
+        return "give a file with topics"
+    if not (known := known_language(langs[0])):
+        return f"{langs[0]} is no code of a language{suggestion(langs[0])}"
+    return (
+        f"give lang={known.code} if the documents are in {known.name} too, else query_lang={known.code}, "
+        "which heed neuclir takes"
+    )
 
 
 def _slips(record: dict[str, Any]) -> Iterator[str]:

@@ -53,6 +53,12 @@ def test_the_number_of_a_topic_is_its_id_without_prefix_and_leading_zeros(qid: s
     )
 
 
+def test_topics_with_two_prefixes_are_those_of_another_collection() -> None:
+    assert number_hint(["de01", "de02"], ["dr01", "dr02"]) == (
+        "; 2 differ by leading zeros or a prefix (de01 and dr01, de02 and dr02): is one file of another collection?"
+    )
+
+
 @pytest.mark.parametrize("form", ["{:03}", "MB{:03}", "AR{}"])
 def test_ids_of_one_number_are_named_and_matched_on_request(tmp_path: Path, heed: Heed, form: str) -> None:
     material(tmp_path, form)

@@ -144,6 +144,9 @@ def test_topics_in_another_language_are_an_error_that_names_theirs(tmp_path: Pat
     path = write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "lang": lang, "query": "a"} for lang in ("zho", "fas")])
     with pytest.raises(HeedError, match="no topic in eng; 2 topics are in zho, fas; give lang=zho"):
         read_topics(path, "eng", "title")
+    write_jsonl(path, [{"qid": "1", "lang": "chinese", "query": "a"}])
+    with pytest.raises(HeedError, match="1 topic is in chinese; chinese is no code of a language; did you mean zho"):
+        read_topics(path, "eng", "title")
     (tmp_path / "t.tsv").write_text("")
     with pytest.raises(HeedError, match="no topic in eng; there is none"):
         read_topics(tmp_path / "t.tsv", "eng", "title")

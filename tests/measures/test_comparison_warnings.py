@@ -282,7 +282,12 @@ def test_renamed_documents_are_no_progress(heed: Heed) -> None:
 
 def test_the_judgements_that_p_mrr_and_selectivity_need_are_named(heed: Heed) -> None:
     need = "no p-MRR and no selectivity: they need judgements for both runs; give"
-    assert compared(heed, "base.run", "new.run", "--qrels", "q") == [f"{need} --new-qrels"]
+    advice = "of two systems, give --baseline base.run; of two instructions, give --new-qrels"
+    assert compared(heed, "base.run", "new.run", "--qrels", "q") == [
+        f"2 runs, and no difference between them: {advice}"
+    ]
+    found = json.loads(Path("c.json").read_text())["measures"]  # of both runs
+    assert [*found][:2] == ["nDCG@20 base.run", "Judged@20 base.run"] and "AP new.run" in found
     assert compared(heed, "base.run", "new.run", "--new-qrels", "n") == [f"{need} --qrels"]
     Path("diff").write_text('{"query-id": "1", "corpus-ids": ["a"]}\n')
     said = "no selectivity: it needs judgements for both runs; give --qrels and --new-qrels"

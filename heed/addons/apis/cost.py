@@ -104,8 +104,8 @@ class Bill:
             return None
         return (self.input * self._price[0] + self.output * self._price[1]) / MILLION
 
-    def line(self, label: str) -> str:
-        """Return the bill as one line."""
+    def line(self, label: str, bound: str = "") -> str:
+        """Return the bill as one line; ``bound`` stands before the calls, such as "at most "."""
         if not self.calls:
             return f"{label}: all {self.free} answers are in the cache, nothing is paid"
         tokens = f"about {self.input:,} tokens"
@@ -118,7 +118,9 @@ class Bill:
             )
         if self._search_price is not None:
             cost += f" for {self.searches:,} searches"
-        return f"{label}: {self.calls:,} calls with {tokens} ({ESTIMATE}), {cost}; {self.free:,} answers are cached"
+        return (
+            f"{label}: {bound}{self.calls:,} calls with {tokens} ({ESTIMATE}), {cost}; {self.free:,} answers are cached"
+        )
 
 
 FILE = "answers.sqlite"

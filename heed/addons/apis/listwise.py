@@ -52,19 +52,29 @@ class ApiChat(AtServer, Chat):
         """Return the answer if it is stored."""
         return self._answers.stored(self._key(conversation), partial(self._is_answer, ranking))
 
-    def estimate(self) -> tuple[Callable[[str], str], Answer]:
-        """Return a bill's line, and a function that returns stored answers and adds the costs of others to the bill."""
+    def estimate(self) -> tuple[Callable[[str], str], Callable[[], Answer]]:
+        """Return a bill's line, and what begins a query: a function that returns stored answers and adds others to it.
+
+        Questions after one without an answer depend on it: they count as paid, though some may be stored.
+        """
         bill = Bill(self._model.price)
 
-        def answer(conversation: list[Message], ranking: str) -> str | None:
-            stored = self.stored(conversation, ranking)
-            if stored is None:
-                bill.add([message["content"] for message in conversation], ranking)
-            else:
-                bill.free += 1
-            return stored
+        def begun() -> Answer:
+            is_known = True
 
-        return bill.line, answer
+            def answer(conversation: list[Message], ranking: str) -> str | None:
+                nonlocal is_known
+                stored = self.stored(conversation, ranking) if is_known else None
+                is_known = stored is not None
+                if stored is None:
+                    bill.add([message["content"] for message in conversation], ranking)
+                else:
+                    bill.free += 1
+                return stored
+
+            return answer
+
+        return partial(bill.line, bound="at most "), begun
 
     def _body(self, conversation: list[Message]) -> Config:
         return {"model": self._endpoint.model, "messages": conversation, "temperature": 0}

@@ -112,8 +112,8 @@ def as_yaml(entries: Iterable[Entry]) -> bytes:
     return text.encode()
 
 
-def form_problems(entry: Entry) -> list[str]:
-    """Return the problems of a run's answers."""
+def form_problems(entry: Entry, known: Mapping[str, str]) -> list[str]:
+    """Return the problems of a run's answers, of which some are ``known`` from its tag, options and documents."""
     problems = []
     for name in entry:
         if name not in FIELDS:
@@ -122,6 +122,9 @@ def form_problems(entry: Entry) -> list[str]:
     for name, (_, choices) in CHOICES.items():
         if entry.get(name) not in choices:
             problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
+        elif name in known and entry[name] != known[name]:
+            told = f"{known[name]} as the run's tag, --reranking or documents tell"
+            problems.append(f"{name} is {entry[name]}, expected {told}; correct the form, or the run")
     return problems
 
 
@@ -153,7 +156,7 @@ def write_package(package: Package, runs: Sequence[CheckedRun], form: Path | Non
     if not form:
         raise UsageError(_write_template(package, runs))
     entries = read_form(form)
-    fail(_form_problems(runs, entries, form))
+    fail(_form_problems(package, runs, entries, form))
     by_priority = sorted(runs, key=lambda run: cast(int, entries[run.tag]["priority"]))
     with locked(package.folder.parent), finished_folder(package.folder) as part:
         listed = [_add(part, run, entries[run.tag]) for run in by_priority]
@@ -175,7 +178,8 @@ def _write_template(package: Package, runs: Sequence[CheckedRun]) -> str:
     return f"{problem}; fill it in, then give it"
 
 
-def _form_problems(runs: Sequence[CheckedRun], entries: dict[str, Entry], form: Path) -> list[str]:
+def _form_problems(package: Package, runs: Sequence[CheckedRun], entries: dict[str, Entry], form: Path) -> list[str]:
+    known = {run.tag: known_answers(run, package.track, package.team, package.reranks) for run in runs}
     tags = sorted(run.tag for run in runs)
     problems = [f"{form}: no answers for run {tag}; add them" for tag in tags if tag not in entries]
     problems += [
@@ -183,7 +187,7 @@ def _form_problems(runs: Sequence[CheckedRun], entries: dict[str, Entry], form: 
     ]
     priorities: dict[int, str] = {}
     for tag in (tag for tag in tags if tag in entries):
-        problems += [f"{form}, run {tag}: {problem}" for problem in form_problems(entries[tag])]
+        problems += [f"{form}, run {tag}: {problem}" for problem in form_problems(entries[tag], known[tag])]
         priority = entries[tag].get("priority")
         if not isinstance(priority, int) or isinstance(priority, bool) or priority < 1:
             problems.append(f"{form}, run {tag}: priority is {priority!r}, expected 1 for the first to be pooled, 2 …")

@@ -122,7 +122,7 @@ class _RunCheck:
             if len(fields) == 5 and fields[1] != "Q0":
                 remedy = "is Q0 missing behind the topic?"
             elif len(without_words(fields)) == 6:
-                remedy = "delete the words after the tag, which other commands skip"
+                remedy = "delete what is behind the tag"
             elif text.startswith(("{", "[")):
                 remedy = "a run in JSON is read by other commands; write it as lines of six columns"
             self._report.error(number, "fields", f"{problem}; {remedy}")
@@ -281,10 +281,13 @@ def check_whole_run(run: CheckedRun, topics: States, name: RunName, rules: Rules
 
 def _check_depth(report: Report, topics: States, rules: Rules) -> None:
     severity, action = DEPTH[rules.track.deeper]
+    why = f": the track {action}"
+    if rules.depth != rules.track.depth:
+        severity, why = ERROR, ", the depth that was asked for"
     for qid, topic in topics.items():
         if topic.too_deep:
             problem = f"found {len(topic.first_lines)} documents in topic {qid}, expected at most {rules.depth}"
-            report.add(severity, topic.too_deep, "depth", f"{problem}: the track {action}; cut it (fixable)")
+            report.add(severity, topic.too_deep, "depth", f"{problem}{why}; cut it (fixable)")
 
 
 def _check_lists(report: Report, topics: States) -> None:
@@ -344,7 +347,9 @@ def _check_topics(report: Report, topics: States, rules: Rules) -> None:
     for qid in in_order(rules.topics or ()):
         if qid not in topics:
             problem = f"found no document for topic {qid}, expected at least one"
-            report.error(0, "missing", f"{problem}; search it too, or list any one document")
+            report.error(
+                0, "missing", f"{problem}; search this topic; if nothing is found, list one document, whichever"
+            )
 
 
 def _check_file_name(run: CheckedRun, severity: str) -> None:

@@ -204,10 +204,11 @@ class Chat(System):
         """Return the model's answer; ``ranking`` is an answer of the expected length."""
         raise NotImplementedError
 
-    def estimate(self) -> tuple[Callable[[str], str], Answer] | None:
-        """Return the sum of costs as a line, and a function that adds a question to it; None where nothing is paid.
+    def estimate(self) -> tuple[Callable[[str], str], Callable[[], Answer]] | None:
+        """Return the most that is paid, as a line, and what begins to add a query to it; None where nothing is paid.
 
-        The function takes the place of :meth:`answer`, and returns an answer only where one is stored already.
+        For each query it returns a function that takes the place of :meth:`answer`, and returns an answer only where
+        one is stored already.
         """
         return None
 
@@ -253,9 +254,9 @@ class ListwiseReranker(Reranker):
         """Log the estimated cost of scoring ``queries``, where answers are paid for."""
         estimate = self._chat.estimate()
         if estimate is not None and queries:
-            line, answer = estimate
+            line, begun = estimate
             for query in queries:
-                self._order(query, documents(query), answer)
+                self._order(query, documents(query), begun())
             log.info(line(f"{self.name}.{queries[0].condition}"))
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:

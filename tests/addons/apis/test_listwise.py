@@ -240,7 +240,7 @@ def test_an_empty_answer_that_an_earlier_version_kept_is_asked_again(
     with sqlite3.connect(ANSWERS / "answers.sqlite") as db:
         db.execute("UPDATE answers SET answer = ?", [b""])
     chat.begin([query], lambda _: DOCUMENTS[:3])
-    assert "gpt-tiny.original: 1 calls" in capsys.readouterr().err
+    assert "gpt-tiny.original: at most 1 calls" in capsys.readouterr().err
     for _ in range(2):
         assert order_of(chat.score(query, DOCUMENTS[:3])) == [2, 1, 0]
     assert server.calls == 2
@@ -388,7 +388,10 @@ def test_the_cost_is_told_before_the_first_call(
     chat.begin(original, lambda query: pooled[query.qid])
     assert server.calls == 0
     said = capsys.readouterr().err
-    assert said.startswith("gpt-tiny.original: 3 calls with about ") and "price unknown; 0 answers are cached" in said
+    assert (
+        said.startswith("gpt-tiny.original: at most 3 calls with about ")
+        and "price unknown; 0 answers are cached" in said
+    )
     for query in original:
         chat.score(query, pooled[query.qid])
     assert server.calls == 3
@@ -398,7 +401,7 @@ def test_the_cost_is_told_before_the_first_call(
         again.begin(queries, lambda query: pooled[query.qid])
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "gpt-tiny.original: all 3 answers are in the cache, nothing is paid"
-    assert told[1].startswith("gpt-tiny.changed: 3 calls with about ")
+    assert told[1].startswith("gpt-tiny.changed: at most 3 calls with about ")
     again.finish()
     assert capsys.readouterr().err == ""  # what was only looked up is no answer that was read
 
@@ -423,10 +426,10 @@ def test_a_killed_run_goes_on_and_repeats_no_call(
     finally:
         _, said = process.communicate()
     assert (len(server.answered), server.calls) == (6, 7), said
-    assert "gpt-tiny.original: 16 calls with about" in said and KEY not in said
+    assert "gpt-tiny.original: at most 16 calls with about" in said and KEY not in said
     server.silent_from = -1
     said = heed(*command, **variables).stderr
-    assert "gpt-tiny.original: 10 calls with about" in said and "; 2 answers are cached" in said
+    assert "gpt-tiny.original: at most 10 calls with about" in said and "; 2 answers are cached" in said
     assert (len(server.answered), len(set(server.answered)), server.calls) == (16, 16, 17)
     assert "gpt-tiny: 0 of 12 answers were no whole ranking" in said  # those of three topics, the first was done
     lines = (tmp_path / "found.run").read_text().splitlines()

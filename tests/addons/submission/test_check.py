@@ -196,6 +196,14 @@ def test_the_docids_of_a_track_are_known(tmp_path: Path, capsys: pytest.CaptureF
     assert f"found document '{foreign}', expected" in capsys.readouterr().err
 
 
+def test_a_depth_of_the_users_own_is_a_limit_also_where_the_track_cuts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write(tmp_path / "zho-TEAM3-x", clean(tag="zho-TEAM3-x"))
+    assert main([str(run), "--track", "neuclir-2023", "--depth", "1"]) == 1
+    assert "expected at most 1, the depth that was asked for; cut it (fixable)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("track", "depth"), [("robust-2004", 1000), ("dl-2020", 100), ("dl-2020-passages", 1000), ("rag-2024", 100)]
 )

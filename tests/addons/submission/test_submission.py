@@ -160,6 +160,11 @@ def test_folders_that_are_there_runs_of_one_tag_and_other_teams_are_refused(
         (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"taks": "x"}]}), "found 'taks', expected task"),
         (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"task": "news"}]}), "task is 'news', expected one of single-"),
         (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"documents": None}]}), "documents is None, expected one of z"),
+        (
+            yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"documents": "fas"}]}),
+            "documents is fas, expected zho as the",
+        ),
+        (yaml.safe_dump({"runs": [FORMS[0] | {"query_language": "eng"}, FORMS[1]]}), "query_language is eng, expected"),
     ],
 )
 def test_forms_that_do_not_fit_are_told(folder: Path, capsys: pytest.CaptureFixture[str], form: str, said: str) -> None:
