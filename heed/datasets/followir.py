@@ -23,8 +23,8 @@ def _read(members: Sequence[Named], request: Data, *, data: LocalCopy = None) ->
     measure, MAP of two collections and nDCG@5 of the third. Raises :class:`UsageError` for topics and judgements.
     """
     name = members[0].group
-    own = [field for field in request.changed() if field in FILES and field not in ("docs", "name", "encoding")]
-    fail([f"{', '.join(own)}: not used by {name}, which has its own"] if own else [], UsageError)
+    unused = [field for field in request.changed() if field in FILES and field not in ("docs", "name", "encoding")]
+    fail([f"{', '.join(unused)}: not used by {name}, which has its own"] if unused else [], UsageError)
     if name == NAME and not data and not set(ABLATIONS).isdisjoint(request.conditions):
         members = [older for member in members for older in Catalogue().find(f"{OLDER}/{member.subset}")]
     collections = read_described(members, request, data=data)
