@@ -57,9 +57,9 @@ def run_names(paths: Sequence[Path]) -> dict[str, Path]:
 
     Raises :class:`UsageError` for a file that is given twice and for names that no folder makes unique.
     """
-    given = Counter(path.resolve() for path in paths)
+    files = Counter(path.resolve() for path in paths)
     fail(
-        [f"{path}: the same file is given {times} times; give it once" for path, times in given.items() if times > 1],
+        [f"{path}: the same file is given {times} times; give it once" for path, times in files.items() if times > 1],
         UsageError,
     )
     names = {path: _names(path) for path in paths}
