@@ -32,6 +32,7 @@ BROUGHT = {
     "program": "bridges.programs:Program",
     "published figures": "published.standings:by_column",  # of papers, by condition and measure
     "published rows": "published.standings:published_text",  # where one's own systems stand, as text
+    "published notes": "published.standings:explanations",  # why figures of systems differ from those of papers
     "published tables": "published.standings:grids",  # of papers, with one's own systems between theirs
     "service's address": "apis.rerank:missing_address",  # the environment variable that is missing
     "service's instruction": "apis.rerank:instruction_field",  # the field that it is sent in

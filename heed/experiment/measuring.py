@@ -19,7 +19,7 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.extras import installed_version
 from heed.files import digest_json, locked, read_bytes, write_bytes, write_json
-from heed.measures.evaluate import Judging, against_query, evaluate, shifts
+from heed.measures.evaluate import Judging, against_query, evaluate, shifts, values_as_seen
 from heed.measures.per_topic import Measure, PerTopic
 from heed.measures.summary import (
     ON_REQUEST,
@@ -147,6 +147,7 @@ def results_of(
         details = [each for each in measured if id(each) not in left_out]
         _warn_of_depths(depths, details, [each["measure"] for each in beyond])
         against = against_query(runs, judging, topics, details)
+        seen = values_as_seen(runs, judging, topics, details)
     if used:
         write_note(folder / VALUES, Note(used, {}))
     results = Results(
@@ -158,10 +159,11 @@ def results_of(
         entries,
         shifts=moved,
         against_query=against,
+        as_seen=seen,
         path=folder,
         depth=max(inputs.size or math.inf, SHALLOW),
     )
-    write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against})
+    write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against, "as_seen": seen})
     write_json(folder / "summary.json", results.summary())
     if results.rows:
         with timed("report"):

@@ -25,6 +25,7 @@ from heed.measures.summary import (
     ABSENT,
     ON_REQUEST,
     AgainstQuery,
+    AsSeen,
     Detail,
     Row,
     SystemEntry,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 # Measures of following an instruction, each with those that stand beside it: the first that results have decides.
 FOLLOWING = {"IRS": (P_MRR, "NFR"), "WISE": (P_MRR, "SICR"), SELECTIVITY: (P_MRR,), P_MRR: ()}
 FEWEST = 5  # topics that decide anything
-Kind = Literal["follows", "against", "unclear", "ignores"]
+Kind = Literal["follows", "against", "unclear", "unseen", "ignores"]
 TESTS = {"fisher": "Fisher's randomization", "wilcoxon": "Wilcoxon's signed ranks", "t": "the paired t-test"}
 DECIDING = list(FOLLOWING)  # of a pair of conditions: the first that there is has a sentence
 LEAST = 0.001  # p-values below it are printed so
@@ -59,26 +60,46 @@ class Verdict(NamedTuple):
     """A measure's mean over topics with its interval, and what they say of the system.
 
     It follows the instruction where the interval is above 0, and goes against it where that is below 0; it ignores it
-    where nothing moved in any topic.
+    where nothing moved in any topic. If it would not without documents that are in none of its lists, ``reason`` says
+    so and it is ``unseen``.
     """
 
     value: float
     interval: Interval
     kind: Kind
+    reason: str = ""
 
 
-def verdicts(details: Sequence[Detail], pair: str, measures: Collection[str]) -> dict[str, dict[str, Verdict]]:
+def verdicts(
+    details: Sequence[Detail], as_seen: Sequence[AsSeen], pair: str, measures: Collection[str]
+) -> dict[str, dict[str, Verdict]]:
     """Return by system the verdict of each of ``measures`` on a ``pair`` of conditions, such as ``original>changed``.
 
-    Measures whose 0 is not "no effect" have none, nor has what is over fewer than five topics.
+    Measures whose 0 is not "no effect" have none, nor has what is over fewer than five topics. ``as_seen`` are values
+    with documents in none of the lists counted as not moved.
     """
+    seen = {(each["system"], each["condition"], each["measure"]): each for each in as_seen}
     by_system: dict[str, dict[str, Verdict]] = {}
     for measure in filter(is_compared_with_zero, measures):
         for each in details:
             if (each["condition"], each["measure"]) == (pair, measure) and len(each["per_topic"]) >= FEWEST:
                 between = interval([*each["per_topic"].values()])
-                by_system.setdefault(each["system"], {})[measure] = Verdict(each["value"], between, _kind(between))
+                of_seen = seen.get((each["system"], pair, measure))
+                verdict = _verdict(each["value"], between, of_seen)
+                by_system.setdefault(each["system"], {})[measure] = verdict
     return by_system
+
+
+def _verdict(value: float, between: Interval, of_seen: AsSeen | None) -> Verdict:
+    """Return a verdict that holds ``of_seen`` documents too, which are None where all are seen."""
+    kind = _kind(between)
+    if not of_seen or kind in ("unclear", _kind(interval([*of_seen["per_topic"].values()]))):
+        return Verdict(value, between, kind)
+    documents = {P_MRR: "ruled-out documents", SELECTIVITY: "judged documents"}
+    about = documents.get(of_seen["measure"], "relevant documents")
+    where = "neither list" if of_seen["measure"] in documents else "none of the lists"
+    count = f"{of_seen['unseen']} of {of_seen['documents']} {about}"
+    return Verdict(value, between, "unseen", f"{count} are in {where}, where length alone moves them")
 
 
 def _kind(between: Interval) -> Kind:

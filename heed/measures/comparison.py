@@ -1,13 +1,14 @@
 """Compare runs of paired topics, two or three, by each measure, and warn of what makes the figures weak."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations, permutations
 from statistics import median
 from typing import Any, Literal, NotRequired, TypedDict
 
-from heed.measures.pairwise import GOLD_RANK, P_MRR, gold_of, mean_rank
-from heed.measures.per_topic import Inputs, Measure, PerTopic, difference, mean, no_longer_relevant
+from heed.measures.pairwise import GOLD_RANK, KEPT, P_MRR, SELECTIVITY, gold_of, mean_rank
+from heed.measures.per_topic import Inputs, Judged, Measure, PerTopic, difference, mean, no_longer_relevant
 from heed.measures.registry import BUILT_IN, COMING, JUDGED, find, is_of_pair, standard
 from heed.measures.significance import interval
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
@@ -49,6 +50,40 @@ def _unseen(inputs: Inputs, values: Mapping[str, PerTopic]) -> dict[tuple[str, A
         if name == P_MRR:
             unseen[name, "in_one_only"] = {qid: (times.count(1), len(times)) for qid, times in lists.items()}
     return unseen
+
+
+def as_seen(inputs: Inputs) -> dict[str, PerTopic]:
+    """Return p-MRR, selectivity and WISE with the documents in none of the lists counted as not moved.
+
+    They would move from behind one list to behind another: by the lengths of these alone.
+    """
+    values: dict[str, PerTopic] = {}
+    p_mrr = partial(BUILT_IN[P_MRR].function, *inputs.two)
+    values[P_MRR] = _as_seen(p_mrr, inputs.two, inputs.ruled_out)
+    values[SELECTIVITY] = difference(values[P_MRR], _as_seen(p_mrr, inputs.two, inputs.relevant))
+    measure = BUILT_IN["WISE"]
+    if measure.takes and (arguments := measure.takes(inputs)):
+        runs, gold, *others = arguments
+        values["WISE"] = _as_seen(lambda seen: measure.function(runs, seen, *others), runs, gold)
+    return values
+
+
+def _as_seen(function: Callable[[Judged], PerTopic], runs: Sequence[Run], judged: Judged) -> PerTopic:
+    """Return each topic's mean of a measure over its ``judged`` documents, 0 for those in none of ``runs``."""
+    topics = {qid: docids for qid, docids in judged.items() if docids and all(qid in run for run in runs)}
+    seen = {
+        qid: [docid for docid in docids if any(docid in run[qid] for run in runs)] for qid, docids in topics.items()
+    }
+    values = function({qid: sorted(docids) for qid, docids in seen.items()})
+    return {qid: values.get(qid, 0.0) * len(docids) / len(topics[qid]) for qid, docids in seen.items()}
+
+
+def count_unseen(inputs: Inputs, measure: str) -> tuple[int, int]:
+    """Return how many of a measure's documents are in none of the lists, and of how many."""
+    names = (P_MRR, KEPT) if measure == SELECTIVITY else (measure,)
+    counts = _unseen(inputs, {name: {} for name in names})
+    pairs = [pair for (_, kind), topics in counts.items() if kind == "in_neither" for pair in topics.values()]
+    return sum(count for count, _ in pairs), sum(documents for _, documents in pairs)
 
 
 def warn_of_judgements(inputs: Inputs, label: str = "", by_p_mrr: bool = True) -> None:

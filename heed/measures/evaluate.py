@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import product
 from typing import NamedTuple
 
 from heed.errors import DataError, UsageError
@@ -9,7 +10,9 @@ from heed.formats.topic_ids import number_hint, renamed
 from heed.languages import LANGUAGES
 from heed.measures.comparison import (
     absent,
+    as_seen,
     compare_pair,
+    count_unseen,
     warn_of_foreign_ids,
     warn_of_judgements,
     warn_of_no_values,
@@ -30,7 +33,7 @@ from heed.measures.registry import (
 )
 from heed.measures.significance import fisher_lower
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
-from heed.measures.summary import ON_REQUEST, AgainstQuery, Detail, Group, Row, Shift
+from heed.measures.summary import ON_REQUEST, AgainstQuery, AsSeen, Detail, Group, Row, Shift
 from heed.progress import brief, warn
 from heed.types import ABLATIONS, INSTRUCTED, Qrels, Run, Topic, subtopics_of, under
 
@@ -200,15 +203,16 @@ def _by_language(
             yield lang, standard(run, qrels, measures)
 
 
-def _of_pair(
-    system: str, runs: Runs, judging: Judging, pair: Pair, topics: Sequence[Topic], corpus_size: int
-) -> dict[str, PerTopic]:
+def _inputs(
+    system: str, runs: Runs, judging: Judging, pair: Pair, topics: Sequence[Topic], corpus_size: int = 0
+) -> Inputs | None:
+    """Return a system's runs of a pair with their judgements; None where one of these lacks."""
     base, new = runs.get((system, pair.base)), runs.get((system, pair.new))
     if base is None or new is None or not judging.of(pair.base) or not judging.of(pair.new):
-        return {}
+        return None
     bases = _bases(topics, pair.new)
     qrels, new_qrels = _judgements(judging, pair, bases)
-    inputs = Inputs(
+    return Inputs(
         base=renamed(base, bases),
         new=new,
         qrels=qrels,
@@ -218,6 +222,14 @@ def _of_pair(
         traps=judging.traps,
         corpus_size=corpus_size,
     )
+
+
+def _of_pair(
+    system: str, runs: Runs, judging: Judging, pair: Pair, topics: Sequence[Topic], corpus_size: int
+) -> dict[str, PerTopic]:
+    inputs = _inputs(system, runs, judging, pair, topics, corpus_size)
+    if inputs is None:
+        return {}
     values = compare_pair(inputs, [name for measure in pair.measures for name in with_companions(measure)])
     label = f"{pair.base}>{pair.new}: "
     warn_of_judgements(inputs, label, P_MRR in pair.measures)
@@ -292,6 +304,32 @@ def shifts(runs: Runs, judging: Judging, topics: Sequence[Topic]) -> list[Shift]
             for docid in sorted(of_topics[qid])
             if (qid, docid) in moved
         ]
+    return rows
+
+
+def values_as_seen(runs: Runs, judging: Judging, topics: Sequence[Topic], details: Sequence[Detail]) -> list[AsSeen]:
+    """Return the pairwise measures of ``details`` that documents in none of a system's lists change, without these."""
+    rows, runs = list[AsSeen](), _without(runs, judging.excluded)
+    for pair, system in product(judging.pairs, dict.fromkeys(system for system, _ in runs)):
+        condition, inputs = f"{pair.base}>{pair.new}", _inputs(system, runs, judging, pair, topics)
+        of_pair = {
+            each["measure"]: each["per_topic"]
+            for each in details
+            if (each["system"], each["condition"]) == (system, condition)
+        }
+        for measure, values in (as_seen(inputs) if inputs and of_pair else {}).items():
+            if inputs and measure in of_pair and values != of_pair[measure]:
+                count, documents = count_unseen(inputs, measure)
+                rows.append(
+                    AsSeen(
+                        system=system,
+                        condition=condition,
+                        measure=measure,
+                        per_topic=dict(sorted(values.items())),
+                        unseen=count,
+                        documents=documents,
+                    )
+                )
     return rows
 
 

@@ -60,6 +60,17 @@ class Shift(TypedDict):
     new: Rank
 
 
+class AsSeen(TypedDict):
+    """A measure's values by topic where documents in none of the lists count as not moved: ``unseen`` of its all."""
+
+    system: Name
+    condition: Name
+    measure: Name
+    per_topic: dict[Label, Number]
+    unseen: Count
+    documents: Count
+
+
 class AgainstQuery(TypedDict):
     """A system's ranking under an instruction beside that of the query alone.
 

@@ -55,11 +55,12 @@ VERBS = {  # of one system and of several, in the order of the sentence
     "follows": ("follows {}", "follow {}"),
     "against": ("goes against {}", "go against {}"),
     "ignores": ("ignores {}", "ignore {}"),
+    "unseen": ("does not clearly follow {}", "do not clearly follow {}"),
     "unclear": ("does not clearly follow {}", "do not clearly follow {}"),
 }
 WORSE = "ranks worse with {} than with the query alone", "rank worse with {} than with the query alone"
 LAST = 5  # of those unclear by all measures
-PLACES = {"follows": 0, "against": 3, "ignores": 4, "unclear": LAST}
+PLACES = {"follows": 0, "unseen": 2, "against": 3, "ignores": 4, "unclear": LAST}
 
 
 class Answer(NamedTuple):
@@ -228,7 +229,7 @@ def answer(results: ResultsFolder) -> Answer:
     measures = [name for name in names if (pair, name) in had]
     details = [each for each in results.details if (each["condition"], each["measure"]) == (pair, deciding)]
     values = {each["system"]: each["value"] for each in details}
-    of_system = verdicts(results.details, pair, measures)
+    of_system = verdicts(results.details, results.as_seen, pair, measures)
     ordered = sorted(of_system, key=lambda system: values.get(system, float("-inf")), reverse=True)
     words = _Following(pair, {system: of_system[system] for system in ordered}, results.against_query)
     least, shown = _power(deciding, [each["per_topic"] for each in details])
@@ -300,7 +301,13 @@ class _Following(NamedTuple):
         figures = [self._values(measure, systems) for measure in measures]
         if kind == "follows" and self.pair.startswith("query>"):
             figures += filter(None, [self._ranking(self.pair.rpartition(">")[2], systems)])
-        return f"{verb} ({'; '.join(figures)})"
+        return f"{verb} ({'; '.join(figures)}){self._reasons(measures, systems)}"
+
+    def _reasons(self, measures: Sequence[str], systems: Sequence[str]) -> str:
+        """Return why figures of systems are no verdict, where they are none."""
+        verdicts = (self.verdicts[system][measure] for measure in measures for system in systems)
+        reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.reason)
+        return f", since {named([*reasons])}" if reasons else ""
 
     def _by_measures(self, group: _Group, compared: str) -> str:
         """Return the clause of measures whose verdicts differ, those of a single system with their intervals."""
@@ -308,8 +315,11 @@ class _Following(NamedTuple):
         for kind in sorted(group.measures, key=[*VERBS].index):
             values = [self._values(measure, group.systems, not several) for measure in group.measures[kind]]
             verb = VERBS[kind][several].format("it" if clauses else compared)
-            clauses.append(f"{'not clearly' if kind == 'unclear' else verb} by {' and '.join(values)}")
-        return ", but ".join(clauses)
+            by = f"by {' and '.join(values)}{self._reasons(group.measures[kind], group.systems)}"
+            if kind == "unclear":
+                verb = ", nor" if "unseen" in group.measures else ", but not clearly"
+            clauses.append(f"{', but ' if clauses and kind != 'unclear' else ''}{verb} {by}")
+        return "".join(clauses)
 
     def _values(self, measure: str, systems: Sequence[str], with_interval: bool = False) -> str:
         """Return the values of systems by a measure, ``IRS +30.6, +3.2``, or of one with its interval."""

@@ -71,6 +71,7 @@ def overview(results: Sequence[ResultsFolder], title: str, site: str = "") -> Pa
         format_value=format_value,
         absent=ABSENT,
         grids=brought_if_here("published tables") or (lambda *_: {}),
+        notes=brought_if_here("published notes") or (lambda *_: []),
         scales=SCALES,
         place=page_link,
     )

@@ -14,7 +14,7 @@ from heed.addon_table import brought_if_here
 from heed.errors import DataError, HeedError, fail
 from heed.files import read_bytes
 from heed.measures.baseline import AgainstBaseline, against_baseline
-from heed.measures.summary import AgainstQuery, Detail, Label, Row, Shift, SystemEntry, lower_is_better, rows_of
+from heed.measures.summary import AgainstQuery, AsSeen, Detail, Label, Row, Shift, SystemEntry, lower_is_better, rows_of
 from heed.progress import log
 from heed.types import Run
 
@@ -52,6 +52,7 @@ class ResultsFolder:
     summary_rows: Sequence[Row] = ()
     shifts: Sequence[Shift] = ()
     against_query: Sequence[AgainstQuery] = ()
+    as_seen: Sequence[AsSeen] = ()
     folder: str = "."
     path: Path = Path()
     runs: Mapping[tuple[str, str], Run] = field(default_factory=dict)
@@ -119,6 +120,7 @@ class _PerTopic(Struct):
     rows: list[Detail]
     shifts: list[Shift]
     against_query: list[AgainstQuery] = []
+    as_seen: list[AsSeen] = []
 
 
 def read_tree(runs: Path, measured: ResultsFolder | None = None) -> list[ResultsFolder]:
@@ -167,7 +169,7 @@ def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
     path = folder / "per_topic.json"
     topics = (path.exists() and _read_json(path, _PerTopic, problems)) or _PerTopic([], [])
     about = summary.collection, summary.subset, topics.rows, summary.warnings, summary.lower_is_better, summary.systems
-    figures = summary.rows, topics.shifts, topics.against_query
+    figures = summary.rows, topics.shifts, topics.against_query, topics.as_seen
     return ResultsFolder(*about, *figures, below.as_posix(), folder)
 
 

@@ -7,7 +7,7 @@ import pytest
 from comparing import order
 
 from heed.errors import HeedError
-from heed.measures.evaluate import CHANGED, Judging, Pair, against_query, evaluate, shifts
+from heed.measures.evaluate import CHANGED, Judging, Pair, against_query, evaluate, shifts, values_as_seen
 from heed.measures.summary import Detail
 from heed.progress import gathering
 from heed.types import SubtopicGrades, Topic
@@ -316,3 +316,40 @@ def test_the_query_alone_is_scored_by_the_judgements_of_each_instruction() -> No
         ("s", "reversed", "nDCG@10", pytest.approx(second), pytest.approx(1.0), 1.0, 4),
     ]
     assert against_query(runs, Judging(qrels, ("RR",), ()), topics, []) == []
+
+
+def test_documents_in_none_of_the_lists_count_as_not_moved_where_a_verdict_is_doubtful() -> None:
+    """Of four ruled-out documents one is seen, from rank 1 to 2; three lie behind lists of 1 and of 3 documents."""
+    topics = [Topic("1", "eng", "q", {"original": "i", "changed": "c"})]
+    qrels = {"original": {"1": dict.fromkeys("abcde", 1)}, "changed": {"1": dict.fromkeys("abcd", 0) | {"e": 1}}}
+    runs = {("s", "original"): {"1": order(*"a")}, ("s", "changed"): {"1": order(*"xay")}}
+    judging = Judging(qrels, (), (CHANGED,))
+    details = evaluate(runs, judging, topics, 9)
+    # a: 1 − 1/2; b, c, d and e, which stays relevant: from rank 2 to rank 4, 1 − 2/4
+    values = {each["measure"]: each["value"] for each in details}
+    assert (values["p-MRR"], values["selectivity"]) == (0.5, 0.0)
+    rows = values_as_seen(runs, judging, topics, details)
+    assert [(each["measure"], each["per_topic"], each["unseen"], each["documents"]) for each in rows] == [
+        ("p-MRR", {"1": 0.5 / 4}, 3, 4),
+        ("selectivity", {"1": 0.5 / 4}, 4, 5),
+    ]
+    alike = {("s", "original"): {"1": order(*"axy")}, ("s", "changed"): {"1": order(*"xay")}}
+    assert values_as_seen(alike, judging, topics, evaluate(alike, judging, topics, 9)) == []  # of one length
+
+
+def test_what_wise_ranks_behind_all_three_lists_counts_as_not_moved() -> None:
+    topics = [Topic("1", "eng", "q", {"original": "i", "reversed": "r"})]
+    qrels = {name: {"1": {"a": 1, "b": 1}} for name in ("query", "original")}
+    runs = {
+        ("s", "query"): {"1": order(*"xa")},
+        ("s", "original"): {"1": order(*"a")},
+        ("s", "reversed"): {"1": order(*"xya")},
+    }
+    judging = Judging(qrels, (), (Pair("query", "original", ("WISE",), "reversed"),))
+    details = evaluate(runs, judging, topics, 9)
+    # a: from rank 2, of 2 judged, to rank 1, and 3 in reverse, is 1; b is behind the lists, at 3, 2 and 4
+    assert [each["value"] for each in details if each["measure"] == "WISE"] == [
+        pytest.approx((1 + (1 - 1 / 20) / math.sqrt(2)) / 2)
+    ]
+    [row] = values_as_seen(runs, judging, topics, details)
+    assert (row["measure"], row["per_topic"], row["unseen"], row["documents"]) == ("WISE", {"1": 0.5}, 1, 2)

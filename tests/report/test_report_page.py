@@ -253,7 +253,7 @@ def test_the_intervals_of_the_measures_say_who_follows(tmp_path: Path, pair: str
     assert f"{clear}, or two systems differ by " in words(text)
 
 
-def of_measures(folder: Path, systems: dict[str, dict[str, list[float]]], against: Any = ()) -> str:
+def of_measures(folder: Path, systems: dict[str, dict[str, list[float]]], against: Any = (), as_seen: Any = ()) -> str:
     """Return the sentence about systems whose measures have these values by topic."""
     rows: list[dict[str, Any]] = []
     details = []
@@ -262,7 +262,7 @@ def of_measures(folder: Path, systems: dict[str, dict[str, list[float]]], agains
         for measure, values in by_measure.items():
             rows.append(row(system, "original>changed", measure, sum(values) / len(values), len(values)))
             details.append(rows[-1] | {"per_topic": dict(zip(map(str, range(8)), values, strict=True))})
-    given = {"rows": details, "shifts": [], "against_query": against}
+    given = {"rows": details, "shifts": [], "against_query": against, "as_seen": as_seen}
     return sentence(page(read_tree(write_results(folder, rows, per_topic=given)), folder))
 
 
@@ -281,6 +281,29 @@ def test_measures_that_differ_are_named_each_with_its_interval(tmp_path: Path) -
         f"a follows the changed instruction by p-MRR +50.0 [{', '.join(up)}], "
         f"but goes against it by selectivity −50.0 [{', '.join(down)}]; b does not clearly follow it."
     )
+
+
+def test_a_verdict_by_documents_that_nobody_saw_is_none(tmp_path: Path) -> None:
+    seen = {"system": "a", "condition": "original>changed", "measure": "p-MRR", "unseen": 7, "documents": 8}
+    as_seen = [seen | {"per_topic": dict(zip(map(str, range(8)), UNCLEAR, strict=True))}]
+    low, high = (f"{100 * bound:+.1f}".replace("-", "−") for bound in interval(UNCLEAR))
+    up = ", ".join(f"{100 * bound:+.1f}" for bound in interval(UP))
+    why = "since 7 of 8 ruled-out documents are in neither list, where length alone moves them"
+    said = of_measures(tmp_path / "1", {"a": {"p-MRR": UP}}, as_seen=as_seen)
+    assert said == f"a does not clearly follow the changed instruction (p-MRR +50.0), {why}."
+    said = of_measures(tmp_path / "2", {"a": {"selectivity": UNCLEAR, "p-MRR": UP}}, as_seen=as_seen)
+    assert said == (
+        f"a does not clearly follow the changed instruction by p-MRR +50.0 [{up}], {why}, "
+        f"nor by selectivity 0.0 [{low}, {high}]."
+    )
+    said = of_measures(tmp_path / "3", {"a": {"selectivity": UP, "p-MRR": UP}}, as_seen=as_seen)
+    assert said == (
+        f"a follows the changed instruction by selectivity +50.0 [{up}], "
+        f"but does not clearly follow it by p-MRR +50.0 [{up}], {why}."
+    )
+    holds = [seen | {"per_topic": dict(zip(map(str, range(8)), UP, strict=True))}]
+    said = of_measures(tmp_path / "4", {"a": {"p-MRR": UP}}, as_seen=holds)
+    assert said == "a follows the changed instruction (p-MRR +50.0)."
 
 
 def test_where_no_system_follows_the_sentence_says_what_would_show(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from report_folders import write_results
 
 from heed.addons.published.standings import comparable, explanations, near_text, published_text
 from heed.measures.summary import Row
+from heed.report.page import page
 from heed.report.plots import plots
 from heed.report.results import read_tree
 
@@ -78,7 +79,17 @@ def test_a_systems_name_in_two_groups_is_told_apart() -> None:
 
 def test_what_explains_a_difference_is_said_where_it_belongs() -> None:
     assert len(explanations("followtable", "WTR", ["bm25", "lsa"])) == 1
+    [chosen] = explanations("followtable", "WTR", ["polarity"])
+    assert "chosen on these topics" in chosen and "held out" in chosen
     assert explanations("followtable", "WQT", ["bm25"]) == explanations("followtable", "WTR", ["lsa"]) == []
+
+
+def test_the_report_says_it_beside_the_published_systems(tmp_path: Path) -> None:
+    rows = [row("polarity", "original", "nDCG@10", 0.7), row("polarity", "query>original", "IRS", 0.32)]
+    [chosen] = explanations("followtable", "WTR", ["polarity"])
+    for subset, count in (("WTR", 1), ("WQT", 0)):
+        folder = write_results(tmp_path / subset, rows, "followtable", subset)
+        assert page(read_tree(folder), folder).count(chosen) == count
 
 
 def test_a_chart_has_the_systems_of_papers_in_grey(tmp_path: Path) -> None:
