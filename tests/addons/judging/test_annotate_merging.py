@@ -12,7 +12,7 @@ import pytest
 from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
-from heed.addons.judging.annotate.grades import export
+from heed.addons.judging.annotate.grades import current, export
 from heed.addons.judging.annotate.opening import add_annotations
 from heed.addons.judging.annotate.store import Change, Store, create, wording_of
 from heed.addons.judging.annotate.task import (
@@ -475,9 +475,60 @@ def test_a_file_of_both_conditions_is_read_with_its_notes_and_the_narrative_that
         ("ben", "2", "original", "a"): (None, "cannot read it", False),
         ("cem", "1", "changed", "b"): (1, "", False),
     }
-    table.write_text("qid,docid,condition,grade\n1,a,original,3\n1,a,reversed,0\n")
-    with pytest.raises(HeedError, match="judgements under several: original .*, reversed "):
+
+
+def test_a_misspelt_condition_is_refused_and_another_case_is_none(new: New, tmp_path: Path) -> None:
+    here, table = new("here"), tmp_path / "z.csv"
+    here.grade("Ann", "1", "a", 3)
+    for word in ("chanegd", "reversed"):
+        table.write_text(f"qid,docid,condition,grade,assessor\n1,a,original,1,Ann\n1,a,{word},0,Ann\n")
+        with pytest.raises(HeedError, match=f"z.csv, line 3: condition '{word}', expected original or changed"):
+            here.add(table, names=["Ann=Ann"])
+    assert here.grades() == {("Ann", "1", "original", "a"): 3}
+    table.write_text("QID,docid,Condition , Grade,Assessor\n1,a,Changed ,0,Ann\n")
+    here.add(table, names=["Ann=Ann"])
+    assert here.grades() == {("Ann", "1", "original", "a"): 3, ("Ann", "1", "changed", "a"): 0}
+
+
+def test_grades_under_changed_without_an_instruction_are_about_the_narrative_as_it_is(
+    new: New, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, table = new("here"), tmp_path / "ben.csv"
+    here.edit("ann", "1", "edited")
+    table.write_text("qid,docid,condition,grade\n1,a,changed,3\n1,b,changed,\n")
+    here.add(table)
+    [judgement] = here.store.judgements()
+    assert not judgement.is_stale(wording_of("edited"))
+    told = capsys.readouterr().err
+    assert "left out: 1 without a grade" in told
+    assert "ben.csv: 1 under changed without instruction: taken as about the narrative as it is now" in told
+    here.edit("ann", "1", "edited again")
+    here.add(table)
+    assert here.store.judgements() == [judgement]
+
+
+def test_two_grades_of_one_person_in_a_file_are_refused(new: New, tmp_path: Path) -> None:
+    here, table = new("here"), tmp_path / "zed.csv"
+    table.write_text("qid,docid,grade\n1,a,1\n1,b,1\n1,a,3\n1,b,1\n")
+    twice = r"zed.csv, line 4: zed grades document a of topic 1 twice under original, 1 \(.*, line 2\) and 3; keep one"
+    with pytest.raises(HeedError, match=twice):
         here.add(table)
+
+
+def test_what_is_to_be_given_again_stays_so_in_an_export(new: New) -> None:
+    here, fresh, other = new("here"), new("fresh"), new("other")
+    here.grade("ann", "1", "a", 3)
+    here.grade(ADJUDICATED, "1", "a", 0)
+    here.store.outdate_original("1")
+    here.grade("ann", "1", "a", 1)
+    fresh.add(exported(here))
+    for judging in (here, fresh):
+        [counting] = current(judging.store.judgements(), {"1": ""})
+        assert (counting.assessor, counting.grade) == ("ann", 1)
+    other.grade(ADJUDICATED, "1", "a", 1)
+    here.store.outdate_original("1")  # later than the decision there
+    other.add(exported(here))
+    assert other.grades()[ADJUDICATED, "1", "original", "a"] == 1
 
 
 def test_an_export_that_does_not_fit_is_refused(new: New) -> None:

@@ -581,6 +581,26 @@ def test_judgements_of_two_conditions_are_kept_apart(tmp_path: Path) -> None:
     assert chosen == read_labels(files[1:]) and chosen
 
 
+def test_in_an_export_of_annotate_a_decision_decides_and_what_is_outdated_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [("a", "Ann", 1), ("a", "Bob", 1), ("a", "adjudicated", 0), ("b", "Ann", 1), ("b", "Bob", 1)]
+    lines: list[dict[str, Any]] = [
+        {"qid": "1", "docid": docid, "condition": "original", "assessor": name, "grade": grade, "reworded": False}
+        for docid, name, grade in given
+    ]
+    lines.append(lines[-1] | {"assessor": "adjudicated", "grade": 3, "reworded": True})
+    file = write_jsonl(tmp_path / "judgements.jsonl", lines)
+    command = [str(file), "--out", str(tmp_path / "q"), "--resolve", "majority", "--condition"]
+    assert main([*command, "Original"]) == 0
+    assert read_qrels(tmp_path / "q") == {"1": {"a": 0, "b": 1}}
+    told = capsys.readouterr()
+    assert [line.partition(",")[0] for line in told.out.splitlines()] == ["Ann and Bob: 2 documents are judged by both"]
+    assert "left out: 1 from before an edit or a correction" in told.err and "majority is taken" not in told.err
+    assert main([*command, "orignal"]) == 1
+    assert "condition: no judgement under 'orignal'; there are original" in capsys.readouterr().err
+
+
 def test_documents_outside_the_pool_are_refused_and_unjudged_ones_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,7 +59,7 @@ from heed.addons.judging.annotate.task import (
     task_differences,
     topic_differences,
 )
-from heed.addons.judging.exchange.judgements import READERS, read_labels, suffix
+from heed.addons.judging.exchange.judgements import READERS, Label, read_labels, suffix
 from heed.datasets.collection import Collection
 from heed.errors import SHOWN, DataError, UsageError, fail
 from heed.files import digest_json, read_objects, unpacked_name
@@ -353,15 +353,18 @@ class Addition(NamedTuple):
 
 
 @contextmanager
-def open_addition(path: Path, task: Task, encoding: str | None = None) -> Iterator[Addition]:
+def open_addition(
+    path: Path, task: Task, narratives: Mapping[str, str], encoding: str | None = None
+) -> Iterator[Addition]:
     """Yield what ``path`` adds to the annotation of ``task``: a database, the folder of an export, or a result file.
 
-    It is only read. Raises :class:`DataError` for a damaged database, and naming every bad line of other files.
+    ``narratives`` are the changed ones here. What is added is only read. Raises :class:`DataError` for a damaged
+    database, and naming every bad line of other files.
     """
     if path.is_dir():
         yield _read_export(path, task)
     elif suffix(path) in READERS:
-        yield _read_results(path, task, encoding or task.lang)
+        yield _read_results(path, task, narratives, encoding or task.lang)
     else:
         with closing(open_read_only(path)) as db:
             yield _read_database(path, db)
@@ -405,17 +408,23 @@ def _read_export(folder: Path, task: Task) -> Addition:
     return _added_entries(path, replace(task, topics=topics), entries)._replace(path=folder, narratives=narratives)
 
 
-def _read_results(path: Path, task: Task, encoding: str) -> Addition:
+def _read_results(path: Path, task: Task, narratives: Mapping[str, str], encoding: str) -> Addition:
     """Read the grades and notes in a result file of an annotation tool; all else is that of ``task``.
 
-    Labels are grades of the scale or its words. They are of the file's time, where the tool tells none; those that
-    name no condition of the page are under the original narrative, others under that of their record, if it has one.
+    Labels are grades of the scale or its words. They are of the file's time, where the tool tells none. Those that name
+    no condition are under the original narrative; those under the changed one are about that of their record, else
+    about the one that is here. Raises :class:`DataError` naming all others, and two grades by one person.
     """
     time = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
     words = {grade.label.casefold(): grade.grade for grade in task.scale}
     entries: list[Event] = []
     problems: list[str] = []
-    for label in read_labels([path], together=CONDITIONS, encoding=encoding):
+    graded: dict[tuple[str, ...], Label] = {}
+    without, as_now = 0, 0
+    for label in read_labels([path], several=True, encoding=encoding):
+        if label.condition not in ("", "query", *CONDITIONS):
+            problems.append(f"{label.source}: condition {label.condition!r}, expected {' or '.join(CONDITIONS)}")
+            continue
         number = words.get(label.text.casefold(), parse_score(label.text))
         if not label.text or (number is not None and number < 0):
             number = None  # not judged, at most noted
@@ -423,15 +432,26 @@ def _read_results(path: Path, task: Task, encoding: str) -> Addition:
             scale = ", ".join(f"{grade.grade} {grade.label}" for grade in task.scale)
             problems.append(f"{label.source}: label {label.text!r}, expected one of {scale}")
             continue
-        condition = label.condition if label.condition in CONDITIONS else "original"
+        condition = "changed" if label.condition == "changed" else "original"
         assessor = label.assessor.replace(str(path), path.name.partition(".")[0])
         grade, moment = None if number is None else int(number), label.time or time
+        if grade is None:
+            without += not (label.left_out or label.note)
+        else:
+            other = graded.setdefault((assessor, label.qid, label.docid, condition), label)
+            if other.text != label.text and not label.annotation:
+                twice = f"{assessor} grades document {label.docid} of topic {label.qid} twice under {condition}"
+                problems.append(f"{label.source}: {twice}, {other.text} ({other.source}) and {label.text}; keep one")
         judgement = ExportedJudgement(label.qid, label.docid, condition, assessor, grade, label.note, moment, False)
-        narrative = _narrative(task.topics[label.qid]) if label.qid in task.topics else ""
-        for entry in _entries(judgement, label.instruction or narrative):
+        as_now += condition == "changed" and grade is not None and not label.instruction
+        for entry in _entries(judgement, label.instruction or narratives.get(label.qid, "")):
             state = f"{ADDED}{label.annotation}@{moment}{entry.kind}"  # of one annotation in files of all names
             entries.append(entry._replace(request=state) if label.annotation else entry)
     fail(problems)
+    if without:
+        log.info(f"{path}: left out: {without} without a grade")
+    if as_now:
+        log.info(f"{path}: {as_now} under changed without instruction: taken as about the narrative as it is now")
     return _added_entries(path, task, entries)
 
 
@@ -465,8 +485,8 @@ def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:
         return Event(line, 0, judgement.time, check_name(judgement.assessor), line, kind, *judged, {}, after)
 
     if judgement.grade is not None:
-        wording = EARLIER if judgement.reworded else wording_of(narrative)
-        after = {"grade": judgement.grade, "wording": wording if judgement.condition == "changed" else ""}
+        wording = wording_of(narrative) if judgement.condition == "changed" else ""
+        after = {"grade": judgement.grade, "wording": EARLIER if judgement.reworded else wording}
         if judgement.decided_by:
             after["by"] = check_name(judgement.decided_by)
         yield entry("grade", after)
@@ -494,7 +514,8 @@ def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]
     with writing(path) as db:
         for other_path in others:
             task = load_task(stored_properties(db))
-            with open_addition(other_path, task, encoding) as addition:
+            narratives = dict(db.execute("SELECT qid, text FROM narratives").fetchall())
+            with open_addition(other_path, task, narratives, encoding) as addition:
                 if path.samefile(other_path):
                     raise UsageError(f"{other_path}: is the database itself; name another one to add")
                 assessors |= {entry.assessor for entry in addition.entries}
@@ -601,6 +622,8 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
         is_later = True
         if here and here.identity() not in known_there:
             is_later = kind != NARRATIVE and added.time > here.time
+            if kind == "grade" and added.after["wording"] == EARLIER != before["wording"]:
+                continue  # a grade that is to be given again replaces none that counts
             if kind == NARRATIVE and here.origin() != added.origin():
                 edited.append(entry.qid)
             elif here.origin() != added.origin() and before[kind] != added.after[kind]:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
+from heed.addons.judging.exchange import judgements
 from heed.addons.judging.exchange.judgements import assessor_name
 from heed.errors import UsageError, fail
 from heed.files import read_lines
@@ -17,7 +18,7 @@ from heed.formats.trec_files import Pool
 from heed.progress import brief, log
 from heed.types import Document, Qrels, Span, Topic
 
-ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
+ADJUDICATED = judgements.ADJUDICATED
 LONGEST_NAME, LONGEST_PASSAGE = 40, 20_000  # characters
 JOINERS = dict.fromkeys((0x200C, 0x200D))  # parts of Persian names, though Python calls them not printable
 

@@ -19,6 +19,7 @@ from heed.formats.trec_files import Pool, parse_score, read_qrels
 from heed.progress import counted, log
 from heed.types import Qrels, SubtopicGrades
 
+ADJUDICATED = "adjudicated"  # the assessor whose judgements decide where others differ
 GRADE_FIELDS = ("grade", "label")  # Heed's and Label Studio's name, doccano's
 NAME_FIELDS = ("assessor", "annotator", "completed_by", "_annotator_id")  # Heed's, Label Studio's two, Prodigy's
 PROJECT = re.compile(r"project-(\d+)-at-")  # begins the name of a file that Label Studio exports
@@ -79,11 +80,11 @@ def label_of(record: Record, label: Any, by: Mapping[str, Any], left_out: str = 
     who = next(filter(None, map(by.get, NAME_FIELDS)), "")
     who = assessor_name(who.get("email") or who.get("id") if isinstance(who, dict) else who)
     texts = (record.fields.get(name) for name in ("condition", "instruction", "note"))
-    condition, instruction, note = (text if isinstance(text, str) else "" for text in texts)
+    condition, instruction, note = (text.strip() if isinstance(text, str) else "" for text in texts)
     project = str(by.get("project") or (PROJECT.match(record.path.name) or ["", ""])[1])
     created, time = (TIME.fullmatch(str(by.get(name))) for name in ("created_at", "updated_at"))
     annotation = f"{by['annotation_id']} {created[0]}" if created and by.get("annotation_id") else ""
-    shown = condition, instruction, note, left_out
+    shown = condition.casefold(), instruction, note, left_out
     origin = str(record.path), project, annotation, time[0] if time and annotation else ""
     return Label(record.source, record.word("qid"), record.word("docid"), text, who, *shown, *origin)
 
@@ -117,6 +118,8 @@ def _flat_label(record: Record) -> Label:
     values = map(fields.get, (*GRADE_FIELDS, "accept") if answer else GRADE_FIELDS)
     value = next((value for value in values if value not in (None, "", [])), None)
     left_out = "ignored" if answer == "ignore" else "rejected" if answer == "reject" else ""
+    if fields.get("reworded") is True:  # in an export of heed annotate
+        left_out = "from before an edit or a correction"
     if left_out == "rejected" and value is not None and "accept" not in fields:  # the question was about one label
         value, left_out = f"not {_label_text(record, value)}", ""
     return label_of(record, value, {**fields, "project": None}, left_out)
@@ -153,8 +156,8 @@ def json_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
 def parse_record(record: Record) -> list[Label]:
     """Return a label for each annotation, draft and prediction of a Label Studio task; other records are flat."""
     if not isinstance(record.fields.get("data"), dict):
-        return [_flat_label(record)]
-    task = record._replace(fields=record.fields["data"])
+        return [_flat_label(record._replace(fields=_as_read(record.fields)))]
+    task = record._replace(fields=_as_read(record.fields["data"]))
     labels = []
     for annotation in _objects(record, record.fields.get("annotations")):
         by = {"project": record.fields.get("project"), **annotation, "annotation_id": annotation.get("id")}
@@ -164,6 +167,16 @@ def parse_record(record: Record) -> list[Label]:
         several = record.fields.get(name)
         labels += [label_of(task, None, {}, reason)] * (len(several) if isinstance(several, list) else 0)
     return labels or [label_of(task, None, {})]
+
+
+def _as_read(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with the names that are read in lower case and without outer blanks, as ``Condition``."""
+    return {_read_name(name, fields): value for name, value in fields.items()}
+
+
+def _read_name(name: str, names: Collection[str]) -> str:
+    read = name.strip().casefold()
+    return read if read in READ and read not in names else name
 
 
 def _values(record: Record, annotation: dict[str, Any]) -> list[dict[str, Any]]:
@@ -201,7 +214,8 @@ def csv_records(path: Path, encoding: str | None = None) -> Iterator[Record]:
         lines = (line for _, text in read_lines(path, encoding) for line in io.StringIO(f"{text}\n", newline=""))
         header = next(lines, "")
         delimiter = max(DELIMITERS, key=header.count)
-        names = next(csv.reader([header], delimiter=delimiter), [])
+        header_names = next(csv.reader([header], delimiter=delimiter), [])
+        names = [_read_name(name, header_names) for name in header_names]
         fail([f"{path}: {missing}"] if (missing := _missing(names)) else [])
         rows = csv.reader(lines, delimiter=delimiter)
         for cells in rows:
@@ -220,7 +234,8 @@ def xlsx_records(path: Path, _: str | None = None) -> Iterator[Record]:
     headers: dict[str, list[str]] = {}
     problems: list[str] = []
     for sheet, number, cells in _rows(path):
-        names = headers.setdefault(sheet, [str(name or "") for name in cells])
+        texts = [str(name or "") for name in cells]
+        names = headers.setdefault(sheet, [_read_name(name, texts) for name in texts])
         if number == 1 or _missing(names) or all(cell is None for cell in cells):
             continue
         row = _row(path, f"{sheet}row {number}", names, cells)
@@ -291,14 +306,12 @@ Votes = dict[int, dict[str, str]]  # grade -> assessor -> source; empty for a do
 RULES = ("error", "majority", "highest")  # of resolve, where assessors differ
 
 
-def read_labels(
-    files: Sequence[Path], condition: str = "", together: Collection[str] = (), encoding: str = ""
-) -> list[Label]:
+def read_labels(files: Sequence[Path], condition: str = "", several: bool = False, encoding: str = "") -> list[Label]:
     """Read every judgement of ``files``, those without a label too.
 
     ``encoding`` is that of files that are not UTF-8. With a ``condition``, what was judged under another one is left
-    out. Raises :class:`DataError` naming every bad record, and for several conditions, unless all are of those read
-    ``together``.
+    out. Raises :class:`DataError` naming every bad record, for a ``condition`` that no file has, and for ``several``
+    conditions unless they are wanted.
     """
     judgements: list[Label] = []
     problems: list[str] = []
@@ -312,10 +325,14 @@ def read_labels(
             except DataError as error:
                 problems.append(str(error))
     fail(problems)
-    if condition:
-        judgements = [judgement for judgement in judgements if judgement.condition in ("", condition)]
     conditions = {judgement.condition: judgement.source for judgement in judgements if judgement.condition}
-    if len(conditions) > 1 and not conditions.keys() <= {*together}:
+    if condition:
+        own_and_none = {"", condition.strip().casefold()}
+        judgements = [judgement for judgement in judgements if judgement.condition in own_and_none]
+        if conditions and not judgements:
+            raise DataError(f"condition: no judgement under {condition!r}; there are {', '.join(sorted(conditions))}")
+        conditions = {}
+    if len(conditions) > 1 and not several:
         sources = ", ".join(f"{name} ({source})" for name, source in sorted(conditions.items()))
         raise DataError(f"condition: judgements under several: {sources}; choose one")
     return _of_persons(judgements)
@@ -423,13 +440,13 @@ def agreements(votes: dict[Key, Votes], scale: Iterable[int] = ()) -> dict[tuple
     grades = sorted({*scale, *(grade for by_grade in votes.values() for grade in by_grade)})
     documents = []
     for by_grade in votes.values():
-        several = [(assessor, grade) for grade, assessors in by_grade.items() for assessor in assessors]
+        several = [(name, grade) for grade, names in by_grade.items() for name in names if name != ADJUDICATED]
         documents += [dict(several)] if len(dict(several)) == len(several) else []
     return {names: agreement(of_both, grades) for names, of_both in pairs(documents).items()}
 
 
 def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
-    """Return one grade for each document that has votes; where they differ, by ``rule``, which is logged.
+    """Return one grade for each document that has votes: the decision; where they differ, by ``rule``, which is logged.
 
     ``majority`` takes the grade of most assessors, of a tie the highest; ``highest`` the highest grade; ``error``
     raises :class:`DataError` naming the documents.
@@ -440,6 +457,7 @@ def resolve(votes: dict[Key, Votes], rule: str) -> Qrels:
     for (qid, docid), by_grade in votes.items():
         if not by_grade:
             continue
+        by_grade = {grade: names for grade, names in by_grade.items() if ADJUDICATED in names} or by_grade
         most = max(map(len, by_grade.values()))
         leaders = [grade for grade, assessors in by_grade.items() if rule == "highest" or len(assessors) == most]
         qrels.setdefault(qid, {})[docid] = max(leaders)
