@@ -97,7 +97,7 @@ def test_ivfpq_cuts_vectors_into_parts_that_faiss_encodes_fast(tmp_path: Path, d
     built = faiss.read_index(str(tmp_path / "ivfpq" / "faiss"))
     assert codes == built.pq.M
     made = json.loads((tmp_path / "ivfpq" / "made.json").read_text())
-    assert made["recipe"]["settings"] == {"bytes": codes, "bits": 8}
+    assert made["recipe"]["settings"] == {"bytes": codes, "bits": 8, "iterations": 5}
 
 
 @pytest.mark.parametrize("goal", [0.95, 1.1])

@@ -27,6 +27,7 @@ LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efCons
 PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched at least, code bytes a vector at least, bits of each
 FAST, LONG = (1, 2, 4, 8, 12), 16  # dimensions a byte that FAISS encodes fast, 8 times as fast as 6, and so longer ones
 TRAIN = 200_000  # vectors that IVF-PQ is trained on, at most
+ITERATIONS = 5  # of the training of its lists; after FAISS's 10 it finds no more
 RECALL, SAMPLE = 0.95, 20  # of exact search's documents that IVF-PQ is to find, and the queries it is measured with
 MOST_SPREAD = 4  # candidates of IVF-PQ for each document asked for, at most
 MAX_ON_GPU = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
@@ -111,7 +112,7 @@ def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device
         return DenseIndex(vectors, (device != "cpu" and on_gpus(vectors)) or partial(scan, vectors))
     settings = {"links": LINKS, "construction": EF_CONSTRUCTION}
     if kind == "ivfpq":
-        settings = {"bytes": _code_bytes(vectors.dimensions), "bits": BITS}
+        settings = {"bytes": _code_bytes(vectors.dimensions), "bits": BITS, "iterations": ITERATIONS}
     index_recipe: Recipe = {
         "faiss": recipe_version("faiss"),
         "kind": kind,
@@ -158,6 +159,7 @@ def _build(vectors: Vectors, kind: str) -> Any:
         index = faiss.IndexIVFPQ(
             faiss.IndexFlatIP(dimensions), dimensions, lists, code, bits, faiss.METRIC_INNER_PRODUCT
         )
+        index.cp.niter = ITERATIONS
         index.train(training)
     for part in vectors.parts():
         index.add(part)
