@@ -4,7 +4,8 @@
 own, over the same index or the same postings, which are made in DIR unless they are there. Seconds of processor time:
 the first call after one topic alone, and the least of three more. Anserini is what pyserini's ``batch_search`` calls;
 bm25s has its scores made from Heed's postings and returns documents by number. It comes with the extra ``bench``.
-tantivy, which is measured where it is installed, has an index of its own tokens, and returns documents by number too.
+tantivy has an index of its own tokens, and returns documents by number too. What is not installed is left out.
+``--index`` searches the index that another command has made of so many documents: the folder that holds ``bm25``.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scale_input import write_documents, write_topics
-from heed.formats.document_store import open_store
+from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.documents import Files
 from heed.languages import language
 from heed.measures.summary import aligned
@@ -42,16 +43,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search_sizes", description=__doc__)
     parser.add_argument("documents", type=int, nargs="+", metavar="N", help="sizes of collections")
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="9 GB for a million documents")
+    parser.add_argument("--index", type=Path, metavar="DIR", help="search this index of N documents, and make none")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    topics = write_topics(options.work / "data" / "topics", max(options.documents)) / "topics.jsonl"
     if options.side:
-        print(json.dumps(_measured(options.work / str(options.documents[0]), options.side)))
+        place = options.index or options.work / str(options.documents[0])
+        print(json.dumps(_measured(topics, SIDES[options.side](place))))
         return
     rows = [["documents", "program", "first", "again"]]
     for count in options.documents:
-        _build(options.work, count)
+        if not options.index:
+            _build(options.work, count)
         for side in SIDES:
             command = [sys.executable, "-m", "benchmarks.search_sizes", str(count), "--work", str(options.work)]
+            command += ["--index", str(options.index)] if options.index else []
             output = subprocess.run([*command, "--side", side], check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
             rows.append([f"{count:,}", side, *(f"{seconds:.2f}" for seconds in json.loads(output.splitlines()[-1]))])
     print(aligned(rows, left=2))
@@ -60,15 +66,13 @@ def main() -> None:
 def _build(work: Path, count: int) -> None:
     store = open_store(work / str(count) / "documents", Files(write_documents(work / "data" / "documents", count)))
     index = build_index(work / str(count) / "bm25", store, ENGLISH, THREADS)
-    write_topics(work / "data" / "topics", count)
     Searcher(index, ENGLISH, Bm25Settings()).load()
 
 
-def _measured(place: Path, side: str) -> tuple[float, float]:
-    lines = (place.parent / "data" / "topics" / "topics.jsonl").read_text(encoding="utf-8").splitlines()
-    topics = map(json.loads, lines)
-    queries = {topic["qid"]: f"{topic['query']} {topic['instructions']['original']}" for topic in topics}
-    search, seconds = SIDES[side](place), []
+def _measured(topics: Path, search: Search) -> tuple[float, float]:
+    records = map(json.loads, topics.read_text(encoding="utf-8").splitlines())
+    queries = {topic["qid"]: f"{topic['query']} {topic['instructions']['original']}" for topic in records}
+    seconds = list[float]()
     search(dict(list(queries.items())[:1]))
     for _ in range(1 + AGAIN):
         start = time.process_time()
@@ -138,10 +142,7 @@ def tantivy(place: Path) -> Search:
 
     def build(into: Path) -> None:
         writer = package.Index(schema, path=str(into)).writer(num_threads=THREADS)
-        count = int(place.name)
-        for document in open_store(
-            place / "documents", Files(write_documents(place.parent / "data" / "documents", count))
-        ):
+        for document in DocumentStore(place / "documents", ""):
             writer.add_document(package.Document(text=document.contents()))
         writer.commit()
         writer.wait_merging_threads()
@@ -159,8 +160,8 @@ def tantivy(place: Path) -> Search:
 SIDES: dict[str, Callable[[Path], Search]] = {
     "Heed": heed,
     "Anserini": anserini,
-    "bm25s": lambda place: bm25s(place, "numpy"),
-    "bm25s, numba": lambda place: bm25s(place, "numba"),
+    **({"bm25s": lambda place: bm25s(place, "numpy")} if find_spec("bm25s") else {}),
+    **({"bm25s, numba": lambda place: bm25s(place, "numba")} if find_spec("bm25s") and find_spec("numba") else {}),
     **({"tantivy": tantivy} if find_spec("tantivy") else {}),
 }
 

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,21 @@ def test_ivfpq_built_by_more_threads_is_the_same_file(tmp_path: Path, store: Doc
         built.add((tmp_path / str(threads) / "ivfpq" / "faiss").read_bytes())
     faiss.omp_set_num_threads(before)
     assert len(built) == 1
+
+
+@pytest.mark.parametrize(("dimensions", "codes"), [(384, 96), (768, 64), (300, 75), (1024, 64), (26, 26)])
+def test_ivfpq_cuts_vectors_into_parts_that_faiss_encodes_fast(tmp_path: Path, dimensions: int, codes: int) -> None:
+    import faiss
+
+    # 384 = 96 x 4, since 64 x 6 is slow; 768 = 64 x 12; 300 = 75 x 4, since 64 divides it not; 1024 = 64 x 16
+    matrix = np.random.default_rng(0).standard_normal((200, dimensions), dtype=np.float32)
+    np.save(tmp_path / "shard-00000.npy", matrix)
+    (tmp_path / "docids.txt").write_text("".join(f"d{at:03}\n" for at in range(len(matrix))))
+    open_index(tmp_path / "ivfpq", Vectors(tmp_path), {}, "ivfpq", "cpu")
+    built = faiss.read_index(str(tmp_path / "ivfpq" / "faiss"))
+    assert codes == built.pq.M
+    made = json.loads((tmp_path / "ivfpq" / "made.json").read_text())
+    assert made["recipe"]["settings"] == {"bytes": codes, "bits": 8, "iterations": 5}
 
 
 @pytest.mark.parametrize("goal", [0.95, 1.1])

@@ -24,9 +24,10 @@ from heed.types import Encoder, Matrix, Query, Retriever, Run
 KINDS = ("exact", "hnsw", "ivfpq")
 SPARE = 64  # further candidates, so that rounding inside FAISS does not decide which documents are returned
 LINKS, EF_CONSTRUCTION = 32, 200  # HNSW: Malkov and Yashunin 2018, M and efConstruction
-PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched at least, code bytes a vector, bits a byte's quantiser
-SETTINGS = {"hnsw": {"links": LINKS, "construction": EF_CONSTRUCTION}, "ivfpq": {"bytes": BYTES, "bits": BITS}}
+PROBES, BYTES, BITS = 32, 64, 8  # IVF-PQ: lists searched at least, code bytes a vector at least, bits of each
+FAST, LONG = (1, 2, 4, 8, 12), 16  # dimensions a byte that FAISS encodes fast, 8 times as fast as 6, and so longer ones
 TRAIN = 200_000  # vectors that IVF-PQ is trained on, at most
+ITERATIONS = 5  # of the training of its lists; after FAISS's 10 it finds no more
 RECALL, SAMPLE = 0.95, 20  # of exact search's documents that IVF-PQ is to find, and the queries it is measured with
 MOST_SPREAD = 4  # candidates of IVF-PQ for each document asked for, at most
 MAX_ON_GPU = 2048  # candidates of a query: FAISS's limit on GPUs (gpu/utils/DeviceDefs.cuh, GPU_MAX_SELECTION_K)
@@ -109,10 +110,13 @@ def open_index(folder: Path, vectors: Vectors, recipe: Recipe, kind: str, device
 
     if kind == "exact":
         return DenseIndex(vectors, (device != "cpu" and on_gpus(vectors)) or partial(scan, vectors))
+    settings = {"links": LINKS, "construction": EF_CONSTRUCTION}
+    if kind == "ivfpq":
+        settings = {"bytes": _code_bytes(vectors.dimensions), "bits": BITS, "iterations": ITERATIONS}
     index_recipe: Recipe = {
         "faiss": recipe_version("faiss"),
         "kind": kind,
-        "settings": SETTINGS[kind],
+        "settings": settings,
         "vectors": recipe,
     }
     ensure_folder(folder, index_recipe, lambda part: _write(part / "faiss", vectors, kind))
@@ -126,16 +130,23 @@ def _write(path: Path, vectors: Vectors, kind: str) -> None:
     threads = faiss.omp_get_max_threads()
     if kind == "hnsw":  # whose links depend on the order in which threads add vectors
         faiss.omp_set_num_threads(1)
-    row = 4 * next(vectors.parts()).shape[1] + 8 * LINKS if kind == "hnsw" else BYTES + 8  # a code and a number
+    dimensions = vectors.dimensions
+    row = 4 * dimensions + 8 * LINKS if kind == "hnsw" else _code_bytes(dimensions) + 8  # a code and a number
     with on_disk(path, row * len(vectors.docids)):
         faiss.write_index(_build(vectors, kind), str(path))
     faiss.omp_set_num_threads(threads)
 
 
+def _code_bytes(dimensions: int) -> int:
+    """Return into how many parts IVF-PQ cuts a vector, a byte each: ``BYTES``, or the next that FAISS encodes fast."""
+    parts = (count for count in range(min(BYTES, dimensions), dimensions + 1) if dimensions % count == 0)
+    return next(count for count in parts if dimensions // count in FAST or dimensions // count >= LONG)
+
+
 def _build(vectors: Vectors, kind: str) -> Any:
     import faiss
 
-    dimensions = next(vectors.parts()).shape[1]
+    dimensions = vectors.dimensions
     index: Any
     if kind == "hnsw":
         index = faiss.IndexHNSWFlat(dimensions, LINKS, faiss.METRIC_INNER_PRODUCT)
@@ -143,11 +154,12 @@ def _build(vectors: Vectors, kind: str) -> Any:
     else:
         training = np.concatenate(list(islice(vectors.parts(), TRAIN // SHARD)))
         lists = max(1, min(4 * math.isqrt(len(vectors.docids)), len(training) // 39))  # FAISS wants 39 a list
-        code = math.gcd(dimensions, BYTES)
+        code = _code_bytes(dimensions)
         bits = min(BITS, max(1, int(math.log2(max(2, len(training) // 39)))))
         index = faiss.IndexIVFPQ(
             faiss.IndexFlatIP(dimensions), dimensions, lists, code, bits, faiss.METRIC_INNER_PRODUCT
         )
+        index.cp.niter = ITERATIONS
         index.train(training)
     for part in vectors.parts():
         index.add(part)

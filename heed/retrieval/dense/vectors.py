@@ -34,13 +34,18 @@ class Vectors:
     def _parts(self) -> list[Matrix]:
         return [np.load(shard, mmap_mode="r", allow_pickle=False).view(np.ndarray) for shard in self.shards]
 
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return int(self._parts[0].shape[1])
+
     def parts(self) -> Iterator[Matrix]:
         """Yield the shards in order, memory-mapped; those kept in half precision as copies in float32."""
         return (part.astype(np.float32, copy=False) for part in self._parts)
 
     def rows(self, numbers: NDArray[np.int64]) -> Matrix:
         """Return the vectors of some rows, in that order."""
-        picked = np.empty((len(numbers), self._parts[0].shape[1]), dtype=np.float32)
+        picked = np.empty((len(numbers), self.dimensions), dtype=np.float32)
         order = np.argsort(numbers, kind="stable")
         shards, starts = np.unique(numbers[order] // SHARD, return_index=True)
         for shard, here in zip(shards.tolist(), np.split(order, starts[1:]), strict=False):  # one part of no rows
