@@ -150,7 +150,7 @@ def _topics_of(path: Path, lang: str, fields: str, rows: Iterable[tuple[int, Row
 
 
 def _advice(langs: list[str]) -> str:
-    """Return what to do with topics that are in other languages than the one asked for."""
+    """Return advice where topics are in ``langs`` alone, not in the language that was asked for."""
     if not langs:
         return "give a file with topics"
     if not (known := known_language(langs[0])):
