@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from heed.addon_table import brought_if_here
@@ -12,6 +13,7 @@ from heed.datasets.collection import Collection
 from heed.datasets.loading import find_collections
 from heed.errors import UsageError, fail
 from heed.experiment.experiment import Experiment, Pool
+from heed.experiment.ledger import pool_facts
 from heed.experiment.merged_runs import RULES, add_merged
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
@@ -176,7 +178,7 @@ class Job:
         if has_pool:
             pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
             runs += self._rerank(experiment, rerankers, pool)
-        return runs + [experiment.add(name, external.pop(name)) for name in [*external]]  # in memory once
+        return runs + [self._add(experiment, name, external.pop(name)) for name in [*external]]  # in memory once
 
     def _rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
         reuse = self.options.reuse_scores
@@ -190,6 +192,14 @@ class Job:
         for name in external:
             check_name(name)
         return external
+
+    def _add(self, experiment: Experiment, name: str, runs: dict[str, Run]) -> SystemRuns:
+        """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
+        given = [text.partition("=") for text in self.external]
+        files = [file for of, _, file in given if of in (name, *(f"{name}.{condition}" for condition in runs))]
+        paths = {Path(file.replace("{condition}", condition)) for file in files for condition in runs}
+        facts = pool_facts([path for path in paths if path.exists()], experiment.documents.digest)
+        return experiment.add(name, runs, facts=facts)
 
     def _rerankers(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
         """Return the rerankers of these names; :class:`UsageError` for a version that none of them has."""
@@ -259,7 +269,7 @@ class Job:
             lists = add_merged(experiment, by_language, rule)
             if rerankers:
                 lists += self._rerank(experiment, rerankers, experiment.pool(lists, self.pool_depth))
-            return lists + [experiment.add(name, runs) for name, runs in external.items()]
+            return lists + [self._add(experiment, name, runs) for name, runs in external.items()]
 
         return self._evaluate(whole, merged)[0]
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,9 +80,16 @@ class Ledger(NamedTuple):
         # runs that are made again come first: because of them those of other conditions go too
         stale = sorted((each for each in there if not stays(each)), key=lambda each: each not in new)
         if stale:
-            why = _difference(there[stale[0]], new.get(stale[0], next(iter(new.values()))).note)
+            note = new.get(stale[0], next(iter(new.values()))).note
+            why = _difference(there[stale[0]], note)
             aside = _set_aside(partial(_run_paths, name=name), [there[condition] for condition in stale])
-            keep = f"; to keep both in one report, give one of them a name: {form}" if here & {*stale} else ""
+            before = notes[stale[0]]
+            if before and (not _is_known(recipe) or _codes(before.recipe) != _codes(note.recipe)):  # no name has it
+                form = f"run='old={aside / name}.{{condition}}.run'"
+                keep = f"; to keep both in one report, bring the earlier one in: {form}"
+            else:
+                keep = f"; to keep both in one report, give one of them a name: {form}"
+            keep = keep if here & {*stale} else ""
             log.warning(f"{name}: {why}; its earlier runs are in {aside}{keep}")
         for file in new.values():
             if file.path.parent != self.folder:
@@ -187,6 +194,15 @@ def finished_note(path: Path) -> Note | None:
     return next((note for note in map(read_note, notes) if note and note.finished and note.files == files), None)
 
 
+def pool_facts(paths: Sequence[Path], documents: str) -> Recipe:
+    """Return what the notes of Heed's runs at ``paths`` say of the one pool that they rescored; nothing of others."""
+    notes = [note for note in map(finished_note, paths) if note and note.recipe.get("documents") == documents]
+    facts = [{**note.facts, "pool": note.recipe.get("pool") or note.facts.get("pool")} for note in notes]
+    known = ("first_stages", "conditions", "depth", "documents", "pool")
+    of_pool = [{key: fact[key] for key in known if key in fact} for fact in facts if fact["pool"]]
+    return of_pool[0] if of_pool and len(of_pool) == len(paths) and of_pool.count(of_pool[0]) == len(paths) else {}
+
+
 def warn_of_mixtures(systems: Sequence[SystemRuns]) -> None:
     """Warn of systems whose runs were made in different ways: somebody moved some of them, or remade one alone."""
     for system in systems:
@@ -287,6 +303,13 @@ def _with_code(old: Any, new: Any) -> Any:
     return {CODE: new[CODE], **known} if CODE in new else known
 
 
+def _codes(recipe: Any) -> list[Any]:
+    """Return the digests of users' code in a recipe."""
+    if not isinstance(recipe, dict):
+        return []
+    return [value for key, value in recipe.items() if key == CODE] + [*chain(*map(_codes, recipe.values()))]
+
+
 def _difference(path: Path, new: Note) -> str:
     """Return a sentence that says how the settings and inputs of a ``new`` run differ from those of one at ``path``."""
     if note := finished_note(path):
@@ -302,8 +325,12 @@ def _changes(old: Note, new: Note) -> str:
     leave_out = {"condition", "pool"}
     if new.recipe["condition"] != old.recipe.get("condition"):
         leave_out |= {*OF_CONDITION}
+    was, now = (note.recipe.get("tag") or "without a tag" for note in (old, new))
+    is_another = was != now and old.recipe.get("system") != new.recipe.get("system")
+    if is_another:  # whose settings are others anyway
+        leave_out |= {"system", "tag", "depth"}
     before, after = ({key: value for key, value in note.recipe.items() if key not in leave_out} for note in (old, new))
-    changes = differences(before, after)
+    changes = [*([f"it is now {now}, was {was}"] if is_another else []), *differences(before, after)]
     if old.recipe.get("pool") != new.recipe.get("pool"):
         was, now = _pool(old.facts), _pool(new.facts)
         changes.insert(0, f"the pool is now {now}, was {was}" if was != now else "the pool has changed")

@@ -114,8 +114,8 @@ def test_a_local_model_by_passages_killed_and_started_again(
 
 
 def test_a_finished_run_outside_results_is_moved_aside(made: Path, heed: Heed, tmp_path: Path) -> None:
-    def rerank(depth: int, said: str) -> bytes:
-        told = ("--reranker", "rank_bm25", "--condition", "query", "--depth", str(depth), "--out", "o/p.run")
+    def rerank(depth: int, said: str, reranker: str = "rank_bm25") -> bytes:
+        told = ("--reranker", reranker, "--condition", "query", "--depth", str(depth), "--out", "o/p.run")
         result = heed(COMMAND, made / "bm25.query.run", *SAMPLE, *told)
         assert result.returncode == 0 and said in result.stderr, result.stderr
         assert [*(tmp_path / "o").rglob("*.run.json")] and not (tmp_path / "o/.made/new").exists()
@@ -135,6 +135,7 @@ def test_a_finished_run_outside_results_is_moved_aside(made: Path, heed: Heed, t
         == deeper
     )
     assert (tmp_path / "o/earlier/2/p.run").read_text() == "01 Q0 d 1 1.0 mine\n"
+    rerank(5, "p.run: it is now polarity-query, was rank_bm25-query; the earlier run is o/earlier/3/", "polarity")
 
 
 def test_an_out_that_would_replace_something_else_is_refused_first(made: Path, heed: Heed, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A results folder holds what belongs together: one collection of a name, and no runs of another one's."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,3 +58,25 @@ def test_the_same_documents_in_another_place_are_the_same_collection(tmp_path: P
         evaluate(tmp_path, load_files(paths[2], topics), Words())
     (tmp_path / "indexes/docs/eng/.made/source.json").write_text("{")  # a note that cannot be read refuses nothing
     evaluate(tmp_path, load_files(paths[2], topics), Words())
+
+
+def test_an_edit_of_ones_code_is_compared_with_the_code_before(tmp_path: Path, heed: Heed) -> None:
+    """Its runs are brought in as the line says, and are known to be of the same pool."""
+    write_jsonl(tmp_path / "docs.jsonl", [{"id": docid, "text": text} for docid, text in TEXTS.items()])
+    write_jsonl(tmp_path / "t.jsonl", [{"qid": "1", "query": "tea", "instructions": {"original": "with milk"}}])
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    code = "class Half:\n    name, config = 'half', {}\n    def score(self, query, documents):\n        return "
+    common = ("--docs", "docs.jsonl", "--topics", "t.jsonl", "--qrels", "q", "--retriever", "bm25", "--quiet")
+    for score in ("[len(each.text) for each in documents]", "[-len(each.text) for each in documents]"):
+        (tmp_path / "mine.py").write_text(f"{code}{score}\n")
+        done = heed("pipelines.trec", *common, "--reranker", "mine:Half")
+        assert done.returncode == 0, done.stderr
+    brought = "old=runs/docs/eng/earlier/1/half.{condition}.run"
+    assert (
+        "half: module's code has changed; its earlier runs are in runs/docs/eng/earlier/1; to keep both in one report, "
+        f"bring the earlier one in: --run '{brought}'"
+    ) in done.stderr
+    assert heed("pipelines.trec", *common, "--reranker", "mine:Half", "--run", brought).returncode == 0
+    compared = heed("pipelines.compare", "runs/docs/eng", "--baseline", "old", "--json", "c.json")
+    rows = [row for row in json.loads((tmp_path / "c.json").read_text())["rows"] if row["system"] == "half"]
+    assert rows and all(row["same_pool"] for row in rows) and "not tested" not in compared.stdout + compared.stderr
