@@ -172,10 +172,10 @@ def _own_figures(folder: Path) -> "ResultsFolder":
 
 def _print_systems(options: argparse.Namespace, results: "ResultsFolder") -> dict[str, Any]:
     """Print the systems against the baseline, and return them as JSON has them."""
-    compared = results.compare(options.baseline or "", options.test or "", options.across_pools)
+    measures = [*map(str, as_measures(options.measure or ()))]
+    compared = results.compare(options.baseline or "", options.test or "", options.across_pools, measures)
     for warning in compared.warnings:
         warn(warning)
-    measures = [*map(str, as_measures(options.measure or ()))]
     if options.format == "csv":
         writer = csv.DictWriter(sys.stdout, BaselineRow.__annotations__, lineterminator="\n")
         writer.writeheader()
@@ -184,7 +184,7 @@ def _print_systems(options: argparse.Namespace, results: "ResultsFolder") -> dic
         from heed.report.tables import formatted
 
         form = options.format or "text"
-        print(formatted(form, f"{results.title}: {compared.title}", compared.cells(measures), LABELS), end="")
+        print(formatted(form, f"{results.title}: {compared.title}", compared.cells(), LABELS), end="")
         if form == "text":
             print("\n".join(compared.notes))
     return {"baseline": compared.baseline, "rows": compared.rows, "sentences": compared.sentences}

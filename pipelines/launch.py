@@ -20,8 +20,8 @@ from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
 from heed.measures.registry import as_measures, needs_subtopics
-from heed.measures.summary import Detail, average, printed, table
-from heed.progress import log, number_of
+from heed.measures.summary import Detail, average, printed, reaches, table
+from heed.progress import brief, log, number_of, warn
 from heed.reranking.maxp import Cut
 from heed.retrieval.bm25.index import Bm25
 from heed.retrieval.dense.search import Dense
@@ -92,6 +92,11 @@ def _job_of(options: argparse.Namespace, collection: Collection) -> "Job":
         rerankers=_without_none(options.reranker) if options.reranker else None,
         external=options.run or (),
     )
+    deeper = [name for name in options.measure if job.retrievers and not reaches(options.depth, name)]
+    if deeper:
+        warn(
+            f"measure {brief(deeper)}: looks deeper than lists of {options.depth} documents, which have no value of it"
+        )
     if options.rerank_depth and job.has_published_pool(collection):
         raise UsageError("rerank_depth: not used here; published candidates are rescored whole; --pool retrieved cuts")
     return job

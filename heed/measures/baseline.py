@@ -51,7 +51,7 @@ FOLLOWING = {"IRS": (P_MRR, "NFR"), "WISE": (P_MRR, "SICR"), SELECTIVITY: (P_MRR
 FEWEST = 5  # topics that decide anything
 Kind = Literal["follows", "against", "unclear", "unseen", "ignores"]
 TESTS = {"fisher": "Fisher's randomization", "wilcoxon": "Wilcoxon's signed ranks", "t": "the paired t-test"}
-DECIDING = list(FOLLOWING)  # of a pair of conditions: the first that there is has a sentence
+DECIDING = list(FOLLOWING)  # of a pair of conditions: the first that there is
 LEAST = 0.001  # p-values below it are printed so
 LABELS = 3  # columns of text: system, condition, measure
 
@@ -155,7 +155,8 @@ Sampled = tuple[BaselineRow, list[float]]  # a row with its differences to the b
 class AgainstBaseline(NamedTuple):
     """The systems against ``baseline``; ``chosen`` is whether it was chosen by its figures, after the fact.
 
-    ``print`` and a notebook show the measures that decide; ``rows`` has all.
+    ``print`` and a notebook show ``columns``, conditions with their measures, of which the sentences are; ``rows`` has
+    all.
     """
 
     baseline: str
@@ -163,6 +164,7 @@ class AgainstBaseline(NamedTuple):
     rows: list[BaselineRow]
     sentences: list[str]
     warnings: list[str]
+    columns: list[tuple[str, str]]
 
     @property
     def title(self) -> str:
@@ -188,17 +190,10 @@ class AgainstBaseline(NamedTuple):
         """Return a frame of all rows; :class:`UsageError` where pandas is not installed."""
         return data_frame(self.rows, [*BaselineRow.__annotations__])
 
-    def cells(self, measures: Sequence[str] = ()) -> list[list[str]]:
-        """Return header and lines of the table: the measures that decide, or ``measures`` under all conditions."""
-        main = set(_main_measures(self.rows).items())
-        shown: dict[tuple[str, str], list[BaselineRow]] = {}
-        for row in self.rows:
-            column = condition, measure = row["condition"], row["measure"]
-            of_pair = ">" in condition and is_merit(measure) and measure not in ON_REQUEST
-            if measure in measures if measures else of_pair or column in main:
-                shown.setdefault(column, []).append(row)
+    def cells(self) -> list[list[str]]:
+        """Return header and lines of the table."""
         lines = [["system", "condition", "measure", "value", "difference", "p (Holm)", "+/=/-"]]
-        for row in (row for rows in shown.values() for row in rows):
+        for row in (row for column in self.columns for row in self.rows if _column(row) == column):
             counts = [str(row[side]) for side in ("better", "equal", "worse") if row[side] is not None]
             p_value = "" if row["p_holm"] is None else p_text(row["p_holm"])
             value = "" if row["value"] is None else format_value(row["measure"], row["value"])
@@ -215,6 +210,7 @@ def against_baseline(
     test: str = "",
     across_pools: bool = False,
     directions: Mapping[str, bool] = {},
+    measures: Collection[str] = (),
 ) -> AgainstBaseline:
     """Return every system's figures against those of the ``baseline``, tested over the topics that both have.
 
@@ -225,7 +221,8 @@ def against_baseline(
     values alone. A reranker is tested against any first stage, and against another reranker of the same pool; measures
     of whole lists only between lists of one depth, and against the first stage that was rescored; others if
     ``across_pools``. A system whose entry in ``systems`` lacks the ``pool`` may have rescored any. ``directions`` says
-    of the user's own measures whether lower is better. Raises :class:`UsageError` for an unknown baseline or test, and
+    of the user's own measures whether lower is better. Table and sentences are of ``measures``, by default of an nDCG
+    of each condition and of all measures of pairs. Raises :class:`UsageError` for an unknown baseline or test, and
     without details.
     """
     if test not in ("", "t"):
@@ -259,8 +256,9 @@ def against_baseline(
     _add_differences(compared, directions)
     allowed = [(row, sample) for row, sample in compared if across_pools or row["same_pool"] is not False]
     tested = _add_p_values(allowed, test)
-    main = _main_measures(rows)
-    said = [row for row, _ in compared if row["p_holm"] is not None and main.get(row["condition"]) == row["measure"]]
+    columns, main = _shown(rows, measures), _main_measures(rows)
+    with_p = [row for row, _ in compared if row["p_holm"] is not None and row["condition"] in main]
+    said = [row for column in columns for row in with_p if _column(row) == column]
     sentences += [_sentence(row, baseline, tested[_column(row)], directions) for row in said]
     sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
     untested = [row for row, _ in compared if row["same_pool"] is False and not across_pools]
@@ -268,7 +266,7 @@ def against_baseline(
     least = min((tested[_column(row)] * least_p(row["n"]) for row in said if row["test"] != "t"), default=0.0)
     if least >= ALPHA:
         warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(least)} at least")
-    return AgainstBaseline(baseline, chosen, rows + _beyond_lists(rows, entries), sentences, warnings)
+    return AgainstBaseline(baseline, chosen, rows + _beyond_lists(rows, entries), sentences, warnings, columns)
 
 
 def _beyond_lists(rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry]) -> list[BaselineRow]:
@@ -395,8 +393,21 @@ def _warnings(
         yield f"differences are over the topics that both systems have, here not all: {brief(fewer)}"
 
 
+def _shown(rows: Sequence[BaselineRow], measures: Collection[str]) -> list[tuple[str, str]]:
+    """Return the conditions with ``measures``, or with those that a table has by default."""
+    main = _main_measures(rows)
+
+    def is_shown(condition: str, measure: str) -> bool:
+        if measures:
+            return measure in measures
+        of_pair = ">" in condition and is_merit(measure) and measure not in ON_REQUEST
+        return of_pair or main.get(condition) == measure
+
+    return [column for column in dict.fromkeys(map(_column, rows)) if is_shown(*column)]
+
+
 def _main_measures(rows: Sequence[Row | BaselineRow]) -> dict[str, str]:
-    """Return the measure of each condition and pair that has sentences: an nDCG, one that decides, else the first."""
+    """Return the main measure of each condition and pair: an nDCG, one that decides, else the first."""
     by_condition: dict[str, list[str]] = {}
     for row in rows:
         if is_merit(row["measure"]) and (row["condition"] in ("", *CONDITIONS) or ">" in row["condition"]):

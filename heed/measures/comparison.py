@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from heed.measures.pairwise import GOLD_RANK, KEPT, P_MRR, SELECTIVITY, gold_of, mean_rank
 from heed.measures.per_topic import Inputs, Judged, Measure, PerTopic, difference, mean, no_longer_relevant
-from heed.measures.registry import BUILT_IN, COMING, JUDGED, find, is_of_pair, standard
+from heed.measures.registry import BUILT_IN, COMING, JUDGED, check_pair, find, is_of_pair, standard
 from heed.measures.significance import interval
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
 from heed.progress import brief, counted, warn
@@ -192,10 +192,12 @@ def compare(inputs: Inputs, measures: Sequence[str | Measure] = MEASURES) -> dic
 
     They are the pairwise measures, those of ``measures`` that compare two runs, and the others of ``measures`` for each
     run by itself, which need its judgements. p-MRR needs documents that changed; p-MRR kept and selectivity, beside it,
-    judgements of both runs; IRS the size of the corpus as well; NFR traps; WISE and SICR a reversed run.
+    judgements of both runs; IRS the size of the corpus as well; NFR traps; WISE and SICR a reversed run. Raises
+    :class:`UsageError` where one of the latter is asked for by name without these.
     """
     of_pair = [measure for measure in measures if is_of_pair(measure)]
     of_each = [measure for measure in measures if not is_of_pair(measure)]
+    check_pair(of_pair, bool(inputs.traps), bool(inputs.reverse), bool(inputs.corpus_size))
     values = compare_pair(inputs, COMING)
     if inputs.reverse:
         gold = gold_of(inputs)

@@ -21,6 +21,7 @@ from heed.measures.per_topic import (
     ranks_of,
     scores_of,
 )
+from heed.progress import warn
 from heed.ranking import top
 from heed.types import Run
 
@@ -158,8 +159,14 @@ def instfol(base: Run, new: Run, grades: Grades, new_grades: Grades, cutoff: int
     already. Grades, by a person or a model, say how well a document satisfies the instruction, 0 … ``best``; as in the
     authors' ``llm_eval.py`` documents with a negative grade are left out, and so are those without one. A loss is not
     bounded: it is far below −1 where ``q`` was near ``best``. Topics missing from one of the runs, or without a graded
-    document in one of the lists, have no value. Raises :class:`UsageError` for a grade above ``best``.
+    document in one of the lists, have no value. Raises :class:`UsageError` for a grade above ``best``; warns if
+    none is above 1.
     """
+    highest = max((grade for each in (*grades.values(), *new_grades.values()) for grade in each.values()), default=best)
+    if highest <= 1 < best:
+        warn(
+            f"INSTFOL: no grade is above 1, where {best} is the best: at most {1 / best:.0%} of the gain can be reached"
+        )
     values = {}
     for qid in base.keys() & new.keys():
         q = _mean_grade(base[qid], grades.get(qid, {}), cutoff, best)

@@ -316,6 +316,16 @@ def check_measures(measures: Sequence[str | Measure], qrels: Qrels) -> None:
             provided(parse_name(str(measure)))
 
 
+def check_pair(measures: Sequence[str | Measure], traps: bool, reverse: bool, corpus_size: bool) -> None:
+    """Raise :class:`UsageError` for measures that need what a comparison has not."""
+    needs = {"NFR": (traps, "traps=FILE, documents with what is negated"), "IRS": (corpus_size, "corpus_size=N")}
+    for measure in measures:
+        of_three = declared.of == "three" if (declared := find(measure)) else False
+        has, what = needs.get(str(measure), (reverse or not of_three, "runs under a reversed instruction"))
+        if not has:
+            raise UsageError(f"measure {measure}: needs {what}, which this comparison has not")
+
+
 def _computed_here(measure: str | Measure) -> Measure | None:
     """Return a measure that is computed here; None for ir_measures', and where a parameter is ir_measures' alone."""
     declared = find(measure)

@@ -1,7 +1,7 @@
 """Results folders read and checked: summary, values by topic, manifest."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -62,15 +62,22 @@ class ResultsFolder:
         """The rows of ``summary.json``: system, condition, measure, value, and ``n``, the topics of the mean."""
         return [*self.summary_rows] or rows_of(self.details)
 
-    def compare(self, baseline: str = "", test: str = "", across_pools: bool = False) -> AgainstBaseline:
+    def compare(
+        self, baseline: str = "", test: str = "", across_pools: bool = False, measures: Collection[str] = ()
+    ) -> AgainstBaseline:
         """Return all systems against the ``baseline``: differences with intervals, p-values, a sentence each.
 
         ``print`` and notebooks show it, and it has ``to_pandas()``; :func:`heed.measures.baseline.against_baseline`
         has the arguments and the errors.
         """
-        directions = self.lower_is_better
         return against_baseline(
-            self.details, self.systems, baseline, test=test, across_pools=across_pools, directions=directions
+            self.details,
+            self.systems,
+            baseline,
+            test=test,
+            across_pools=across_pools,
+            directions=self.lower_is_better,
+            measures=measures,
         )
 
     @property

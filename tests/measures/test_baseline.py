@@ -131,6 +131,23 @@ def test_two_rerankers_are_tested_over_one_pool_or_on_request() -> None:
     assert found.sentences[3:] == rescored
 
 
+def test_sentences_are_of_the_measures_in_the_table() -> None:
+    pair = "original>changed"
+    columns = [("nDCG@20", "original"), ("R@100", "original"), ("p-MRR", pair), ("selectivity", pair)]
+    columns += [("p-MRR kept", pair), ("nDCG@20", "C1")]
+    values = {"b": [0.5] * 9, "s": [0.25] * 9}
+    details = [detail(name, of_name, *column) for name, of_name in values.items() for column in columns]
+    found = against_baseline(details, firsts("b", "s"), "b")
+    under = [("nDCG@20", "worse than b under original"), ("p-MRR", f"worse than b over {pair}")]
+    under.append(("selectivity", f"worse than b over {pair}"))
+    for sentence, (measure, words) in zip(found.sentences, under, strict=True):
+        assert f"{words}: {measure} -25.0 [-25.0, -25.0], p 0.004" in sentence
+    found = against_baseline(details, firsts("b", "s"), "b", measures=["R@100"])
+    [sentence] = found.sentences
+    assert "s ranks worse than b under original: R@100 -25.0" in sentence
+    assert [line[2] for line in found.cells()] == ["measure", "R@100", "R@100"]
+
+
 def test_without_a_baseline_it_is_the_best_first_stage() -> None:
     values = {"bm25": 0.4, "lsa": 0.6, "reranker": 0.9}
     details = [detail(name, [value] * 5, condition="original") for name, value in values.items()]

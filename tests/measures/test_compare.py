@@ -10,7 +10,9 @@ from drinks import Twice, Words, collection
 from mteb_predictions import RUN, mteb_file
 
 from heed import Experiment
+from heed.errors import UsageError
 from heed.formats.trec_files import write_run
+from heed.measures.evaluate import Judging, Pair
 
 
 @pytest.fixture
@@ -112,6 +114,27 @@ def test_a_third_run_gives_wise_and_sicr_and_traps_give_nfr(files: Path, heed: H
     assert values["WISE"] == {"1": 0.0, "2": 0.0}  # reversed is where the original was
     assert values["SICR"] == {"1": 0.0, "2": 0.0}
     assert values["mean gold rank new"] == {"1": 1.0, "2": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("measure", "needs"),
+    [
+        ("NFR", "needs --traps FILE, documents with what is negated"),
+        ("IRS", "needs --corpus-size N"),
+        ("WISE", "needs runs under a reversed instruction"),
+        ("SICR", "needs runs under a reversed instruction"),
+    ],
+)
+def test_a_measure_that_is_asked_for_says_what_it_needs(files: Path, heed: Heed, measure: str, needs: str) -> None:
+    result = heed("pipelines.compare", *PAIR, "--measure", measure)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"error: measure {measure}: {needs}, which this comparison has not\n"
+    judging = Judging({"original": {"1": {"a": 1}}})
+    if measure != "IRS":  # an experiment knows the number of its documents
+        with pytest.raises(UsageError, match=f"measure {measure}: needs"):
+            judging.also([measure])
+    three = judging._replace(traps={"1": {"a"}}, pairs=(Pair("query", "original", (), "reversed"),))
+    assert three.also([measure]).pairs[0].measures == (measure,)
 
 
 def test_mteb_predictions_of_both_conditions_in_one_file(files: Path, heed: Heed) -> None:

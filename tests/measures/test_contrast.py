@@ -214,4 +214,8 @@ def test_compare_computes_them_by_name(tmp_path: Path, heed: Heed) -> None:
     expected = {"WinRate base": 1.0, "WinRate new": 0.5, "FlipRate": 0.5, "dMRR@10 change": 0.0}
     assert {name: means[name] for name in expected} == pytest.approx(expected)
     assert means["INSTFOL@1"] == pytest.approx((1 - 2) / (3 - 2))
-    assert "warning: PairwiseAccuracy: no topic has a value" in result.stderr
+    assert "warning: PairwiseAccuracy: no topic has a value" in result.stderr and "INSTFOL: no" not in result.stderr
+    write_qrels(tmp_path / "binary", q1="p1 h0 g0")
+    told = ("--qrels", "binary", "--new-qrels", "binary", "--measure", "INSTFOL@1")
+    result = compared(heed, tmp_path, "base.run", "new.run", *told)[1]
+    assert "INSTFOL: no grade is above 1, where 3 is the best: at most 33% of the gain" in result.stderr
