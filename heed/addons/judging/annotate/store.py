@@ -133,11 +133,27 @@ def _write_ahead(db: sqlite3.Connection) -> str:
             time.sleep(0.01)
 
 
+def _refuse_other_log(path: Path) -> None:
+    """Raise :class:`DataError` for a backup beside the write-ahead log of another database, which SQLite would apply.
+
+    The header of a database with a log says so (sqlite.org/fileformat, bytes 18 and 19); that of a backup does not.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return
+    with path.open("rb") as stream:
+        header = stream.read(20)
+    if header[18:] == b"\1\1":
+        raise DataError(f"{path}: is a backup, and {log} is of the database before it; move {log} and {path}-shm away")
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection whose transactions are on disk when they end.
 
-    Raises :class:`DataError` for a file that is not an SQLite database and a file system without write-ahead logs.
+    Raises :class:`DataError` for a file that is not an SQLite database, for a backup beside another database's log, and
+    for a file system without write-ahead logs.
     """
+    _refuse_other_log(path)
     db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
     try:
         mode = _write_ahead(db)
@@ -158,6 +174,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file; name a database of judgements")
+    _refuse_other_log(path)
     # without a log beside it nobody has it open, and SQLite would leave an empty one there
     mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
     db = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, timeout=WAIT, isolation_level=None)
