@@ -59,7 +59,10 @@ LATER = (  # made in older databases too
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Commit the block's changes when it ends, roll them back when it raises."""
+    """Commit the block's changes when it ends, roll them back when it raises; within another it is a part of that."""
+    if db.in_transaction:
+        yield
+        return
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -70,15 +73,18 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Yield a connection in a :func:`transaction`; :class:`DataError` that names ``path`` where its disk is full."""
-    with closing(connect(path)) as db:
-        try:
-            with transaction(db):
-                yield db
-        except sqlite3.OperationalError as error:
-            advice = "" if "locked" in str(error) else "free disk space, then "
-            raise DataError(f"{path}: {error}; nothing of it is changed; {advice}run again") from error
+def writing(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Be a :func:`transaction`; :class:`DataError` that names ``path`` where its disk is full."""
+    try:
+        with transaction(db):
+            yield
+    except sqlite3.OperationalError as error:
+        raise _unwritten(path, error) from error
+
+
+def _unwritten(path: Path, error: sqlite3.OperationalError) -> DataError:
+    advice = "" if "locked" in str(error) else "free disk space, then "
+    return DataError(f"{path}: {error}; nothing of it is changed; {advice}run again")
 
 
 def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
@@ -88,7 +94,7 @@ def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    with writing(path) as db:
+    with closing(connect(path)) as db, writing(db, path):
         if _is_empty(db):
             for statement in SCHEMA.replace(";\n", ";\0").split("\0"):
                 db.execute(statement)
@@ -431,6 +437,27 @@ class Store:
         """Close the file; everything that was answered is in it already."""
         with self._lock:
             self._db.close()
+
+    def hold(self) -> None:
+        """Let all changes from now on wait for :meth:`commit`; without it none is made."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise _unwritten(self.path, error) from error
+
+    def commit(self) -> None:
+        """Make the changes that wait since :meth:`hold`, if there are any."""
+        try:
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise _unwritten(self.path, error) from error
+
+    @contextmanager
+    def adding(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection in a :func:`transaction`, for the changes of others."""
+        with self._lock, writing(self._db, self.path):
+            yield self._db
 
     def properties(self) -> dict[str, str]:
         """Return the properties of the whole annotation: task, token, port."""
