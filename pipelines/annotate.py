@@ -162,8 +162,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
-    """Return the task and the open database that ``options`` name, with what is added and assigned."""
+    """Return the task and the open database that ``options`` name, with what is added and assigned: all or nothing."""
     from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
+    from heed.addons.judging.annotate.people import read_people, warn_of_names
     from heed.formats.trec_files import read_pool
 
     if options.names and not options.add:
@@ -184,10 +185,11 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
         grades=options.grades,
         only_relevant=options.only_relevant,
         update=options.update,
+        hold=bool(options.update or options.add or options.withdraw),
     )
     try:
         if options.add:
-            add_annotations(database, options.add, renamed, options.encoding)
+            add_annotations(store, options.add, renamed, options.encoding)
         if options.add or options.withdraw:
             task = load_task(store.properties(), options.only_relevant)
             if options.withdraw:
@@ -197,8 +199,12 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
             names = brief([" ".join(each).strip() for each in sorted(withdrawn)])
             log.info(f"withdrawn, neither judged nor exported: {names}")
         if options.assign:
-            task = replace(task, assigned=read_assigned(options.assign, task.pool))
+            withdrawn_topics = {qid for qid, docid in withdrawn if not docid}
+            task = replace(task, assigned=read_assigned(options.assign, task.pool, withdrawn_topics))
             store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
+        if options.assessors:
+            warn_of_names(read_people(options.assessors), task.assigned)
+        store.commit()
     except BaseException:
         store.close()
         raise

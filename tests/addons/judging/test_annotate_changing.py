@@ -1,6 +1,7 @@
 """A campaign that changes: topics and documents added, corrected and withdrawn, with what is to be judged again."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -195,6 +196,36 @@ def test_what_is_withdrawn_is_neither_judged_nor_exported_until_it_comes_back(fo
         "line 1: topic 9 is not in the pool",
         "line 2: document z of topic 1 is not in the pool",
     ]
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "problem"),
+    [
+        ("--withdraw", "9\n", "topic 9 is not in the pool"),
+        ("--assign", "9\tAnn\n", "topic 9 is not in the pool"),
+        ("--assessors", "Ann,adjudicator\n", "found 'Ann,adjudicator', expected a tab before the role"),
+        ("--add", "qid,docid,grade\n1,a,7\n", "label '7'"),
+    ],
+)
+def test_a_command_that_fails_applies_nothing(folder: Path, option: str, text: str, problem: str) -> None:
+    begin(folder)
+    before = sqlite3.connect(folder / "pool.db").execute("SELECT * FROM kept").fetchall()
+    write_jsonl(folder / "topics.jsonl", [FERRIES | {"query": "other"}])
+    (folder / "file.csv").write_text(text)
+    with pytest.raises(HeedError, match=problem):
+        opened(folder, "--update", option, folder / "file.csv").__enter__()
+    assert sqlite3.connect(folder / "pool.db").execute("SELECT * FROM kept").fetchall() == before
+
+
+def test_withdrawn_topics_are_left_out_of_an_assignment(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a"]}, {"qid": "2", "docids": ["a"]}])
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    caplog.set_level("INFO")
+    (folder / "withdrawn.tsv").write_text("2\n")
+    (folder / "assign.tsv").write_text("1\tAnn\n2\tBob\n")
+    with opened(folder, "--withdraw", folder / "withdrawn.tsv", "--assign", folder / "assign.tsv") as (task, _):
+        assert task.assigned == {"1": ["Ann"]}
+    assert "assign.tsv: withdrawn topics are left out: 2" in caplog.text
 
 
 def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None:

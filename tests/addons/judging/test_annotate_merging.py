@@ -43,7 +43,7 @@ class Addable(Judging):
 
     def add(self, *others: "Addable | Path", names: Sequence[str] = ()) -> None:
         paths = [other if isinstance(other, Path) else other.path for other in others]
-        add_annotations(self.path, paths, parse_names(names))
+        add_annotations(self.store, paths, parse_names(names))
 
     def task(self) -> Task:
         return load_task(self.store.properties(), only_relevant=False)
@@ -390,7 +390,7 @@ def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp
         f"{table}, line 3: label 'perhaps'",
     ]
     table.write_bytes("qid,docid,grade,assessor\n1,a,1,Jürgen Müßig\n".encode("cp437"))
-    add_annotations(here.path, [table], {}, "cp437")
+    add_annotations(here.store, [table], {}, "cp437")
     assert here.grades()["Jürgen Müßig", "1", "original", "a"] == 1
     table.write_text("qid,docid,grade\n1,zz,1\n")
     with pytest.raises(HeedError, match="documents zz are not in .*; add the pool they are from first"):

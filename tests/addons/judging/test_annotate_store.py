@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import sqlite3
 import uuid
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from heed.addons.judging.annotate.store import (
     Change,
     ConflictError,
     Store,
+    back_up,
     connect,
     create,
     is_annotation,
@@ -50,6 +52,23 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def judging(store: Store) -> Judging:
     return Judging(store)
+
+
+def test_a_backup_does_not_take_what_the_database_before_it_left_in_its_log(store: Store, judging: Judging) -> None:
+    place = store.path.parent
+    judging.grade("ann", "1", "a", 1)
+    back_up(store.path, place / "friday.db")
+    judging.grade("ann", "1", "a", 3)
+    for suffix in ("", "-wal", "-shm"):  # as a killed process leaves them
+        shutil.copy(f"{store.path}{suffix}", place / f"lost.db{suffix}")
+    shutil.copy(place / "friday.db", place / "lost.db")
+    for opened in (connect, open_read_only, Store):
+        with pytest.raises(DataError, match="lost.db: is a backup, and .*lost.db-wal is of the database before it; mo"):
+            opened(place / "lost.db")
+    (place / "lost.db-wal").unlink()
+    (place / "lost.db-shm").unlink()
+    with closing(Store(place / "lost.db")) as restored:
+        assert [judgement.grade for judgement in restored.judgements()] == [1]
 
 
 def test_a_change_is_on_disk_before_it_is_answered(store: Store, judging: Judging) -> None:

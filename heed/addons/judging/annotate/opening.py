@@ -40,7 +40,6 @@ from heed.addons.judging.annotate.store import (
     stored_properties,
     wording_of,
     write_entry,
-    writing,
 )
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
@@ -98,6 +97,7 @@ def open_annotation(
     grades: str = "",
     only_relevant: bool = False,
     update: bool = False,
+    hold: bool = False,
 ) -> tuple[Task, Store]:
     """Return the task and the open database, which is made from ``collection`` unless it is there.
 
@@ -105,7 +105,8 @@ def open_annotation(
     is a text for :func:`.task.parse_scale`, by default 0,1,2,3. A database that is there needs no collection, but for
     topics and documents that are new in ``pool``, which come after those already there; topics, documents and
     judgements that a collection has must be those that it was made with. With ``update`` topics and documents that have
-    changed are taken, and what was judged before is to be judged again. What is withdrawn is not in the task.
+    changed are taken, and what was judged before is to be judged again. What is withdrawn is not in the task. With
+    ``hold`` all changes to a database that is there wait for :meth:`.store.Store.commit`.
 
     Raises :class:`DataError` for topics and documents of the pool that the collection lacks, and :class:`UsageError` if
     the database belongs to other topics, judgements or grades, and for ``only_relevant`` without judgements.
@@ -126,6 +127,8 @@ def open_annotation(
         created = task if create(database, task, read_pooled(collection.source, task.docids())) else None
     store = Store(database)
     try:
+        if hold:
+            store.hold()
         task = created or _stored(store, pool, collection, grades, only_relevant, update)
     except BaseException:
         store.close()
@@ -498,8 +501,10 @@ def _entries(judgement: ExportedJudgement, narrative: str) -> Iterator[Event]:
         yield entry("passage", {"passage": msgspec.json.encode(judgement.passage).decode()})
 
 
-def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str], encoding: str | None = None) -> None:
-    """Add the annotations ``others``, databases or folders of exports, to that in ``path``, all or none.
+def add_annotations(
+    store: Store, others: Sequence[Path], names: Mapping[str, str], encoding: str | None = None
+) -> None:
+    """Add the annotations ``others``, databases or folders of exports, to that of ``store``, all or none.
 
     ``names`` says what assessors of the others are called here; a name that both sides have must be in it, as itself if
     it is one person's, unless they have judgements in common. Where an assessor has changed a grade or a note on both
@@ -511,7 +516,8 @@ def add_annotations(path: Path, others: Sequence[Path], names: Mapping[str, str]
     """
     assessors: set[str] = set()
     reports: list[tuple[str, list[str]]] = []
-    with writing(path) as db:
+    path = store.path
+    with store.adding() as db:
         for other_path in others:
             task = load_task(stored_properties(db))
             narratives = dict(db.execute("SELECT qid, text FROM narratives").fetchall())

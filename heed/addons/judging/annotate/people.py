@@ -5,12 +5,14 @@ A link's token is shown once, when it is made. The database has its digest, so n
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import chain
 from pathlib import Path
 
 from heed.addons.judging.annotate.store import Store
 from heed.addons.judging.annotate.task import check_name, refuse_reserved, tabbed_lines
 from heed.errors import UsageError, fail
+from heed.progress import brief, warn
 from heed.web import Person
 
 ASSESSOR, ADJUDICATOR = ROLES = ("assessor", "adjudicator")
@@ -29,13 +31,26 @@ def read_people(path: Path) -> dict[str, str]:
         except UsageError as error:
             problems.append(f"{place}: {error}")
             continue
-        if role not in ROLES:
+        if name.rpartition(",")[2].strip() in ROLES:
+            problems.append(f"{place}: found {name!r}, expected a tab before the role")
+        elif role not in ROLES:
             problems.append(f"{place}: role {role!r}, expected {' or '.join(ROLES)} after a tab")
         elif name.casefold() in {known.casefold() for known in roles}:
             problems.append(f"{place}: {name} is there before; one line for each")
         roles[name] = role
     fail(problems or ([] if roles else [f"{path}: empty; expected lines of a name, or of a name, a tab and a role"]))
     return roles
+
+
+def warn_of_names(roles: Mapping[str, str], assigned: Mapping[str, Collection[str]]) -> None:
+    """Warn of names that have topics and no role while others have the role of an assessor and no topic."""
+    with_topics = {*chain.from_iterable(assigned.values())}
+    without = [name for name, role in roles.items() if role == ASSESSOR and name not in with_topics]
+    others = sorted(with_topics - roles.keys())
+    if without and others:
+        warn(
+            f"{brief(others)}: assigned, not in the list of assessors, where {brief(without)} have no topic: the same?"
+        )
 
 
 def invite(store: Store, roles: Mapping[str, str]) -> dict[str, str]:
@@ -69,7 +84,7 @@ def _role(store: Store, name: str) -> str:
     people = store.people()
     if name not in people:
         known = ", ".join(people) or "nobody"
-        raise UsageError(f"assessor: {name} has no link; who has: {known}")
+        raise UsageError(f"{name} has no link; who has: {known}")
     return people[name]
 
 

@@ -59,7 +59,10 @@ LATER = (  # made in older databases too
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Commit the block's changes when it ends, roll them back when it raises."""
+    """Commit the block's changes when it ends, roll them back when it raises; within another it is a part of that."""
+    if db.in_transaction:
+        yield
+        return
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -70,15 +73,18 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Yield a connection in a :func:`transaction`; :class:`DataError` that names ``path`` where its disk is full."""
-    with closing(connect(path)) as db:
-        try:
-            with transaction(db):
-                yield db
-        except sqlite3.OperationalError as error:
-            advice = "" if "locked" in str(error) else "free disk space, then "
-            raise DataError(f"{path}: {error}; nothing of it is changed; {advice}run again") from error
+def writing(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Be a :func:`transaction`; :class:`DataError` that names ``path`` where its disk is full."""
+    try:
+        with transaction(db):
+            yield
+    except sqlite3.OperationalError as error:
+        raise _unwritten(path, error) from error
+
+
+def _unwritten(path: Path, error: sqlite3.OperationalError) -> DataError:
+    advice = "" if "locked" in str(error) else "free disk space, then "
+    return DataError(f"{path}: {error}; nothing of it is changed; {advice}run again")
 
 
 def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
@@ -88,7 +94,7 @@ def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    with writing(path) as db:
+    with closing(connect(path)) as db, writing(db, path):
         if _is_empty(db):
             for statement in SCHEMA.replace(";\n", ";\0").split("\0"):
                 db.execute(statement)
@@ -133,11 +139,27 @@ def _write_ahead(db: sqlite3.Connection) -> str:
             time.sleep(0.01)
 
 
+def _refuse_other_log(path: Path) -> None:
+    """Raise :class:`DataError` for a backup beside the write-ahead log of another database, which SQLite would apply.
+
+    The header of a database with a log says so (sqlite.org/fileformat, bytes 18 and 19); that of a backup does not.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return
+    with path.open("rb") as stream:
+        header = stream.read(20)
+    if header[18:] == b"\1\1":
+        raise DataError(f"{path}: is a backup, and {log} is of the database before it; move {log} and {path}-shm away")
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection whose transactions are on disk when they end.
 
-    Raises :class:`DataError` for a file that is not an SQLite database and a file system without write-ahead logs.
+    Raises :class:`DataError` for a file that is not an SQLite database, for a backup beside another database's log, and
+    for a file system without write-ahead logs.
     """
+    _refuse_other_log(path)
     db = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
     try:
         mode = _write_ahead(db)
@@ -158,6 +180,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file; name a database of judgements")
+    _refuse_other_log(path)
     # without a log beside it nobody has it open, and SQLite would leave an empty one there
     mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
     db = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, timeout=WAIT, isolation_level=None)
@@ -414,6 +437,27 @@ class Store:
         """Close the file; everything that was answered is in it already."""
         with self._lock:
             self._db.close()
+
+    def hold(self) -> None:
+        """Let all changes from now on wait for :meth:`commit`; without it none is made."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise _unwritten(self.path, error) from error
+
+    def commit(self) -> None:
+        """Make the changes that wait since :meth:`hold`, if there are any."""
+        try:
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise _unwritten(self.path, error) from error
+
+    @contextmanager
+    def adding(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection in a :func:`transaction`, for the changes of others."""
+        with self._lock, writing(self._db, self.path):
+            yield self._db
 
     def properties(self) -> dict[str, str]:
         """Return the properties of the whole annotation: task, token, port."""

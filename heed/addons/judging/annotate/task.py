@@ -87,15 +87,18 @@ def tabbed_lines(path: Path) -> Iterator[tuple[str, str, str]]:
             yield f"{path}, line {line_no}", first, rest
 
 
-def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
+def read_assigned(path: Path, pool: Pool, withdrawn: Collection[str] = ()) -> dict[str, list[str]]:
     """Return the assessors of each topic, from lines ``qid<TAB>assessor``: a topic may have several, judging blind.
 
-    Topics without a line are logged. Raises :class:`DataError` naming every line that is of another form or of a topic
-    that the pool lacks, and for a file without any line.
+    Topics without a line are logged, and ``withdrawn`` ones that have a line are left out. Raises :class:`DataError`
+    naming every line that is of another form or of a topic that the pool lacks, and for a file without any line.
     """
     assigned: dict[str, list[str]] = {}
-    problems = []
+    problems, left_out = [], []
     for place, qid, name in tabbed_lines(path):
+        if name and qid in withdrawn:
+            left_out.append(qid)
+            continue
         if not name or qid not in pool:
             problem = f"topic {qid} is not in the pool" if name else f"found {qid!r}"
             problems.append(f"{place}: {problem}, expected a topic of the pool, a tab, and an assessor")
@@ -108,6 +111,8 @@ def read_assigned(path: Path, pool: Pool) -> dict[str, list[str]]:
         if assessor not in assigned.setdefault(qid, []):
             assigned[qid].append(assessor)
     fail(problems or ([] if assigned else [f"{path}: empty; expected lines of a topic, a tab, and an assessor"]))
+    if left_out:
+        log.info(f"{path}: withdrawn topics are left out: {brief([*dict.fromkeys(left_out)])}")
     without = [qid for qid in pool if qid not in assigned]
     if without:
         log.info(f"{path}: {len(without)} of {len(pool)} topics have no assessor: {brief(without)}")
