@@ -200,8 +200,8 @@ class Job:
 
     def _add(self, experiment: Experiment, name: str, runs: dict[str, Run]) -> SystemRuns:
         """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
-        given = [text.partition("=") for text in self.external]
-        files = [file for of, _, file in given if of in (name, *(f"{name}.{condition}" for condition in runs))]
+        named = [text.partition("=") for text in self.external]
+        files = [file for of, _, file in named if of in (name, *(f"{name}.{condition}" for condition in runs))]
         paths = {Path(file.replace("{condition}", condition)) for file in files for condition in runs}
         facts = pool_facts([path for path in paths if path.exists()], experiment.documents.digest)
         return experiment.add(name, runs, facts=facts)
