@@ -18,6 +18,7 @@ from heed.progress import brief, counted, log, number_of, timed
 from heed.types import UNJUDGED
 from pipelines.command import main_of
 from pipelines.options.data import data_options
+from pipelines.options.output import check_target
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    check_target(options, "out", ".qrels")
     grades = parse_grades(options.grades)
     with timed("judgements") as work:
         judgements = read_labels(options.file, options.condition, encoding=options.encoding or "")

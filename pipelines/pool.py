@@ -304,8 +304,6 @@ def _fuse(options: argparse.Namespace) -> None:
     problems = [f"{name}: of a pool, and --fused writes a run; leave it out" for name in of_pools]
     if len(options.run) < 2:
         problems.append("--fused: found fewer than two runs; name those that are to be one")
-    if options.fused.resolve() in map(Path.resolve, options.run):
-        problems.append(f"--fused {options.fused}: is read too and would be overwritten; name another file")
     fail(problems, UsageError)
     runs = read_runs(options.run, options.subset, options.encoding)
     fused = fused_runs(runs.values(), options.fusion or "rrf", options.depth or FUSED_DEPTH)

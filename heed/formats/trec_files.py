@@ -285,11 +285,21 @@ def without_words(fields: list[str]) -> list[str]:
 
 def is_run(path: Path) -> bool:
     """Return whether the first line of a file is that of a run."""
-    try:
-        fields = without_words(next((line.split() for _, line in read_lines(path) if line.strip()), []))
-    except DataError:
-        return False
+    fields = without_words(_first_fields(path))
     return len(fields) == 6 and parse_score(fields[4]) is not None
+
+
+def is_qrels(path: Path) -> bool:
+    """Return whether the first line of a file is that of qrels."""
+    fields = _first_fields(path)
+    return len(fields) == 4 and parse_score(fields[3]) is not None
+
+
+def _first_fields(path: Path) -> list[str]:
+    try:
+        return next((line.split() for _, line in read_lines(path) if line.strip()), [])
+    except DataError:
+        return []
 
 
 def read_qrels(path: Path, only_language: str | None = None, encoding: str | None = None) -> Qrels:

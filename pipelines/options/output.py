@@ -8,12 +8,17 @@ from typing import Any
 
 from heed.errors import UsageError, fail
 from heed.files import is_written_json
-from heed.formats.trec_files import is_pool, is_run
+from heed.formats.trec_files import is_pool, is_qrels, is_run
 from heed.types import CONDITIONS
 from pipelines.options.parser import Group
 
 TABLE_FORMS = ("text", "markdown", "latex", "csv")
-KINDS = {".json": ("JSON that Heed wrote", is_written_json), ".run": ("run", is_run), ".jsonl": ("pool", is_pool)}
+KINDS = {  # what commands write, by the suffix that it has: words for it, and whether a file is one
+    ".json": ("JSON that Heed wrote", is_written_json),
+    ".jsonl": ("pool", is_pool),
+    ".qrels": ("qrels file", is_qrels),
+    ".run": ("run", is_run),
+}
 
 
 def out_option(group: Group, folder: str = "runs") -> None:

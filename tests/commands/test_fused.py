@@ -70,8 +70,9 @@ def test_no_option_of_pools_is_ignored(
         write_run(Path(path), {"1": {path[-5]: 1.0}}, "t")
     assert main([*paths, "--fused", str(tmp_path / "out.run"), *options]) == 1
     assert problem in capsys.readouterr().err
-    assert main([paths[0], "--fused", paths[0]]) == 1
-    assert "fewer than two runs" in (shown := capsys.readouterr().err) and "would be overwritten" in shown
+    for fused, told in ((paths[0], "would be overwritten"), (str(tmp_path / "out.run"), "fewer than two runs")):
+        assert main([paths[0], "--fused", fused]) == 1
+        assert told in capsys.readouterr().err
     assert main([*paths, "--out", str(tmp_path / "pool.jsonl"), "--fusion", "sum"]) == 1
     assert "--fusion: only used with --fused" in capsys.readouterr().err
 

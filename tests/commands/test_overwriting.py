@@ -16,6 +16,7 @@ def files(tmp_path: Path) -> dict[str, bytes]:
     texts = {"a.run": LINE, "b.run": LINE.replace("2.0", "1.0"), "q.qrels": "1 0 a 1\n", "notes.txt": "mine\n"}
     texts["t.jsonl"] = json.dumps({"qid": "1", "lang": "eng", "query": "tea"}) + "\n"
     texts["d.jsonl"] = json.dumps({"id": "a", "text": "tea"}) + "\n"
+    texts |= {"ann.csv": "qid,docid,grade\n1,a,1\n", "p.jsonl": json.dumps({"qid": "1", "docids": ["a"]}) + "\n"}
     texts["package.json"] = json.dumps({"mine": 1}, indent=2) + "\n"
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -44,6 +45,8 @@ GIVEN = "is given to this command, and would be overwritten; give another: "
         (("pool", "a.run", "--out", "t.jsonl"), "--out: t.jsonl: is no pool, and would be overwritten"),
         (("pool", "a.run", "--out", "a.run"), f"--out: a.run: {GIVEN}--out a-new.jsonl"),
         (("pool", "a.run", "b.run", "--fused", "a.run"), f"--fused: a.run: {GIVEN}--fused a-new.run"),
+        (("judgements", "ann.csv", "--out", "ann.csv"), f"--out: ann.csv: {GIVEN}--out ann-new.qrels"),
+        (("judgements", "ann.csv", "--out", "t.jsonl"), "--out: t.jsonl: is no qrels file"),
         (("pool", "a.run", "b.run", "--fused", "notes.txt"), "--fused: notes.txt: is no run"),
     ],
 )
@@ -57,13 +60,14 @@ def test_what_would_be_overwritten_is_refused_before_any_work(
 
 
 def test_what_a_command_wrote_is_written_again(files: dict[str, bytes], heed: Heed, tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").touch()
+    (tmp_path / "p.jsonl").write_bytes(b"")
     for times in (1, 2):
         for command in (
             (*COMPARE, "--json", "c.json"),
             ("models", "BM25", "--json", "m.json"),
             ("pool", "a.run", "b.run", "--depth", str(times), "--out", "p.jsonl", "--json", "c.json"),
             ("pool", "a.run", "b.run", "--depth", str(times), "--fused", "f.run"),
+            ("judgements", "ann.csv", "--out", "judged.qrels"),
         ):
             result = heed(f"pipelines.{command[0]}", *command[1:])
             assert result.returncode == 0, result.stderr
