@@ -39,6 +39,7 @@ KINDS = {  # of systems, by a name in their settings
     "decompose": "what is asked and what is excluded, each by its vector",
     "rank_bm25": "BM25 by rank_bm25; rescores the pool",
 }
+FUSED = {"rrf": "reciprocal rank fusion", "sum": "sum of scores"}
 
 # of the sentence
 SCALES = {  # in printed units
@@ -194,11 +195,17 @@ def _sure(row: BaselineRow) -> str:
 def _words(system: str, settings: ManifestSettings, entries: Sequence[SystemEntry]) -> str:
     """Return a few words for the kind of a system; where rerankers rescored several pools, also for its own."""
     known = dict(settings.systems.get(system, ()))
-    parts = {part for name in known for part in name.replace("[", ".").split(".")}
-    words = [text for name, text in KINDS.items() if name in parts][:1]
+    words = [KINDS[name] for name in _kinds(known)][:1]
     if known.get("system", "").startswith("bm25"):
         words = ["BM25 with feedback" if "rm3" in known["system"] else "Lucene BM25"]
-    words += [value for name, value in known.items() if name.rpartition(".")[2] == "source"][:1]
+    words += _sources(known)
+    if how := FUSED.get(known.get("fused", "").rpartition(", ")[2]):
+        of_parts: dict[str, dict[str, str]] = {}
+        for name, value in known.items():
+            if name.startswith("of["):
+                of_parts.setdefault(name.partition(".")[0], {})[name.partition(".")[2]] = value
+        named_so = ([each.get("system", ""), *_kinds(each), *_sources(each)] for each in of_parts.values())
+        words = [f"{how} of {', '.join(next(filter(None, names), 'another') for names in named_so)}"]
     if not words and system in dict(settings.folder).get("settings.made elsewhere", "").split(", "):
         words = ["run made elsewhere"]
     pools = {entry["pool"] for entry in entries if entry.get("pool")}
@@ -211,13 +218,26 @@ def _words(system: str, settings: ManifestSettings, entries: Sequence[SystemEntr
     return "; ".join(words)
 
 
+def _kinds(known: Mapping[str, str]) -> list[str]:
+    """Return the kinds of system that settings name."""
+    parts = {part for name in known for part in name.replace("[", ".").split(".")}
+    return [name for name in KINDS if name in parts]
+
+
+def _sources(known: Mapping[str, str]) -> list[str]:
+    """Return where the first model of settings is from, if any."""
+    return [value for name, value in known.items() if name.rpartition(".")[2] == "source"][:1]
+
+
 def _counts(results: ResultsFolder, column: Column) -> str:
-    """Return the number of topics, of documents where their store is here, and of systems."""
-    topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == column)
+    """Return the number of topics of a column, and of all, of documents where their store is here, and of systems."""
+    count = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == column)
     inputs = read_topics_file(results.path)
+    total = len(inputs.topics) if inputs else count
+    topics = f"{count} of {total} topics" if count < total else number_of(count, "topic")
     store = inputs.open_store(results.path) if inputs else None
     documents = [f"{store.count:,} documents"] if store else []
-    return " · ".join([number_of(topics, "topic"), *documents, number_of(len(results.names), "system")])
+    return " · ".join([topics, *documents, number_of(len(results.names), "system")])
 
 
 def answer(results: ResultsFolder) -> Answer:
