@@ -321,9 +321,9 @@ def check_pair(measures: Sequence[str | Measure], traps: bool, reverse: bool, co
     needs = {"NFR": (traps, "traps=FILE, documents with what is negated"), "IRS": (corpus_size, "corpus_size=N")}
     for measure in measures:
         of_three = declared.of == "three" if (declared := find(measure)) else False
-        has, what = needs.get(str(measure), (reverse or not of_three, "runs under a reversed instruction"))
+        has, needed = needs.get(str(measure), (reverse or not of_three, "runs under a reversed instruction"))
         if not has:
-            raise UsageError(f"measure {measure}: needs {what}, which this comparison has not")
+            raise UsageError(f"measure {measure}: needs {needed}, which this comparison has not")
 
 
 def _computed_here(measure: str | Measure) -> Measure | None:

@@ -18,7 +18,7 @@ from heed.measures.baseline import (
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic
 from heed.measures.significance import ALPHA, POWER, is_compared_with_zero, least_p, power_of
-from heed.measures.summary import ON_REQUEST, AgainstQuery, SystemEntry, factor, format_value, is_merit
+from heed.measures.summary import ON_REQUEST, AgainstQuery, SystemEntry, cutoff_of, factor, format_value, is_merit
 from heed.progress import number_of
 from heed.report.results import TYPES, Column, ManifestSettings, ResultsFolder
 from heed.report.topics_file import read_topics_file
@@ -100,9 +100,12 @@ def first_screen(
     whole = [column for column in columns if column[0] in CONDITIONS or ">" in column[0]]
     choices = [column for column in whole if is_merit(column[1]) and column[1] not in ON_REQUEST]
     choices = sorted(choices, key=_order) or columns[:1]
+    against_each: list[tuple[str, AgainstBaseline | None]] = [*compared.items()] or [("", None)]
     headlines = [
-        [_headline(results, column, pair, baseline, against) for baseline, against in compared.items()]
-        or [_headline(results, column, pair)]
+        [
+            _headline(results, column, pair, baseline, against) + _of_depths(results, column[1])
+            for baseline, against in against_each
+        ]
         for column in choices
     ]
     data = {
@@ -179,6 +182,14 @@ def _headline(
     if best == [baseline]:
         return f"{claim}; {named([rival])} is next: {difference}{sure}."
     return f"{claim}, {difference} against {named([baseline])}{sure}."
+
+
+def _of_depths(results: ResultsFolder, measure: str) -> str:
+    """Return a sentence that lists of different depth do not compare, where a measure reads whole lists."""
+    depths = {entry["system"]: entry["depth"] for entry in results.systems if entry.get("depth")}
+    if cutoff_of(measure) or len({*depths.values()}) < 2:
+        return ""
+    return f" Their lists differ in depth: {named([f'{name} {depth}' for name, depth in depths.items()])} documents."
 
 
 def _sure(row: BaselineRow) -> str:

@@ -558,6 +558,16 @@ def test_a_folder_where_nothing_was_measured_is_logged_and_left_out(heed: Heed, 
     assert "runs/b/summary.json: no rows, nothing was measured; left out" in result.stderr
 
 
+def test_the_headline_of_whole_lists_names_their_depths(tmp_path: Path) -> None:
+    entries = {"bm25": NONE | {"depth": 1000}, "lsa": NONE | {"depth": 20}, "mine": POOL | {"depth": 1000}}
+    systems = {"bm25": [0.25] * 8, "lsa": [0.5] * 8, "mine": [0.75] * 8}
+    assert "depth" not in headline(tmp_path, systems, entries)
+    for path in (tmp_path / "summary.json", tmp_path / "per_topic.json"):
+        path.write_text(path.read_text(encoding="utf-8").replace("nDCG@20", "AP"), encoding="utf-8")
+    [[text, *_]] = screen_data(page(read_tree(tmp_path), tmp_path))["headlines"]
+    assert text.endswith(" Their lists differ in depth: bm25 1000, lsa 20 and mine 1000 documents.")
+
+
 def test_the_command_sets_the_baseline_of_the_page(tmp_path: Path, heed: Heed) -> None:
     folder = tmp_path / "runs"
     systems = {"bm25": [0.25] * 8, "lsa": [0.5] * 8, "mine": [0.75] * 8}

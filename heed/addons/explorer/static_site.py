@@ -156,8 +156,8 @@ def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
     results, links = _joined(group)
     answered = answer(results)
     columns = _columns(results, answered)
-    decides = next((at for at, (condition, _) in enumerate(columns) if condition == "original"), 0)
-    following = next((at for at, (condition, _) in enumerate(columns) if condition == answered.pair), 0)
+    decides = next((number for number, (condition, _) in enumerate(columns) if condition == "original"), 0)
+    following = next((number for number, (condition, _) in enumerate(columns) if condition == answered.pair), 0)
     ours = [_printed(results, column) for column in columns]
     published = [results.published(column) for column in columns]
     theirs = dict.fromkeys(name for of_column in published for name in of_column)
