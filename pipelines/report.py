@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from heed.errors import UsageError
@@ -14,7 +15,7 @@ from pipelines.options.parser import command_parser
 EXAMPLES = (
     "runs",
     "runs --format latex --out tables.tex",
-    "runs/neuclir-sample/zho --html --plots plots --plot-format pdf",
+    "runs/neuclir-sample/zho --html --baseline bm25 --plots plots --plot-format pdf",
     "runs ../others/runs --site public --title 'Our systems'",
 )
 
@@ -48,6 +49,9 @@ def parser() -> argparse.ArgumentParser:
         help="write a static site into this folder: index.html with the systems by collection, and a page for each "
         "results folder",
     )
+    parser.add_argument(
+        "--baseline", metavar="NAME", help="system that pages compare with (default: the best first stage)"
+    )
     parser.add_argument("--title", help="heading of --site (default Leaderboard)")
     return parser
 
@@ -71,9 +75,11 @@ def _run(options: argparse.Namespace) -> None:
         raise UsageError("--html of several folders: give its file, as in --html report.html")
     if not options.site:
         refuse(options, ["title"], "it is the heading of --site")
+    if not (options.site or options.html):
+        refuse(options, ["baseline"], "it is that of --html and --site; heed compare prints a table")
     for folder in options.runs:
         refresh(folder)
-    folders = read_folders(options.runs)
+    folders = [replace(each, baseline=options.baseline or "") for each in read_folders(options.runs)]
     for results in folders:
         for warning in results.warnings:
             log.warning(f"{results.folder}: {warning}")

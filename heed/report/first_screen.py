@@ -18,7 +18,7 @@ from heed.measures.baseline import (
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic
 from heed.measures.significance import ALPHA, POWER, is_compared_with_zero, least_p, power_of
-from heed.measures.summary import ON_REQUEST, AgainstQuery, SystemEntry, factor, format_value, is_merit
+from heed.measures.summary import ON_REQUEST, AgainstQuery, SystemEntry, cutoff_of, factor, format_value, is_merit
 from heed.progress import number_of
 from heed.report.results import TYPES, Column, ManifestSettings, ResultsFolder
 from heed.report.topics_file import read_topics_file
@@ -39,6 +39,7 @@ KINDS = {  # of systems, by a name in their settings
     "decompose": "what is asked and what is excluded, each by its vector",
     "rank_bm25": "BM25 by rank_bm25; rescores the pool",
 }
+FUSED = {"rrf": "reciprocal rank fusion", "sum": "sum of scores"}
 
 # of the sentence
 SCALES = {  # in printed units
@@ -99,9 +100,12 @@ def first_screen(
     whole = [column for column in columns if column[0] in CONDITIONS or ">" in column[0]]
     choices = [column for column in whole if is_merit(column[1]) and column[1] not in ON_REQUEST]
     choices = sorted(choices, key=_order) or columns[:1]
+    against_each: list[tuple[str, AgainstBaseline | None]] = [*compared.items()] or [("", None)]
     headlines = [
-        [_headline(results, column, pair, baseline, against) for baseline, against in compared.items()]
-        or [_headline(results, column, pair)]
+        [
+            _headline(results, column, pair, baseline, against) + _of_depths(results, column[1])
+            for baseline, against in against_each
+        ]
         for column in choices
     ]
     data = {
@@ -180,6 +184,14 @@ def _headline(
     return f"{claim}, {difference} against {named([baseline])}{sure}."
 
 
+def _of_depths(results: ResultsFolder, measure: str) -> str:
+    """Return a sentence that lists of different depth do not compare, where a measure reads whole lists."""
+    depths = {entry["system"]: entry["depth"] for entry in results.systems if entry.get("depth")}
+    if cutoff_of(measure) or len({*depths.values()}) < 2:
+        return ""
+    return f" Their lists differ in depth: {named([f'{name} {depth}' for name, depth in depths.items()])} documents."
+
+
 def _sure(row: BaselineRow) -> str:
     """Return whether a difference is significant, and whether its interval says the same."""
     p_value = row["p_holm"]
@@ -194,11 +206,17 @@ def _sure(row: BaselineRow) -> str:
 def _words(system: str, settings: ManifestSettings, entries: Sequence[SystemEntry]) -> str:
     """Return a few words for the kind of a system; where rerankers rescored several pools, also for its own."""
     known = dict(settings.systems.get(system, ()))
-    parts = {part for name in known for part in name.replace("[", ".").split(".")}
-    words = [text for name, text in KINDS.items() if name in parts][:1]
+    words = [KINDS[name] for name in _kinds(known)][:1]
     if known.get("system", "").startswith("bm25"):
         words = ["BM25 with feedback" if "rm3" in known["system"] else "Lucene BM25"]
-    words += [value for name, value in known.items() if name.rpartition(".")[2] == "source"][:1]
+    words += _sources(known)
+    if how := FUSED.get(known.get("fused", "").rpartition(", ")[2]):
+        of_parts: dict[str, dict[str, str]] = {}
+        for name, value in known.items():
+            if name.startswith("of["):
+                of_parts.setdefault(name.partition(".")[0], {})[name.partition(".")[2]] = value
+        named_so = ([each.get("system", ""), *_kinds(each), *_sources(each)] for each in of_parts.values())
+        words = [f"{how} of {', '.join(next(filter(None, names), 'another') for names in named_so)}"]
     if not words and system in dict(settings.folder).get("settings.made elsewhere", "").split(", "):
         words = ["run made elsewhere"]
     pools = {entry["pool"] for entry in entries if entry.get("pool")}
@@ -211,13 +229,26 @@ def _words(system: str, settings: ManifestSettings, entries: Sequence[SystemEntr
     return "; ".join(words)
 
 
+def _kinds(known: Mapping[str, str]) -> list[str]:
+    """Return the kinds of system that settings name."""
+    parts = {part for name in known for part in name.replace("[", ".").split(".")}
+    return [name for name in KINDS if name in parts]
+
+
+def _sources(known: Mapping[str, str]) -> list[str]:
+    """Return where the first model of settings is from, if any."""
+    return [value for name, value in known.items() if name.rpartition(".")[2] == "source"][:1]
+
+
 def _counts(results: ResultsFolder, column: Column) -> str:
-    """Return the number of topics, of documents where their store is here, and of systems."""
-    topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == column)
+    """Return the number of topics of a column, and of all, of documents where their store is here, and of systems."""
+    count = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == column)
     inputs = read_topics_file(results.path)
+    total = len(inputs.topics) if inputs else count
+    topics = f"{count} of {total} topics" if count < total else number_of(count, "topic")
     store = inputs.open_store(results.path) if inputs else None
     documents = [f"{store.count:,} documents"] if store else []
-    return " · ".join([number_of(topics, "topic"), *documents, number_of(len(results.names), "system")])
+    return " · ".join([topics, *documents, number_of(len(results.names), "system")])
 
 
 def answer(results: ResultsFolder) -> Answer:

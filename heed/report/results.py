@@ -40,7 +40,7 @@ class ResultsFolder:
     ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
     ``systems`` say what each system rescored. ``summary_rows`` are those of a ``summary.json`` that was read. ``path``
     is where they are, ``folder`` that from the folder of the report, and ``runs`` are those of its runs that are in
-    memory, by system and condition.
+    memory, by system and condition. ``baseline`` is that of the report, empty for the best first stage.
     """
 
     collection: str
@@ -56,6 +56,7 @@ class ResultsFolder:
     folder: str = "."
     path: Path = Path()
     runs: Mapping[tuple[str, str], Run] = field(default_factory=dict)
+    baseline: str = ""
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -90,6 +90,8 @@ def test_a_fused_list_is_a_first_stage_like_any_other(tmp_path: Path, monkeypatc
         assert experiment.retrieve("both=rrf:bm25,mine=lsa").name == "both"
         results = experiment.evaluate([again, experiment.rerank("polarity", [again], depth=10)])
     assert {row["system"] for row in results.to_pandas().to_dict("records")} >= {"rrf-bm25-lsa", "polarity"}
+    page = (experiment.folder / "report.html").read_text(encoding="utf-8")
+    assert '"reciprocal rank fusion of bm25, lsa"' in page
     found = experiment.search("ferry accidents", 3, "rrf:bm25,lsa")
     assert len(list(found)) == 3
 

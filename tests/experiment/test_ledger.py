@@ -91,6 +91,12 @@ def test_all_systems_of_the_folder_are_measured_in_the_order_of_their_names(tmp_
     assert evaluate(tmp_path / "one", Twice()).rows == results.rows and content(tmp_path / "one") == one
 
 
+def test_the_report_says_how_many_of_the_topics_are_judged(tmp_path: Path) -> None:
+    topics = [Topic(qid, "eng", "tea", {"original": "milk"}) for qid in ("1", "2", "3")]
+    evaluate(tmp_path, Words(), of=collection(topics=topics))
+    assert "1 of 3 topics · 3 documents · 1 system" in (tmp_path / DRINKS / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_reranker_again_with_another_depth_moves_the_first_aside(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

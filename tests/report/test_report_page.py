@@ -556,3 +556,26 @@ def test_a_folder_where_nothing_was_measured_is_logged_and_left_out(heed: Heed, 
     result = heed(COMMAND, "runs")
     assert result.returncode == 0 and "50.0" in result.stdout
     assert "runs/b/summary.json: no rows, nothing was measured; left out" in result.stderr
+
+
+def test_the_headline_of_whole_lists_names_their_depths(tmp_path: Path) -> None:
+    entries = {"bm25": NONE | {"depth": 1000}, "lsa": NONE | {"depth": 20}, "mine": POOL | {"depth": 1000}}
+    systems = {"bm25": [0.25] * 8, "lsa": [0.5] * 8, "mine": [0.75] * 8}
+    assert "depth" not in headline(tmp_path, systems, entries)
+    for path in (tmp_path / "summary.json", tmp_path / "per_topic.json"):
+        path.write_text(path.read_text(encoding="utf-8").replace("nDCG@20", "AP"), encoding="utf-8")
+    [[text, *_]] = screen_data(page(read_tree(tmp_path), tmp_path))["headlines"]
+    assert text.endswith(" Their lists differ in depth: bm25 1000, lsa 20 and mine 1000 documents.")
+
+
+def test_the_command_sets_the_baseline_of_the_page(tmp_path: Path, heed: Heed) -> None:
+    folder = tmp_path / "runs"
+    systems = {"bm25": [0.25] * 8, "lsa": [0.5] * 8, "mine": [0.75] * 8}
+    said = headline(folder, systems, {"bm25": NONE, "lsa": NONE, "mine": POOL})
+    assert "+25.0 against lsa" in said  # the best first stage, chosen after the fact
+    assert heed(COMMAND, "runs", "--html", "page.html", "--baseline", "bm25", "--quiet").returncode == 0
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "+50.0 against bm25" in text and "after the fact" not in screen_data(text)["chosen"]
+    result = heed(COMMAND, "runs", "--html", "page.html", "--baseline", "bm52")
+    assert result.returncode == 1 and "--baseline: found 'bm52', expected one of bm25, lsa, mine" in result.stderr
+    assert "--baseline: not used here" in heed(COMMAND, "runs", "--baseline", "bm25").stderr

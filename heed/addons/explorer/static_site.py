@@ -17,7 +17,7 @@ from heed.files import digest, finished_folder, locked, write_bytes
 from heed.measures.baseline import FEWEST
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
-from heed.measures.summary import ABSENT, AgainstQuery, Detail, Row, format_value, layout
+from heed.measures.summary import ABSENT, AgainstQuery, AsSeen, Detail, Row, format_value, layout
 from heed.progress import bar, brief, log
 from heed.report.first_screen import SCALES, Answer, answer
 from heed.report.html import compose, page_link, template
@@ -43,7 +43,7 @@ class RankedSystem(NamedTuple):
 
 
 class Leaderboard(NamedTuple):
-    """The systems of one collection, the best first by the deciding column, and the reports that they are from.
+    """The systems of one collection, the best ranking under ``original`` first, and the reports that they are from.
 
     ``title`` is the collection's; of ``columns``, which are conditions and measures, the one at ``decides`` is over so
     many ``topics``.
@@ -155,8 +155,9 @@ def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
     """Return the table of the folders of one collection, which come with the names of their pages."""
     results, links = _joined(group)
     answered = answer(results)
-    columns, deciding = _columns(results, answered)
-    decides = columns.index(deciding)
+    columns = _columns(results, answered)
+    decides = next((number for number, (condition, _) in enumerate(columns) if condition == "original"), 0)
+    following = next((number for number, (condition, _) in enumerate(columns) if condition == answered.pair), 0)
     ours = [_printed(results, column) for column in columns]
     published = [results.published(column) for column in columns]
     theirs = dict.fromkeys(name for of_column in published for name in of_column)
@@ -165,10 +166,10 @@ def _table(group: Sequence[tuple[ResultsFolder, str]]) -> Leaderboard:
 
     def merit(line: RankedSystem) -> list[float]:
         values = [cell.value if cell else -math.inf for cell in line.cells]
-        return [values[decides], *reversed(values)]
+        return [values[decides], values[following], *reversed(values)]
 
     lines.sort(key=merit, reverse=True)
-    topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == deciding)
+    topics = max(row["n"] for row in results.rows if (row["condition"], row["measure"]) == columns[decides])
     paper = results.collection if theirs else ""
     pages = [page for _, page in group]
     return Leaderboard(results.title, answered, columns, pages, topics, decides, lines, paper, results.warnings)
@@ -179,7 +180,7 @@ def _joined(group: Sequence[tuple[ResultsFolder, str]]) -> tuple[ResultsFolder, 
 
     A system's name that an earlier folder has too is followed by its folder.
     """
-    rows, details, against = list[Row](), list[Detail](), list[AgainstQuery]()
+    rows, details, against, seen = list[Row](), list[Detail](), list[AgainstQuery](), list[AsSeen]()
     warnings, links = list[str](), dict[str, str]()
     for results, page_name in group:
         names = {name: f"{name} ({results.folder})" if name in links else name for name in results.names}
@@ -187,22 +188,22 @@ def _joined(group: Sequence[tuple[ResultsFolder, str]]) -> tuple[ResultsFolder, 
         rows.extend(row | {"system": names[row["system"]]} for row in results.rows)
         details.extend(detail | {"system": names[detail["system"]]} for detail in results.details)
         against.extend(each | {"system": names[each["system"]]} for each in results.against_query)
+        seen.extend(each | {"system": names[each["system"]]} for each in results.as_seen)
         warnings.extend(warning for warning in results.warnings if warning not in warnings)
     about = replace(group[0][0], summary_rows=rows, details=details)
-    return replace(about, against_query=against, warnings=warnings), links
+    return replace(about, against_query=against, as_seen=seen, warnings=warnings), links
 
 
-def _columns(results: ResultsFolder, answered: Answer) -> tuple[list[Column], Column]:
-    """Return the columns of a table, and the one that decides: without a pair the first measure's first."""
+def _columns(results: ResultsFolder, answered: Answer) -> list[Column]:
+    """Return the columns of a table: rankings, then what compares two of them; without a pair the first measure's."""
     had = results.columns
     if not answered.pair:
         measure = layout(results.rows).measures[0]
-        columns = [column for column in had if column[1] == measure]
-        return columns, columns[0]
+        return [column for column in had if column[1] == measure]
     conditions, names = answered.pair.split(">"), dict.fromkeys([*answered.measures, P_MRR, SELECTIVITY])
     main = next((measure for condition, measure in had if condition == conditions[-1]), "")
     columns = [(condition, main) for condition in (*conditions, "reversed")] + [(answered.pair, name) for name in names]
-    return [column for column in columns if column in had], (answered.pair, answered.measures[0])
+    return [column for column in columns if column in had]
 
 
 def _printed(results: ResultsFolder, column: Column) -> dict[str, PrintedFigure]:

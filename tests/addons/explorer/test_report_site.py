@@ -31,35 +31,35 @@ def site_files(site: Path) -> dict[str, bytes]:
 
 def test_a_table_has_the_best_first_and_each_figure_leads_to_the_topics_of_its_system(tmp_path: Path) -> None:
     per_topic = {str(number): value for number, value in enumerate((0.1, 0.2, 0.3, 0.2, 0.1))}
-    rows = compared("a/b", 0.1) + compared("c", 0.18, 0.4)
+    rows = compared("a/b", 0.3) + compared("c", 0.18, 0.6)  # c ranks better, although it follows less
     details = {"rows": [rows[-1] | {"per_topic": per_topic}], "shifts": []}
     folders = read_tree(write_results(tmp_path, rows, per_topic=details))
     [table] = leaderboard(folders, page_names(folders))
-    assert table.columns[table.decides] == ("original>changed", "selectivity")
+    assert table.columns[table.decides] == ("original", "nDCG@20")
     assert (table.title, table.topics, table.paper) == ("made zho", 12, "")
     assert [(line.system, line.link) for line in table.lines] == [
         ("c", "made-zho.html#/./topic?system=c"),
         ("a/b", "made-zho.html#/./topic?system=a%2Fb"),
     ]
     assert [[cell and cell.text for cell in line.cells] for line in table.lines] == [
-        ["40.0", "25.0", "18.0", "-12.5"],
-        ["50.0", "25.0", "10.0", "-12.5"],
+        ["60.0", "25.0", "18.0", "-12.5"],
+        ["50.0", "25.0", "30.0", "-12.5"],
     ]
     low, high = re.findall(r"[\d.]+", table.lines[0].cells[2].interval)  # type: ignore[union-attr]
     assert 10 <= float(low) < 18 < float(high) <= 30
 
 
 def test_published_systems_stand_among_ours_without_a_link(tmp_path: Path) -> None:
-    rows = [row("ours", "query", "nDCG@10", 0.5), row("ours", "original", "nDCG@10", 0.2)]
+    rows = [row("ours", "query", "nDCG@10", 0.5), row("ours", "original", "nDCG@10", 0.758)]
     rows += [row("ours", "query>original", "IRS", 0.2), row("ours", "query>original", "p-MRR", 0.3)]
     folders = read_tree(write_results(tmp_path, rows, "followtable", "WTR"))
     [table] = leaderboard(folders, page_names(folders))
     lines = [(line.system, bool(line.link), [cell and cell.text for cell in line.cells]) for line in table.lines]
     assert table.paper == "followtable" and len(lines) == 16
-    # FollowTable, Table 4: Promptriever has 82.3, 76.4, IRS 23.7 and p-MRR 10.6 on WTR, Qwen3-Emb (8B) IRS 17.6
+    # FollowTable, Table 4: Promptriever has 82.3, 76.4, IRS 23.7 and p-MRR 10.6 on WTR, Qwen3-Emb (8B) 75.4
     assert lines[:2] == [
         ("Promptriever (7B)", False, ["82.3", "76.4", "23.7", "10.6"]),
-        ("ours", True, ["50.0", "20.0", "20.0", "30.0"]),
+        ("ours", True, ["50.0", "75.8", "20.0", "30.0"]),
     ]
     assert lines[2][0] == "Qwen3-Emb (8B)" and not any(linked for _, linked, _ in lines[2:])
     text = first_page(folders, page_names(folders), "Ours")
@@ -100,6 +100,8 @@ def test_names_of_pages_are_safe_on_every_file_system_and_no_two_alike(tmp_path:
     names = page_names(read_tree(tmp_path))
     assert names[:5] == ["etc-zho.html", "A-b.html", "a-B-2.html", "index-2.html", "results.html"]
     assert names[5].startswith("con-xxx") and len(names[5]) < 100
+    page = first_page(read_tree(tmp_path), names, "Ours")
+    assert "etc zho <small>nDCG@20 original</small></th>" in page  # of all collections
 
 
 def test_nothing_of_the_results_is_markup_and_the_first_page_asks_for_nothing(tmp_path: Path) -> None:
