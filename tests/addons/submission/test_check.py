@@ -9,6 +9,7 @@ from conftest import ROOT, Heed, write_jsonl
 from planted_faults import RERANKED, TAG, clean, everywhere, put, uuid
 
 from heed.addons.submission.tracks import TRACKS
+from heed.errors import did_you_mean
 from pipelines.check import main
 
 
@@ -194,6 +195,19 @@ def test_the_docids_of_a_track_are_known(tmp_path: Path, capsys: pytest.CaptureF
     write(run, [f"301 Q0 {foreign} 1 2 {tag}\n"])
     assert main(checked) == 1
     assert f"found document '{foreign}', expected" in capsys.readouterr().err
+
+
+def test_what_is_no_run_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "docs", ['{"id": "1", "text": "a"}\n'] * 30)
+    assert main([str(path)]) == 1
+    told = capsys.readouterr()
+    assert told.err.count("expected 6") == 1 and "; as 30 lines: is this a run?" in told.err
+    assert f"not checked: {path}, which cannot be read" in told.out
+    path = write(tmp_path / "a.run.gz", clean())
+    assert main([str(path)]) == 1
+    assert "; if it is plain text, rename it to a.run" in capsys.readouterr().err
+    assert "did you mean neuclir-2022?" in did_you_mean("neuclir-22", list(TRACKS))
+    assert did_you_mean("BM25", ["lsa", "bm25"]) == "did you mean bm25?"
 
 
 def test_a_depth_of_the_users_own_is_a_limit_also_where_the_track_cuts(
