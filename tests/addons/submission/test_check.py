@@ -24,7 +24,8 @@ def test_a_clean_run_gives_0_and_says_what_was_not_checked(tmp_path: Path, capsy
     told = capsys.readouterr()
     assert told.out.splitlines() == [
         f"{run}: tag {TAG}, 3 topics, 12 documents, 4 a topic: no problem",
-        "not checked: topics that are missing (--topics); membership of documents (--docs); the team's name (--team)",
+        "not checked: topics that are missing or not the track's (--topics); membership of documents (--docs); "
+        "the team's name (--team)",
         "not known, so not checked: how long a tag may be; see the track's guidelines",
     ]
     assert told.err == ""
@@ -121,6 +122,11 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
     ("arguments", "said"),
     [
         (("a", "b", "--tag", "t"), "--tag t with 2 runs: a tag names one run"),
+        (("a", "--tag", "my tag"), "--tag 'my tag': found blanks, expected one word"),
+        (
+            ("a", "--docs", "chinese=there.ids"),
+            "chinese=there.ids: chinese is no code of a language; did you mean zho?",
+        ),
         (("a", "--condition", "query"), "--condition query without --topics"),
         (("a", "--topics-format", "tsv"), "--topics-format tsv without --topics"),
         (("a", "--metadata", "m.yml"), "--metadata belongs to --submission"),
@@ -145,6 +151,7 @@ def test_mistakes_are_reported_without_a_traceback(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "a", clean())
+    write(tmp_path / "there.ids", ["a\n"])
     assert main(arguments) == 1
     told = capsys.readouterr().err
     assert said in told
