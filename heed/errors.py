@@ -18,6 +18,12 @@ class DataError(HeedError):
     """A file is missing, cannot be read, or does not hold what it should."""
 
 
+class UnknownError(DataError, KeyError):
+    """A name that is not there, where one is looked up as in a dictionary."""
+
+    __str__ = Exception.__str__
+
+
 class BusyError(DataError):
     """Another process works in the folder, or another experiment of this one."""
 
@@ -70,9 +76,17 @@ def did_you_mean(
 ) -> str:
     """Return ``before`` and "did you mean A or B?" with the known names nearest to ``name``; empty where none is near.
 
-    ``known`` may be names by other spellings of them.
+    ``known`` may be names by other spellings of them. Capitals make no difference.
     """
-    matches = difflib.get_close_matches(name, known, 2 * most, cutoff)
+    known = known if isinstance(known, Mapping) else list(known)
+    sought = name.casefold()
+    ratios = {each: difflib.SequenceMatcher(None, each.casefold(), sought).ratio() for each in known}
+
+    def distance(each: str) -> tuple[float, bool, bool]:  # WRT is WTR rather than WQT, -22 is 2022 rather than 2024
+        return -ratios[each], sorted(each) != sorted(name), not each.endswith(name[-2:])
+
+    near_first = sorted(sorted(known, reverse=True), key=distance)
+    matches = [each for each in near_first if ratios[each] >= cutoff]
     named = [known[match] for match in matches] if isinstance(known, Mapping) else matches
     near = list(dict.fromkeys(named))[:most]
     return f"{before}did you mean {' or '.join(near)}?" if near else ""

@@ -302,10 +302,10 @@ def unreadable(path: Path, error: Exception, position: str = "") -> DataError:
     return DataError(f"{path}: {why}{hint}")
 
 
-def nearest(path: Path) -> str:
+def nearest(path: Path, cutoff: float = 0.8) -> str:
     """Return "; did you mean …?" with the names in its folder nearest to that of a missing file; empty without such."""
     here = islice(path.parent.iterdir(), MOST) if path.parent.is_dir() else ()
-    return did_you_mean(path.name, {each.name: str(each) for each in here}, cutoff=0.8, before="; ")
+    return did_you_mean(path.name, {each.name: str(each) for each in here}, cutoff=cutoff, before="; ")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -1,9 +1,11 @@
 """HTML tables by which results, runs and collections show themselves in a notebook, and frames of pandas."""
 
+import sys
 from collections.abc import Container, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from heed.extras import require
+from heed.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,8 @@ def html_table(
 
 def data_frame(rows: Sequence[Any], columns: Sequence[str]) -> "pd.DataFrame":
     """Return a frame of pandas; :class:`UsageError` where it is not installed."""
-    require("pandas", "a data frame")
+    if find_spec("pandas") is None:
+        raise UsageError(f"a data frame: pandas is not installed; {sys.executable} -m pip install pandas")
     import pandas as pd
 
     return pd.DataFrame(rows, columns=[*columns])

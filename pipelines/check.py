@@ -101,6 +101,8 @@ def _contradictions(options: argparse.Namespace) -> list[str]:
         problems.append("--fix with --submission: correct first, then package the corrected runs")
     if options.tag and len(options.run) > 1:
         problems.append(f"--tag {options.tag} with {len(options.run)} runs: a tag names one run; give one")
+    if len(options.tag.split()) > 1:
+        problems.append(f"--tag {options.tag!r}: found blanks, expected one word")
     for option in ("condition", "topics_format"):
         if (chosen := getattr(options, option)) and not options.topics:
             problems.append(f"--{option.replace('_', '-')} {chosen} without --topics: give the topics")
@@ -132,7 +134,7 @@ def _not_checked(options: argparse.Namespace, rules: Rules, runs: Sequence[Check
     """Yield what was not checked and which rules are not known, so that silence is not read as a pass."""
     track = rules.track
     missing = [f"{run.unread}, which cannot be read" for run in runs if run.unread]
-    missing += [] if options.topics else ["topics that are missing (--topics)"]
+    missing += [] if options.topics else ["topics that are missing or not the track's (--topics)"]
     missing += [] if rules.collection else ["membership of documents (--docs)"]
     if options.team and not track.names_team:
         missing.append(f"the team's name, as no rule of {options.track}'s tags names it")

@@ -149,7 +149,9 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
     refresh(folder)
     results = _own_figures(folder)
     names = dict.fromkeys(detail["measure"] for detail in results.details)
-    expected = f"expected one of {folder}: {', '.join(names)}; the command that makes its runs measures others"
+    expected = (
+        f"expected one of {folder}: {', '.join(names)}; to measure others, give them to the command that made its runs"
+    )
     fail([f"measure {name}: {expected}" for name in measures if str(name) not in names], UsageError)
     directions = {**results.lower_is_better, **own_directions(measures)}
     return _print_systems(options, replace(results, lower_is_better=directions))

@@ -11,7 +11,7 @@ from heed.files import locked, remembering, unpacked_name, word_of
 from heed.formats.document_store import Corpus, DocumentStore
 from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import Pool, read_pool
-from heed.progress import brief, log, timed
+from heed.progress import brief, log, number_of, timed, warn
 from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
 from heed.reuse import RESULTS, queries_digest
@@ -145,7 +145,7 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
         hint = number_hint(unused, [topic.qid for topic in topics])
         raise DataError(f"{options.run}: none of its topics ({brief(unused)}) is asked in {options.topics}{hint}")
     if unused:
-        log.info(f"{options.run}: {len(unused)} topics are not asked here and left out: {brief(unused)}")
+        warn(f"{options.run}: left out {number_of(len(unused), 'topic')} that {options.topics} lacks: {brief(unused)}")
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))
     fail([f"{options.run}: {len(missing)} of its documents are not in --docs: {brief(missing)}"] if missing else [])
     return pooled

@@ -13,7 +13,7 @@ from heed.files import CONTROL
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Files, Source
 from heed.formats.topic_ids import number_hint
-from heed.languages import LANGUAGES, Language, foreign_letters
+from heed.languages import LANGUAGES, Language, foreign_letters, known_language
 from heed.measures.evaluate import Judging
 from heed.notebook import html_table
 from heed.progress import brief, gathering, log, warn
@@ -133,6 +133,7 @@ def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, 
             warnings[:] = [*collection.warnings, *warnings]  # of a part that was loaded so too: not said again
             warn_of_unchanged(collection.topics)
             warn_of_letters(collection.source, collection.language)
+            _warn_of_queries(collection.topics)
         return replace(collection, warnings=warnings)
 
     return loading
@@ -158,6 +159,16 @@ def warn_of_letters(source: Source, language: Language) -> None:
         likely = f"like {LANGUAGES[code].name}" if code else f"to be in {letters} letters"
         advice = f"; give their language, {code}" if code else ""
         warn(f"documents look {likely} and are analysed as {language.name}{advice}")
+
+
+def _warn_of_queries(topics: Sequence[Topic]) -> None:
+    """Warn of queries in letters that their language does not have."""
+    for lang in dict.fromkeys(topic.lang for topic in topics):
+        known = known_language(lang)
+        text = " ".join(topic.query for topic in topics if topic.lang == lang)
+        if known and (foreign := foreign_letters(text, known)):
+            likely = LANGUAGES[foreign[1]].name if foreign[1] else f"{foreign[0]} letters"
+            warn(f"queries look to be in {likely} and are read as {known.name}: are the topics the right ones?")
 
 
 def check_collection(collection: Collection) -> None:

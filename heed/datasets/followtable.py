@@ -17,7 +17,7 @@ from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
 from heed.datasets.own_files import given_judgements, given_topics, read_own
 from heed.errors import DataError, UsageError, fail
-from heed.files import parse_json, read_text
+from heed.files import nearest, parse_json, read_text
 from heed.formats.data_set_folders import collection_name, data_set_in
 from heed.formats.data_sets import Columns, HubRow, config_files, parsed, read_listed, rows, topics_of
 from heed.formats.topics import read_topics, with_bases
@@ -25,7 +25,7 @@ from heed.formats.trec_files import read_qrels
 from heed.languages import language
 from heed.measures import JUDGED
 from heed.measures.evaluate import Judging, Pair
-from heed.progress import log
+from heed.progress import brief, log
 from heed.tables.documents import Tables
 from heed.tables.markup import FORMS
 from heed.types import Qrels, Topic
@@ -157,6 +157,9 @@ def is_followtable(folder: Path) -> bool:
 def read_followtable(folder: Path) -> Published:
     """Read a subset; raises :class:`DataError` naming file and line of everything missing, malformed or repeated."""
     if not is_followtable(folder):
+        fail([] if folder.is_dir() else [f"{folder}: no such folder{nearest(folder, cutoff=0.6)}"])
+        below = [str(each) for each in sorted(folder.iterdir()) if is_followtable(each)]
+        fail([f"{folder}: no subset itself, but {brief(below)} below it; give one of them"] if below else [])
         raise DataError(
             f"{folder}: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
             "or files of your own as docs=PATH, topics=PATH and qrels=PATH"

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heed.errors import UsageError
+from heed.errors import UnknownError, UsageError, did_you_mean
 from heed.formats.document_store import DocumentStore, StoredDocuments, title_of
 from heed.measures.pairwise import P_MRR
 from heed.measures.summary import (
@@ -68,18 +69,21 @@ class Results(ResultsFolder):
         return about | {name: value for name, value in further.items() if value}
 
     def value(self, system: str, condition: str, measure: str) -> float:
-        """Return one figure; KeyError if there is none."""
+        """Return one figure; :class:`UnknownError` if there is none."""
         return self._detail(system, condition, measure)["value"]
 
     def per_topic(self, system: str, condition: str, measure: str) -> dict[str, float]:
-        """Return the value of each topic by qid; KeyError if there is none."""
+        """Return the value of each topic by qid; :class:`UnknownError` if there is none."""
         return dict(self._detail(system, condition, measure)["per_topic"])
 
     def _detail(self, *key: str) -> Detail:
         for detail in self.details:
             if (detail["system"], detail["condition"], detail["measure"]) == key:
                 return detail
-        raise KeyError(key)
+        known = [(each["system"], each["condition"], each["measure"]) for each in self.details]
+        fits = [each for each in known if sum(map(eq, each, key)) == len(key) - 1] or known
+        near = did_you_mean(", ".join(key), map(", ".join, fits), cutoff=0.3, before="; ")
+        raise UnknownError(f"{', '.join(key)}: no such system, condition and measure{near}")
 
     def table(self, also: Sequence[str] = ()) -> "pd.DataFrame":
         """Return a frame with the table that ``print`` shows: values ×100, a line for each system and condition.

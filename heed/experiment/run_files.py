@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from heed.datasets.collection import Collection
 from heed.datasets.own_files import Scores, without_own
-from heed.errors import DataError, fail
+from heed.errors import DataError, UnknownError, did_you_mean, fail
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
 from heed.formats.document_store import DocumentStore
@@ -103,6 +103,9 @@ class SystemRuns(Mapping[str, Run]):
         return 0 if any("depth" in note.recipe or note.recipe.get("system") for note in notes) else 2
 
     def __getitem__(self, condition: str) -> Run:
+        if condition not in self.files:
+            meant = did_you_mean(condition, list(self.files)) or f"it has {', '.join(self.files)}"
+            raise UnknownError(f"{self.name}: no run under {condition}; {meant}")
         run = self.files[condition].read()
         self._may_differ = True
         return run

@@ -225,9 +225,9 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
     if isinstance(body, list):
         body = article_text(body)
     if not isinstance(body, str):
-        return DocumentLine(
-            path, line_no, None, f"found {names}, expected a text in {', '.join(TEXT_FIELDS)}; {RENAME}"
-        )
+        empty = next((name for name in TEXT_FIELDS if name in record and record[name] is None), "")
+        problem, fix = (f"{empty} is null", "give it a text, or leave it out") if empty else (f"found {names}", RENAME)
+        return DocumentLine(path, line_no, None, f"{problem}, expected a text in {', '.join(TEXT_FIELDS)}; {fix}")
     title = record.get("title") or ""
     if not isinstance(title, str):
         return DocumentLine(path, line_no, None, f"title is {title!r}, expected a string")

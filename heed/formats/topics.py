@@ -342,6 +342,7 @@ def _clean(name: str, text: str) -> str:
     return paragraphs(text) if name == "narr" else " ".join(text.split())
 
 
+ORIGINALS, LEVELLED = "English originals", "HC4's four levels, in English"  # kinds of narratives
 ORIGINAL, HUMAN = "original", "human translation"  # the files' own names; any other source is a machine
 
 # HC4's four levels of value as one instruction. "Not that valuable" becomes grade 0 when HC4 and
@@ -376,6 +377,7 @@ def read_neuclir_topics(
     problems: list[str] = []
     left_out: list[str] = []
     forms: dict[str, list[str]] = {}
+    in_english: list[str] = []
     for line_no, record in read_objects(path, encoding or lang):
         problem = _problem(record)
         if problem:
@@ -388,6 +390,7 @@ def read_neuclir_topics(
             left_out.append(qid or f"line {line_no}")
             continue
         narrated, narrative = _narrative(record, lang, translation, collection or lang)
+        in_english += [qid] if lang != "eng" and narrated in (ORIGINALS, LEVELLED) else []
         if form != narrated:
             form = f"{form}, {f'with the instruction as {narrated}' if narrated else 'without an instruction'}"
         forms.setdefault(form, []).append(qid)
@@ -396,6 +399,8 @@ def read_neuclir_topics(
     fail(problems)
     for form, qids in forms.items():
         log.info(f"{path}: {number_of(len(qids), 'topic')} as {form}")
+    if in_english:
+        warn(f"{path}: instructions of {number_of(len(in_english), 'topic')} are in English, the queries in {lang}")
     if left_out:
         warn(f"{path}: {len(left_out)} topics have no such text and are left out: {brief(left_out)}")
     sought = f"in {lang}, translation {translation}, with {fields}"
@@ -427,7 +432,7 @@ def _text(record: dict[str, Any], lang: str, translation: str) -> tuple[str, dic
     in_lang = (entry for entry in record.get("topics") or [] if code_of(str(entry.get("lang"))) == lang)
     entries = {str(entry.get("source")): entry for entry in in_lang}
     if lang == "eng":
-        return "English originals", entries.get(ORIGINAL, {})
+        return ORIGINALS, entries.get(ORIGINAL, {})
     machines = sorted(entries.keys() - {HUMAN, ORIGINAL})
     if translation == "human" or (translation == "any" and (HUMAN in entries or not machines)):
         return "human translations", entries.get(HUMAN, {})
@@ -441,7 +446,7 @@ def _narrative(record: dict[str, Any], lang: str, translation: str, collection: 
         if (entry.get("topic_narrative") or "").strip():
             return form, entry["topic_narrative"].strip()
     levels = (record.get("narratives") or {}).get(collection)
-    return ("HC4's four levels, in English", instruction_of_levels(levels)) if levels else ("", "")
+    return (LEVELLED, instruction_of_levels(levels)) if levels else ("", "")
 
 
 def instruction_of_levels(levels: dict[str, str]) -> str:

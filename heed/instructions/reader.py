@@ -111,8 +111,8 @@ class Reader:
         """Return the parts of one kind as one text."""
         return " ".join(part.text for part in self.parts(query) if part.kind == kind)
 
-    def log_exclusions(self, queries: Iterable[Query]) -> None:
-        """Log how many instructions exclude something, and warn of languages that the reader does not know."""
+    def log_exclusions(self, name: str, queries: Iterable[Query]) -> None:
+        """Log for the system ``name`` how many instructions exclude something; warn of languages that are not known."""
         instructed = [query for query in queries if query.instruction]
         for lang in sorted({query.lang for query in instructed}):
             self.warn_of_unknown(lang)
@@ -120,7 +120,8 @@ class Reader:
             read = pool.map(self.parts, instructed)
             excluding = sum(any(part.kind == "excluded" for part in parts) for parts in read)
         if instructed:
-            log.info(f"{number_of(len(instructed), 'instruction')}: {excluding} exclude something")
+            run = f"{name}.{instructed[0].condition}"
+            log.info(f"{run}: {excluding} of {number_of(len(instructed), 'instruction')} exclude something")
 
     def warn_of_unknown(self, lang: str) -> None:
         """Warn where instructions are in a language that the reader was not trained on."""

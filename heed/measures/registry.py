@@ -68,10 +68,8 @@ def provided(name: Name) -> tuple[Any, Any]:
 
     measure = getattr(ir_measures, name.family, None)
     if not isinstance(measure, ir_measures.measures.Measure):
-        known = {each.casefold(): measure.NAME for each, measure in ir_measures.measures.registry.items()}
-        known |= {each.casefold(): each for each in BUILT_IN}
         rest = name.text.removeprefix(name.family)
-        spelt = {each: f"{near}{rest}" for each, near in known.items()}
+        spelt = {each: f"{near}{rest}" for each, near in _by_lower_case().items()}
         meant = did_you_mean(name.family.casefold(), spelt, cutoff=0.7) or SUCH_AS
         raise UsageError(f"measure {name.text!r}: unknown; {meant}")
     unknown = [parameter for parameter in name.parameters if parameter not in measure.SUPPORTED_PARAMS]
@@ -92,6 +90,22 @@ def provided(name: Name) -> tuple[Any, Any]:
         reason = f"its program is not installed: {how}" if providers else "no program of ir_measures computes it so"
         raise UsageError(f"measure {name.text}: {reason}")
     return installed, measure
+
+
+def _by_lower_case() -> dict[str, str]:
+    """Return the names of all measures without their cutoffs, by their spelling in small letters."""
+    import ir_measures
+
+    known = {each.casefold(): measure.NAME for each, measure in ir_measures.measures.registry.items()}
+    return known | {each.casefold(): each for each in BUILT_IN}
+
+
+def _in_any_case(name: str) -> str:
+    """Return the name of a measure that is written in other capitals, as ``ndcg@10``; another name as it is."""
+    family = re.split(r"[(@]", name, maxsplit=1)[0]
+    if find(name) or knows(family):
+        return name
+    return f"{_by_lower_case().get(family.casefold(), family)}{name.removeprefix(family)}"
 
 
 def from_trec_eval(name: str) -> str:
@@ -215,11 +229,11 @@ def measure(name: str, *, lower_is_better: bool = False, config: Any = None) -> 
 def as_measure(measure: AnyMeasure) -> str | Measure:
     """Return a measure that is given in one of three ways: by name, as an object, or as ``package.module:function``.
 
-    A name may be trec_eval's, as ``ndcg_cut_10``: the measure has ir_measures', nDCG@10. A plain function is called by
-    its own name. Raises :class:`UsageError` as :func:`measure` does.
+    A name may be trec_eval's, as ``ndcg_cut_10``, or in small letters: the measure has ir_measures', nDCG@10. A plain
+    function is called by its own name. Raises :class:`UsageError` as :func:`measure` does.
     """
     if isinstance(measure, str):
-        return as_measure(named_object(measure)) if OBJECT.fullmatch(measure) else from_trec_eval(measure)
+        return as_measure(named_object(measure)) if OBJECT.fullmatch(measure) else _in_any_case(from_trec_eval(measure))
     if isinstance(measure, Measure):
         return measure
     if not callable(measure) or isinstance(measure, type):

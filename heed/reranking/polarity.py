@@ -104,7 +104,7 @@ class Polarity(Reranker):
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log how many instructions exclude something."""
-        self.reader.log_exclusions(queries)
+        self.reader.log_exclusions(self.name, queries)
 
     def score(self, query: Query, documents: Sequence[Document]) -> Sequence[float]:
         """Return the score of each document; without an instruction the order is BM25's of the query."""

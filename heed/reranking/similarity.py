@@ -241,7 +241,7 @@ class Decompose(VectorReranker):
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log how many instructions exclude something."""
-        self._reader.log_exclusions(queries)
+        self._reader.log_exclusions(self.name, queries)
         super().begin(queries, documents)
 
     def parts_of(self, query: Query) -> list[tuple[float, Query]]:

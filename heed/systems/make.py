@@ -263,6 +263,8 @@ def _in_role(system: System, place: Place, role: type[S]) -> S:
 
 def _wrong_role(begin: str, role: type[System], roles: Sequence[type[System]]) -> UsageError:
     advice = f"; give it as {_words(roles[0])}=NAME" if roles else ""
+    if role is Reranker and roles[:1] == (Retriever,):
+        advice = f"; it searches; rerankers of Heed's own are {', '.join(built_in(Reranker))}"
     return UsageError(f"{begin}, no {_words(role)}{advice}")
 
 
@@ -287,8 +289,8 @@ def installed_model(name: str, place: Place, built_in: Sequence[str] = ()) -> Mo
 
     Raises :class:`UsageError`, before anything is built, where a package for it is missing.
     """
-    require("huggingface_hub", name)
     model = place.registry.resolve(name, built_in).limited(place.compute.max_length)
+    require("huggingface_hub", name)
     if model.status != "api" and (not model.family or FAMILIES[model.family].library not in ("", SERVICE)):
         require("torch", name)
     return model
@@ -326,8 +328,11 @@ def refuse_twins(names: Sequence[str], systems: Sequence[str] = ()) -> None:
     for name in sorted({name for name in names if names.count(name) > 1}):
         written = [system for each, system in zip(names, systems, strict=True) if each == name] if systems else []
         listed = f" ({', '.join(written)})" if written else ""
-        source = written[-1].removeprefix(f"{name}=") if written else "SYSTEM"
-        problems.append(f"system {name}: named twice{listed}; name one, as in {shlex.quote(f'{name}-2={source}')}")
+        advice = "give one of the objects another name, in its attribute name"
+        if written:
+            source = written[-1].removeprefix(f"{name}=")
+            advice = f"name one, as in {shlex.quote(f'{name}-2={source}')}"
+        problems.append(f"system {name}: named twice{listed}; {advice}")
     fail(problems, UsageError)
 
 

@@ -64,6 +64,9 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the options, without pages of usage, and exit with 2."""
         message = message.removeprefix("argument ")
+        repeated = [action.option_strings[-1] for action in self._actions if isinstance(action, argparse._AppendAction)]
+        if message.startswith("unrecognized arguments") and repeated:
+            message += f"; {', '.join(repeated)}: write the option before each of its values"
         print(f"error: {escaped(message)}; {self.prog} --help lists the options", file=sys.stderr)
         sys.exit(2)
 

@@ -159,7 +159,7 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
         (("--lang", "zho", "--measure", "steps@20"), "measure 'steps@20': unknown; expected such as nDCG@20"),
         (("--lang", "zho", "--measure", "nDCG@ten"), "measure 'nDCG@ten': its cutoff is no number from 1; expected"),
         (("--lang", "zho", "--retriever", "lsa", "--reranker", "polarty"), "polarty: no system, no folder"),
-        (("--lang", "zho", "--measure", "ndcg@20"), "measure 'ndcg@20': unknown; did you mean nDCG@20?"),
+        (("--lang", "zho", "--measure", "ndgc@20"), "measure 'ndgc@20': unknown; did you mean nDCG@20?"),
         (("--lang", "zho", "--heap", "big"), "--heap: found 'big', expected a number with m or g"),
         (
             ("--lang", "zho", "--docs", "docs.jsonl", "--topics", "empty.jsonl"),
@@ -172,7 +172,7 @@ def test_an_unknown_command_gets_the_nearest_names(capsys: pytest.CaptureFixture
         ),
         (("--lang", "en"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
         (("--lang", "eng"), "expected zho, fas or rus; English documents are searched by python -m pipelines.trec"),
-        (("--lang", "zho", "--reranker", "bm25"), "bm25: a retriever, no reranker; give it as --retriever NAME"),
+        (("--lang", "zho", "--reranker", "bm25"), "bm25: a retriever, no reranker; it searches; rerankers of Heed"),
         (("--lang", "zho", "--retriever", "bm251"), "did you mean bm25 or bm25+rm3?"),
         (("--lang", "zho", "--pool", "published"), "these topics come without published candidate lists"),
     ],

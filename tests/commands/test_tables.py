@@ -249,11 +249,14 @@ def test_beside_the_paper_it_is_said_what_ran_here(tmp_path: Path) -> None:
             "strange: neither only_queries.jsonl nor query_instruction.json in it; expected a subset of FollowTable, "
             "or files of your own as --docs PATH, --topics PATH and --qrels PATH",
         ),
+        (("--data", "."), ".: no subset itself, but WTR below it; give one of them"),
+        (("--data", "WRT"), "WRT: no such folder; did you mean WTR?"),
         (("--traps", "strange/t.jsonl"), "strange/t.jsonl, line 1: no field query-id (found id, text)"),
     ],
 )
 def test_what_cannot_be_run_is_told(tmp_path: Path, heed: Heed, options: tuple[object, ...], told: str) -> None:
     write_jsonl(tmp_path / "strange" / "t.jsonl", [{"id": "a", "text": "b"}])
+    write_jsonl(tmp_path / "WTR" / "only_queries.jsonl", [])
     result = heed(COMMAND, *options, "--quiet")
     assert (result.returncode, result.stdout) == (1, "")
     assert told in result.stderr and result.stderr.startswith("error: ")

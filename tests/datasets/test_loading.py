@@ -85,6 +85,13 @@ def test_a_warning_of_a_data_set_with_an_entry_is_given_once(tmp_path: Path, cap
     assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [warning]
 
 
+def test_queries_in_letters_that_their_language_lacks_are_a_warning(tmp_path: Path) -> None:
+    docs = write_jsonl(tmp_path / "docs.jsonl", [{"id": "a", "text": SENTENCES["rus"]}])
+    topics = write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": SENTENCES["zho"]}])
+    said = "queries look to be in Chinese and are read as Russian: are the topics the right ones?"
+    assert load_files(docs, topics, lang="rus").warnings == [said]
+
+
 def test_files_of_the_users_own_are_a_collection(tmp_path: Path) -> None:
     docs = write_jsonl(tmp_path / "mine.jsonl", [{"id": "a", "text": "x"}])
     topics = write_jsonl(tmp_path / "topics.jsonl", [{"qid": "1", "query": "x"}])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import heed
-from heed import Document, Experiment, Query, Results, Run, UsageError
+from heed import DataError, Document, Experiment, Query, Results, Run, UsageError
 from heed.measures.summary import Detail
 from heed.progress import bar, quiet
 
@@ -104,8 +104,18 @@ def test_without_pandas_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "pandas", None)  # as it is where it is not installed
     results, run = Results("c", "eng", details()), Run({"1": {"d": 1.0}})
     for call in (results.table, results.to_pandas, run.to_pandas):
-        with pytest.raises(UsageError, match="the Python package pandas is not installed"):
+        with pytest.raises(UsageError, match="a data frame: pandas is not installed; .* -m pip install pandas"):
             call()
+
+
+def test_figures_and_runs_that_are_not_there_are_named_with_the_nearest(experiment: Experiment) -> None:
+    with pytest.raises(DataError, match="^s0, orignal, nDCG@20: no such .*did you mean s0, original, nDCG@20"):
+        Results("c", "eng", details(2, "s")).value("s0", "orignal", "nDCG@20")
+    with experiment:
+        runs = experiment.retrieve("bm25")
+    with pytest.raises(DataError, match="^bm25: no run under orignal; did you mean original"):
+        runs["orignal"]
+    assert "orignal" not in runs
 
 
 def test_the_plane_is_a_picture(tmp_path: Path) -> None:

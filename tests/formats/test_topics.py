@@ -23,6 +23,7 @@ from heed.formats.topics import (
     readings_of,
     recognised,
 )
+from heed.progress import gathering
 from heed.report.topics_file import StoredTopic
 from heed.types import KINDS, UNSEEN, Query, Span, Topic, conditions_of, paragraphs, under
 
@@ -99,6 +100,15 @@ def test_hc4s_four_levels_become_one_instruction() -> None:
         "non_relevant": "",
     }
     assert instruction_of_levels(levels) == "Highly relevant: Names of asteroids. Risks. Not relevant: Old impacts."
+
+
+def test_instructions_in_english_beside_other_queries_are_a_warning(tmp_path: Path) -> None:
+    record = NEUCLIR_2022 | {"topics": [dict(one, topic_narrative=None) for one in NEUCLIR_2022["topics"]]}
+    with gathering([]) as warnings:
+        [topic] = neuclir(tmp_path, record | {"narratives": {"zho": {"very_valuable": "Risks"}}})
+    assert topic.instructions == {"original": "Highly relevant: Risks."}
+    [said] = warnings
+    assert said.endswith("instructions of 1 topic are in English, the queries in zho")
 
 
 def test_the_real_hc4_topics_are_read(shared: Path) -> None:

@@ -198,3 +198,9 @@ def test_problems_are_reported_in_one_line(files: Path, heed: Heed, arguments: t
     assert result.returncode == 1
     [line] = result.stderr.splitlines()
     assert said in line
+
+
+def test_two_measures_behind_one_option_are_an_error_that_says_how(files: Path, heed: Heed) -> None:
+    result = heed("pipelines.compare", "base.run", "--qrels", "q", "--measure", "AP", "P_5")
+    assert result.returncode == 2
+    assert "unrecognized arguments: P_5; --measure: write the option before each of its values" in result.stderr

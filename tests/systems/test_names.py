@@ -140,7 +140,9 @@ def test_two_systems_of_one_name_are_an_error_that_shows_the_form() -> None:
         refuse_twins(["a", "a"], ["a/model", "old/a/model"])
     with pytest.raises(UsageError, match=r"\(x=bm25, x=lsa\); name one, as in x-2=lsa$"):
         refuse_twins(["x", "y", "x"], ["x=bm25", "y=bm25", "x=lsa"])
-    with pytest.raises(UsageError, match="^system a: named twice; name one, as in a-2=SYSTEM$"):
+    with pytest.raises(
+        UsageError, match="^system a: named twice; give one of the objects another name, in its attribute name$"
+    ):
         refuse_twins(["a", "a"])
     refuse_twins(["a", "b"])
 
@@ -173,7 +175,9 @@ def test_a_name_without_the_role_says_which_it_has(small: Experiment, tiny_cross
             make(name, Place(Registry(), Compute("cpu")), role)
         return str(raised.value)
 
-    assert problem("bm25", Reranker) == "bm25: a retriever, no reranker; give it as retriever=NAME"
+    assert problem("bm25", Reranker) == (
+        "bm25: a retriever, no reranker; it searches; rerankers of Heed's own are polarity, rank_bm25"
+    )
     assert problem("x=polarity", Retriever) == "polarity: a reranker, no retriever; give it as reranker=NAME"
     assert problem("command:cat", Encoder) == "command:cat: a reranker, no bi-encoder; give it as reranker=NAME"
     of_model = "of family cross-encoder (guessed from config.json"

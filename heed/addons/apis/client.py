@@ -196,9 +196,10 @@ class Client:
                         f", which demands a pause of more than {LONGEST_PAUSE:g} s" if pause > LONGEST_PAUSE else ""
                     )
                     attempts = f"attempt {len(retry.history)} of {ATTEMPTS}{demand}"
+                    fewer = f", with {RPM} set to fewer requests a minute" if error.status == TOO_MANY else ""
                     raise ServiceError(
                         f"{self.endpoint.shown}/{path}: {error} at {attempts}; what was answered is kept: run again "
-                        f"later, with {RPM} set to fewer requests a minute if it says 429"
+                        f"later{fewer}"
                     ) from None
                 of_all = error.status == TOO_MANY or error.retry_after
                 if not (of_all and self._pausing):  # many threads are refused together: one line says it
@@ -230,7 +231,8 @@ class Client:
         try:
             return read(json.loads(content))
         except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
-            reason = self._clean(f"{type(error).__name__}: {error}")
+            reason = f"{type(error).__name__}: {error}"
+            reason = self._clean(f"it lacks {error}" if isinstance(error, KeyError) else reason)
             raise _RetryError(f"an answer that cannot be used ({reason})") from None
 
     def _content(self, path: str, answer: Any) -> bytes:

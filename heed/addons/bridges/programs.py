@@ -123,7 +123,9 @@ class LineProcess:
     def _log_silence(self) -> None:
         if not self._silent:
             self._silent = True
-            log.info(f"{self._name}: no answer yet; a program must flush its output after each answer")
+            log.info(
+                f"{self._name}: no answer yet; a program must flush its output after each answer (mawk: -W interactive)"
+            )
 
     def _end(self) -> str:
         try:

@@ -15,7 +15,7 @@ from heed.formats.document_store import ANY, read_docids
 from heed.formats.run_formats import read_any_run
 from heed.formats.topics import read_topics, recognised
 from heed.formats.trec_files import read_pool
-from heed.languages import known_language
+from heed.languages import known_language, suggestion
 from heed.progress import bar
 
 
@@ -108,13 +108,15 @@ class Rules:
 def read_collection_ids(paths: Sequence[str]) -> CollectionIds:
     """Return the ids of documents, each path as ``PATH`` or ``LANG=PATH``.
 
-    They are read by :func:`heed.formats.document_store.read_docids`. Raises :class:`DataError` naming each bad line,
-    and for an empty collection.
+    They are read by :func:`heed.formats.document_store.read_docids`. Raises :class:`UsageError` for an unknown
+    language, and :class:`DataError` naming each bad line, and for an empty collection.
     """
     ids = CollectionIds()
     for text in paths:
         name, equals, path = text.partition("=")
         language = known_language(name) if equals and not Path(text).exists() else None
+        if equals and not language and Path(path).exists() and not Path(text).exists():
+            raise UsageError(f"{text}: {name} is no code of a language{suggestion(name)}")
         file = Path(path if language else text)
         ids.add(bar(read_docids(file), 0, f"ids of {file}", "documents"), language.code if language else "")
     if not len(ids):

@@ -123,8 +123,8 @@ def form_problems(entry: Entry, known: Mapping[str, str]) -> list[str]:
         if entry.get(name) not in choices:
             problems.append(f"{name} is {entry.get(name)!r}, expected one of {', '.join(choices)}")
         elif name in known and entry[name] != known[name]:
-            expected = f"{known[name]}, by the run's tag, its documents or the reranking that was named"
-            problems.append(f"{name} is {entry[name]}, expected {expected}; correct the form, or the run")
+            source = "the run's tag, its documents or the list to rerank"
+            problems.append(f"{name} is {entry[name]}, expected {known[name]} by {source}; correct the form or the run")
     return problems
 
 

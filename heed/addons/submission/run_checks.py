@@ -68,6 +68,8 @@ def check_lines(lines: Iterable[tuple[int, str | None]], report: Report, rules: 
     checked = CheckedRun(report.path, report, number, run.tag, topics, dict(sorted(run.languages.items())))
     if run.tag:
         check_whole_run(checked, run.topics, run.name, rules)
+    elif report.counts[ERROR, "fields"] > 1:
+        report.once("fields", f"as {number} lines: is this a run?")
     elif not report.counts:
         report.error(0, "empty", f"found no line, expected {FORM}; write the run again")
     return checked

@@ -53,6 +53,14 @@ class Report:
             self.counts.pop((severity, kind), None)
         self._kept = [problem for problem in self._kept if problem.kind != kind]
 
+    def once(self, kind: str, more: str) -> None:
+        """Keep the first problem of one kind alone, with ``more`` behind it."""
+        severity, line, message = next(
+            (each.severity, each.line, each.message) for each in self._kept if each.kind == kind
+        )
+        self.drop(kind)
+        self.add(severity, line, kind, f"{message}; {more}")
+
     def error(self, line: int, kind: str, message: str) -> None:
         """Add a problem that makes the run invalid."""
         self.add(ERROR, line, kind, message)
@@ -109,9 +117,9 @@ class CheckedRun(NamedTuple):
     @property
     def unread(self) -> str:
         """What of the file could not be checked; empty for a file that was read to its end."""
-        if self.lines and not self.report.counts[ERROR, "unreadable"]:
+        if self.tag and not self.report.counts[ERROR, "unreadable"]:
             return ""
-        return f"{self.path} after line {self.lines}" if self.lines else str(self.path)
+        return f"{self.path} after line {self.lines}" if self.tag else str(self.path)
 
     def as_data(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -160,6 +168,8 @@ def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
                 report.warning(0, "newline", problem)
     except UNREADABLE as error:
         remedy = "write the file again" if path.is_file() else "give the path of a run"
+        if isinstance(error, gzip.BadGzipFile) and not number:
+            remedy = f"if it is plain text, rename it to {path.stem}"
         report.error(0, "unreadable", f"{why_unreadable(error, f' after line {number}' if number else '')}; {remedy}")
         return
     if crlf:

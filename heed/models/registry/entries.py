@@ -245,7 +245,8 @@ def parse_entry(origin: str, entry: Mapping[str, Any]) -> Model:
     known = [field for field in Model._fields if field not in SET_HERE]
     unknown = set(entry).difference(known)
     if unknown:
-        raise DataError(f"{origin}: unknown fields {sorted(unknown)}; expected some of {', '.join(known)}")
+        meant = "".join(did_you_mean(field, known, before="; ") for field in sorted(unknown))
+        raise DataError(f"{origin}: unknown fields {sorted(unknown)}; expected some of {', '.join(known)}{meant}")
     for field, allowed in (("pooling", POOLINGS), ("status", STATUSES), ("padding", ("left", "right"))):
         own_module = field == "pooling" and ":" in str(entry.get(field))
         if entry.get(field) is not None and entry[field] not in allowed and not own_module:

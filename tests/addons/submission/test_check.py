@@ -9,6 +9,7 @@ from conftest import ROOT, Heed, write_jsonl
 from planted_faults import RERANKED, TAG, clean, everywhere, put, uuid
 
 from heed.addons.submission.tracks import TRACKS
+from heed.errors import did_you_mean
 from pipelines.check import main
 
 
@@ -23,7 +24,8 @@ def test_a_clean_run_gives_0_and_says_what_was_not_checked(tmp_path: Path, capsy
     told = capsys.readouterr()
     assert told.out.splitlines() == [
         f"{run}: tag {TAG}, 3 topics, 12 documents, 4 a topic: no problem",
-        "not checked: topics that are missing (--topics); membership of documents (--docs); the team's name (--team)",
+        "not checked: topics that are missing or not the track's (--topics); membership of documents (--docs); "
+        "the team's name (--team)",
         "not known, so not checked: how long a tag may be; see the track's guidelines",
     ]
     assert told.err == ""
@@ -120,6 +122,11 @@ def test_what_cannot_be_read_is_not_called_checked(tmp_path: Path, capsys: pytes
     ("arguments", "said"),
     [
         (("a", "b", "--tag", "t"), "--tag t with 2 runs: a tag names one run"),
+        (("a", "--tag", "my tag"), "--tag 'my tag': found blanks, expected one word"),
+        (
+            ("a", "--docs", "chinese=there.ids"),
+            "chinese=there.ids: chinese is no code of a language; did you mean zho?",
+        ),
         (("a", "--condition", "query"), "--condition query without --topics"),
         (("a", "--topics-format", "tsv"), "--topics-format tsv without --topics"),
         (("a", "--metadata", "m.yml"), "--metadata belongs to --submission"),
@@ -144,6 +151,7 @@ def test_mistakes_are_reported_without_a_traceback(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "a", clean())
+    write(tmp_path / "there.ids", ["a\n"])
     assert main(arguments) == 1
     told = capsys.readouterr().err
     assert said in told
@@ -194,6 +202,19 @@ def test_the_docids_of_a_track_are_known(tmp_path: Path, capsys: pytest.CaptureF
     write(run, [f"301 Q0 {foreign} 1 2 {tag}\n"])
     assert main(checked) == 1
     assert f"found document '{foreign}', expected" in capsys.readouterr().err
+
+
+def test_what_is_no_run_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "docs", ['{"id": "1", "text": "a"}\n'] * 30)
+    assert main([str(path)]) == 1
+    told = capsys.readouterr()
+    assert told.err.count("expected 6") == 1 and "; as 30 lines: is this a run?" in told.err
+    assert f"not checked: {path}, which cannot be read" in told.out
+    path = write(tmp_path / "a.run.gz", clean())
+    assert main([str(path)]) == 1
+    assert "; if it is plain text, rename it to a.run" in capsys.readouterr().err
+    assert "did you mean neuclir-2022?" in did_you_mean("neuclir-22", list(TRACKS))
+    assert did_you_mean("BM25", ["lsa", "bm25"]) == "did you mean bm25?"
 
 
 def test_a_depth_of_the_users_own_is_a_limit_also_where_the_track_cuts(

@@ -162,7 +162,7 @@ def test_folders_that_are_there_runs_of_one_tag_and_other_teams_are_refused(
         (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"documents": None}]}), "documents is None, expected one of z"),
         (
             yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"documents": "fas"}]}),
-            "documents is fas, expected zho as the",
+            "documents is fas, expected zho by the",
         ),
         (yaml.safe_dump({"runs": [FORMS[0] | {"query_language": "eng"}, FORMS[1]]}), "query_language is eng, expected"),
     ],
