@@ -118,7 +118,8 @@ class Bill:
             )
         if self._search_price is not None:
             cost += f" for {self.searches:,} searches"
-        return f"{label}: {self.calls:,} calls with {tokens} ({ESTIMATE}), {cost}; {self.free:,} answers are cached"
+        calls, cached = ("calls", "call")[self.calls == 1], ("answers are", "answer is")[self.free == 1]
+        return f"{label}: {self.calls:,} {calls} with {tokens} ({ESTIMATE}), {cost}; {self.free:,} {cached} cached"
 
 
 FILE = "answers.sqlite"
