@@ -282,7 +282,10 @@ def _run(options: argparse.Namespace) -> None:
 
 def _form_of(options: argparse.Namespace) -> str:
     """Return the form of ``--export FORM=PATH``; empty for a folder."""
-    form, equals, _ = (options.export or "").partition("=")
+    form, equals, path = (options.export or "").partition("=")
+    if equals and not (form in FORMATS and path) and "/" not in form:
+        expected = f"a folder, or FORM=PATH with one of {', '.join(FORMATS)}"
+        raise UsageError(f"--export: found {options.export!r}, expected {expected}")
     return form if equals and form in FORMATS else ""
 
 
@@ -318,14 +321,15 @@ def _administer(options: argparse.Namespace) -> None:
         else:
             name = check_name(options.new_link)
             port = options.port or int(store.properties().get("port", 0))
-            _print_links(options, {name: new_link(store, name)}, port)
+            _print_links(options, store, {name: new_link(store, name)}, port)
 
 
-def _print_links(options: argparse.Namespace, tokens: Mapping[str, str], port: int) -> None:
-    """Print each person's link, under the allowed hosts or else on this machine."""
+def _print_links(options: argparse.Namespace, store: Store, tokens: Mapping[str, str], port: int) -> None:
+    """Print each person's link, under the hosts allowed now or at the last start, or else on this machine."""
     from heed.web import Access
 
-    here, *allowed = Access("", "", options.allow_host).places(port)
+    hosts = options.allow_host or json.loads(store.properties().get("hosts", "[]"))
+    here, *allowed = Access("", "", hosts).places(port)
     for name, token in tokens.items():
         for place in allowed or [here]:
             print(f"{name}\t{place}/#token={token}", flush=True)
@@ -348,7 +352,7 @@ def _invite(options: argparse.Namespace, store: Store, roles: Mapping[str, str],
 
     if not roles:
         return None
-    _print_links(options, invite(store, roles), port)
+    _print_links(options, store, invite(store, roles), port)
     if ADJUDICATOR not in roles.values():
         log.info("nobody decides where assessors differ: name one in a file for --assessors, NAME, a tab, adjudicator")
     links = number_of(len(store.link_digests()), "name")
@@ -369,6 +373,7 @@ def _serve(options: argparse.Namespace, task: Task, store: Store) -> None:
         store.set_property("guidelines", read_text(options.guidelines, task.lang))
     roles, properties = _roles(options, task, store), store.properties()
     sock = listen(options.port, int(properties.get("port", 0)))
+    store.set_property("hosts", json.dumps(options.allow_host))  # for links that are made beside the server
     store.set_property("port", str(sock.getsockname()[1]))  # so that open pages find the server when started again
     count = sum(len(task.to_judge(qid)) for qid in task.pool)
     topics, documents = number_of(len(task.pool), "topic"), number_of(count, "document")

@@ -28,7 +28,7 @@ from heed.errors import UsageError, fail
 from heed.files import digest
 from heed.formats.trec_files import read_pool
 from heed.models.registry.entries import Model
-from heed.progress import gathering, log, timed, warn
+from heed.progress import brief, counted, gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
@@ -112,7 +112,7 @@ def _run(options: argparse.Namespace) -> None:
     compute.check()
     model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(compute.max_length)
     with gathering([]) as warnings:
-        pool = exported_pool(options, read_pool(options.pool))
+        pool = _with_instruction(exported_pool(options, read_pool(options.pool)))
         out = options.out or judgements_path(options.pool, model.name, pool.condition)
         fail(_contradictions(options, out), UsageError)
         check_replaceable(out)
@@ -132,6 +132,16 @@ def _run(options: argparse.Namespace) -> None:
         comparison = _comparison(options, judged)
         chat_note = _chat_note(model, rubric, chat.config)
         _write(options, out, chat_note, pool, judged, comparison, warnings)
+
+
+def _with_instruction(pool: ExportedPool) -> ExportedPool:
+    """Return the pool without topics that have no instruction of its condition, unless that is all of them; log it."""
+    topics = {qid: pool.topics[qid].instructions for qid in pool.pool if qid in pool.topics}
+    without = [qid for qid, instructions in topics.items() if pool.condition not in ("query", *instructions)]
+    if not without or len(without) == len(topics):
+        return pool
+    log.info(f"{counted(len(without), 'topic')} left out, without {pool.condition} instruction: {brief(without)}")
+    return pool._replace(pool={qid: docids for qid, docids in pool.pool.items() if qid not in without})
 
 
 def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:

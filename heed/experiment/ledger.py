@@ -195,7 +195,7 @@ def finished_note(path: Path) -> Note | None:
 
 
 def pool_facts(paths: Sequence[Path], documents: str) -> Recipe:
-    """Return the facts of the one pool that Heed's runs at ``paths`` rescored, by their notes; none for others' runs."""
+    """Return the facts of the one pool that Heed's runs at ``paths`` rescored, by their notes; none for other runs."""
     notes = [note for note in map(finished_note, paths) if note and note.recipe.get("documents") == documents]
     facts = [{**note.facts, "pool": note.recipe.get("pool") or note.facts.get("pool")} for note in notes]
     known = ("first_stages", "conditions", "depth", "documents", "pool")

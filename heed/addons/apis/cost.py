@@ -118,8 +118,9 @@ class Bill:
             )
         if self._search_price is not None:
             cost += f" for {self.searches:,} searches"
+        calls, cached = ("calls", "call")[self.calls == 1], ("answers are", "answer is")[self.free == 1]
         return (
-            f"{label}: {bound}{self.calls:,} calls with {tokens} ({ESTIMATE}), {cost}; {self.free:,} answers are cached"
+            f"{label}: {bound}{self.calls:,} {calls} with {tokens} ({ESTIMATE}), {cost}; {self.free:,} {cached} cached"
         )
 
 

@@ -188,9 +188,10 @@ class Registry:
             raise ModelError(f"{source}: cannot be run ({model.note}); bring its run file")
         if Path(model.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", model.source):
             return model
+        is_served = bool(model.family) and FAMILIES[model.family].library == SERVICE  # by a server's own name
         if source.partition("@")[0] in self.entries:
-            if model.family and FAMILIES[model.family].library == SERVICE:
-                return model  # a server's own name
+            if is_served:
+                return model
             advice = model.note or "correct its source: a folder, or owner/name on the hub"
             raise ModelError(f"{source}: there is no folder {model.source} here; {advice}")
         if Path(source).is_file():
@@ -200,6 +201,8 @@ class Registry:
         if source.startswith((".", "/", "~")):
             expected = nearest(Path(source)) or "; give the folder of a model, or a name that heed models lists"
             raise UsageError(f"{source}: no such folder{expected}")
+        if is_served:
+            return model
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
         meant = did_you_mean(source, sorted(others), 3, before="; ")
         if built_in and not meant:

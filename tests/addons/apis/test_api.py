@@ -261,7 +261,7 @@ def test_the_bill() -> None:
     bill.add(["a" * 4_000_000, "b" * 400_000], "c" * 40_000)
     bill.free = 3
     assert bill.line("x") == (
-        "x: 1 calls with about 1,100,000 tokens and 10,000 of answers "
+        "x: 1 call with about 1,100,000 tokens and 10,000 of answers "
         "(an estimate: four ASCII characters or one other character a token), $2.28; 3 answers are cached"
     )
     bill = Bill((2.0, 8.0))
@@ -385,7 +385,7 @@ def test_the_cost_is_told_before_the_first_call(
     fresh = ApiEncoder(EMBEDDING)
     fresh.encode_documents([*store, Document("new", "", "text")])  # without begin, each part is told
     said = capsys.readouterr().err
-    assert "embedding-tiny, 101 documents: 1 calls with about 1 tokens" in said and "; 100 answers are cached" in said
+    assert "embedding-tiny, 101 documents: 1 call with about 1 tokens" in said and "; 100 answers are cached" in said
     assert server.calls == 3
 
 

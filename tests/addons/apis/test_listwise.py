@@ -240,7 +240,7 @@ def test_an_empty_answer_that_an_earlier_version_kept_is_asked_again(
     with sqlite3.connect(ANSWERS / "answers.sqlite") as db:
         db.execute("UPDATE answers SET answer = ?", [b""])
     chat.begin([query], lambda _: DOCUMENTS[:3])
-    assert "gpt-tiny.original: at most 1 calls" in capsys.readouterr().err
+    assert "gpt-tiny.original: at most 1 call " in capsys.readouterr().err
     for _ in range(2):
         assert order_of(chat.score(query, DOCUMENTS[:3])) == [2, 1, 0]
     assert server.calls == 2

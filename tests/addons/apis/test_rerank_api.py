@@ -201,7 +201,7 @@ def test_answers_are_paid_once_and_the_cost_is_told_before(server: Server, capsy
         reranker.score(QUERY, DOCUMENTS)
     first, second = [line for line in capsys.readouterr().err.splitlines() if "rerank-v3.5" in line]
     # "q only x" has 8 letters, so 2 tokens with each document; the documents have 1, 2 and 1
-    assert "rerank-v3.5.original: 1 calls with about 10 tokens" in first
+    assert "rerank-v3.5.original: 1 call with about 10 tokens" in first
     assert first.endswith(", less than $0.01 for 1 searches; 0 answers are cached")
     assert second == "rerank-v3.5.original: all 1 answers are in the cache, nothing is paid"
     assert server.calls == 1

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from annotating import SAMPLE, annotation_files, sample_pool
+from annotating import SAMPLE, Judging, annotation_files, sample_pool
 from conftest import ROOT, Heed, write_jsonl
 from mfollowir_copy import hub_copy
 
@@ -137,8 +137,13 @@ def test_a_database_is_opened_with_its_own_pool_topics_and_judgements_only(tmp_p
     assert other_pool.stderr.startswith("error: pool.db: topics x9 are not in the database, which has q1; give what it")
     other = ("--topics", "topics2.jsonl", "--grades", "0,1", "--lang", "rus")
     errors = heed(COMMAND, "pool.jsonl", *database, *other).stderr.splitlines()
-    grades = "0=not relevant, 1=relevant, not 0=not relevant, 1=marginally relevant, 2=relevant, 3=highly relevant"
-    assert [line.split(":")[-1].split(";")[0] for line in errors] == [" documents in rus, not eng", f" grades {grades}"]
+    assert [line.split(":")[-1].split(";")[0] for line in errors] == [" documents in rus, not eng"]
+    with opened(tmp_path / "pool.jsonl", "--grades", "0,1") as (task, store):
+        assert task.grades() == [0, 1], "nothing is judged yet"
+        Judging(store).grade("Ann", "q1", "a", 1)
+    usual = "0=not relevant, 1=marginally relevant, 2=relevant, 3=highly relevant"
+    refused = heed(COMMAND, "pool.jsonl", *database, "--grades", "0,1,2,3").stderr
+    assert f"grades {usual}; those of the database are 0=not relevant, 1=relevant; give" in refused
     boats = heed(COMMAND, "pool.jsonl", *database, "--topics", "topics2.jsonl").stderr
     assert boats.startswith("error: pool.db: topic q1 has query 'boats', not 'ferries'; give what it was made with,")
     prepared(*[tmp_path / "pool.jsonl", "--qrels", tmp_path / "q"])  # none so far: these are kept

@@ -259,6 +259,11 @@ def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folde
     share = ("pipelines.annotate", "pool.jsonl", "--assessor", "Ann", "--export", "label-studio=ann.json")
     assert heed(*share).stdout == "ann.json: 2 documents of 1 topic, original\n"
     assert heed(*share, "--only-open").stdout == "ann.json: 1 document of 1 topic, original\n"
+    unknown = heed("pipelines.annotate", "pool.jsonl", "--export", "csv=a.csv", "--assessor", "ann")
+    assert "ann has no topic; who has: Ann" in unknown.stderr
+    misspelt = heed("pipelines.annotate", "pool.jsonl", "--export", "labelstudio=a.json")
+    assert "--export: found 'labelstudio=a.json', expected a folder, or FORM=PATH with one of" in misspelt.stderr
+    assert not (folder / "labelstudio=a.json").exists()
     [task] = json.loads((folder / "ann.json").read_text())
     assert [task["data"][name] for name in ("qid", "docid", "instruction", "text")] == [
         "1",

@@ -255,7 +255,8 @@ def test_other_topics_grades_languages_and_texts_are_refused_together(new: New, 
         "topics x9 are not in the database, which has 1, 2",
         "topic 1 has original narrative 'narrative one', not 'narrative 1'",
         "documents in rus, not eng",
-        "grades 0=not relevant, 1=relevant, not 0=not relevant, 1=somewhat relevant, 3=fully relevant",
+        "grades 0=not relevant, 1=relevant; those of the database are 0=not relevant, 1=somewhat relevant, "
+        "3=fully relevant",
     ]
     broken = {qid: Topic(qid, "eng", f"query {qid}", {"original": f"narrative\n\n{qid}"}) for qid in ("1", "2")}
     here.add(new("broken", topics=broken))  # Heed 0.2 made one line of paragraphs

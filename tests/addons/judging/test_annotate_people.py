@@ -80,8 +80,9 @@ def test_a_link_is_revoked_or_replaced_while_the_server_runs(tmp_path: Path, hee
         assert server.as_person("Bob", "GET", "/api/task", token=link.partition("#token=")[2])[0] == 200
         unknown = heed("pipelines.annotate", "pool.jsonl", "--revoke", "Dan")
         assert unknown.returncode == 1 and "Dan has no link; who has: Ann, Bob, Chair" in unknown.stderr
-    with inviting(tmp_path / "pool.jsonl") as server:
+    with inviting(tmp_path / "pool.jsonl", "--allow-host", "https://judge.example") as server:
         assert server.links == {}, "each is printed once"
+        assert "\thttps://judge.example/#" in heed("pipelines.annotate", "pool.jsonl", "--new-link", "Bob").stdout
         server.waits_for("2 names, each with a link")
     exported = heed("pipelines.annotate", "pool.jsonl", "--export", "out")
     assert exported.returncode == 0

@@ -248,6 +248,21 @@ def test_only_its_own_files_are_replaced(server: Server, small: list[str], tmp_p
     assert "or was changed since" in heed("pipelines.judge", *small, "--quiet").stderr
 
 
+def test_topics_without_the_narrative_are_left_out(small: list[str], tmp_path: Path, heed: Heed) -> None:
+    path = tmp_path / "t.jsonl"
+    first, second = map(json.loads, path.read_text().splitlines())
+    del first["instructions"]["changed"]
+    write_jsonl(path, [first, second])
+    result = heed("pipelines.judge", *small, "--condition", "changed", "--dry-run")
+    assert result.returncode == 0, result.stderr
+    assert f"1 topic is left out, without changed instruction: {first['qid']}" in result.stderr
+
+
+def test_a_server_s_own_name_needs_no_entry_with_its_family(small: list[str], heed: Heed) -> None:
+    result = heed("pipelines.judge", *small, "--model", "my-llama", "--family", "api-chat", "--dry-run")
+    assert result.returncode == 0 and result.stdout.startswith("my-llama.original: "), result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

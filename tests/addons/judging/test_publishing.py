@@ -79,6 +79,7 @@ class Campaign(Judging):
         self.record("Bela", Change("note", "1", "original", "d0", "dull but relevant"))
         marks = {"unsure": "true", "skipped": "true", "passage": json.dumps(PASSAGE)}
         self.record("Bela", *(Change(kind, "1", "original", "d1", value) for kind, value in marks.items()))
+        store.set_property("guidelines", "Read all of it.")
         self.tokens = [store.properties()["token"], *invite(store, {"Lee": ASSESSOR}).values()]
         store.close()
 
@@ -138,6 +139,12 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     topics = [json.loads(line) for line in (release / "topics.jsonl").read_text().splitlines()]
     assert topics[0]["instructions"] == {"original": TOPICS[0]["instructions"]["original"], "changed": NARRATIVE}
     assert [topic["qid"] for topic in topics] == ["1", "2"]
+    readme = (release / "README.md").read_text()
+    assert "12 original judgements of 2 topics and 6 changed judgements of 1 topic (the table is with" in readme
+    labels = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly relevant"}
+    assert f"Grades: {', '.join(f'{grade} {label}' for grade, label in labels.items())}. The assessors' guide" in readme
+    assert (release / "guidelines.md").read_text() == "Read all of it."
+    assert f"GRADES = { ({-1: 'not judged'} | labels)!r}" in (release / "ir_datasets_definition.py").read_text()
     assert (release / "pairs.tsv").read_text() == "1-changed\t1-og\n"
     corpus = [json.loads(line) for line in gzip.decompress((release / "corpus.jsonl.gz").read_bytes()).splitlines()]
     assert corpus == [{"_id": one["id"], "title": one["title"], "text": one["text"]} for one in DOCUMENTS]
@@ -304,7 +311,7 @@ def test_a_name_in_a_text_stops_the_release_unless_it_is_said_to_be_harmless(
     assert (
         "holds 'Bela', an assessor's name" in error
         and "holds 'Kim'" in error
-        and "README.md, line " in error
+        and "fact 'topics': " in error
         and "'Zoe'" not in error
     )
     assert not Path("release").exists()

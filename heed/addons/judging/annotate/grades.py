@@ -403,7 +403,8 @@ def export(
     for item in differing:
         if (key := (item["qid"], item["condition"], item["docid"])) in final.by_rule:
             item["by_rule"] = final.by_rule[key]
-    ruled = {"rule": resolve or None, "decided_by_rule": len(final.by_rule), "same_grades": same}
+    labels = {str(grade): label for grade, label in task.scale}
+    ruled = {"labels": labels, "rule": resolve or None, "decided_by_rule": len(final.by_rule), "same_grades": same}
     write_json(folder / "agreement.json", {"scale": task.grades(), **ruled, "pairs": pairs, "disagreements": differing})
     progress = progress_lines(task, store, judgements, narratives) if task.assigned else []
     return [*lines, *gaps, *progress, *map(agreement_line, pairs)]

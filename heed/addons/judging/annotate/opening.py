@@ -170,7 +170,9 @@ def _stored(
 ) -> Task:
     """Return the stored task, with what is new in ``pool``, and what has changed if it is to ``update``."""
     stored = load_task(store.properties(), only_relevant)
-    task = _with_new_topics(stored, pool, collection)
+    may_change = bool(grades) and not store.first_grades()
+    begun = replace(stored, scale=parse_scale(grades)) if may_change else stored
+    task = _with_new_topics(begun, pool, collection)
     judged = _judgements(collection, task.pool) if collection else {}
     # of new topics, or of all that were judged so far without any and are now to be judged again
     new_judged = {qid: grades for qid, grades in judged.items() if qid not in stored.pool or not stored.qrels}

@@ -491,10 +491,10 @@ class Store:
             self._db.execute(query, (name, role, digest))
 
     def set_topics(self, task: Task) -> None:
-        """Set the topics to those of ``task``, and begin the changed narratives of new ones."""
+        """Set scale and topics to those of ``task``, and begin the changed narratives of new ones."""
         with self._lock, transaction(self._db):
             properties = dump_task(task)
-            rows = [(name, properties[name]) for name in ("topics", "langs")]
+            rows = [(name, properties[name]) for name in ("scale", "topics", "langs")]
             self._db.executemany("REPLACE INTO kept VALUES (?, ?)", rows)
             narratives = ((qid, task.first_changed(qid)) for qid in task.pool)
             self._db.executemany("INSERT OR IGNORE INTO narratives VALUES (?, ?, 0)", narratives)

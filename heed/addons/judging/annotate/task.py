@@ -339,7 +339,7 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
         sentences += [f"documents in {there}, not {here}"] if there != here else []
     if other.scale != task.scale:
         scales = (", ".join(f"{grade}={label}" for grade, label in scale) for scale in (other.scale, task.scale))
-        sentences.append(f"grades {', not '.join(scales)}")
+        sentences.append(f"grades {'; those of the database are '.join(scales)}")
     judged = [qid for qid in other.qrels if task.qrels and other.qrels[qid] != task.qrels.get(qid)]
     return [*sentences, f"other given judgements of topics {brief(judged)}"] if judged else sentences
 

@@ -37,7 +37,7 @@ class Annotation(NamedTuple):
     """Topics, judgements by condition, and who judged; ``names`` must not be published, nor links.
 
     ``secrets`` are the digests of the links' tokens. The topics are over documents in the language ``lang``. A database
-    has the pool and its documents as well.
+    has the pool, its documents and the assessors' guidelines as well.
     """
 
     topics: list[Topic]
@@ -49,6 +49,11 @@ class Annotation(NamedTuple):
     secrets: Collection[str] = ()
     pool: Pool | None = None
     documents: Sequence[Document] = ()
+    guidelines: str = ""
+
+    def labels(self) -> dict[int, str]:
+        """Return the labels of the grades; empty for an export of an earlier version."""
+        return {int(grade): str(label) for grade, label in self.agreement.get("labels", {}).items()}
 
     def public_judgements(self, qids: set[str], notes: bool, store: DocumentStore | None) -> list[dict[str, Any]]:
         """Return the judgements of topics without names; ``notes`` only if wanted, passages only of a ``store``'s."""
@@ -79,7 +84,7 @@ class Annotation(NamedTuple):
             for judgement in public
             if not judgement["reworded"]
         ]
-        facts = {key: self.agreement.get(key) for key in ("scale", "rule", "decided_by_rule")}
+        facts = {key: self.agreement.get(key) for key in ("scale", "labels", "rule", "decided_by_rule")}
         return facts | {"pairs": pair_agreements(same_wording, facts["scale"] or ())}
 
 
@@ -127,6 +132,7 @@ def open_judged(path: Path, lang: str = "") -> Annotation:
             pool=task.pool,
             documents=[Document(row.docid, row.title, row.text) for row in rows],
             lang=task.lang_of(next(iter(task.pool))),
+            guidelines=store.properties().get("guidelines", ""),
         )
 
 
@@ -150,6 +156,17 @@ def leaks(folder: Path, names: set[str], secrets: Collection[str], harmless: Col
                 yield (
                     f"{where}: holds {name!r}, an assessor's name; take it out or, if it is a word there or is to be "
                     "named, list it as one of the facts 'not names'"
+                )
+
+
+def names_in(texts: Mapping[str, str], names: set[str], harmless: Collection[str]) -> Iterator[str]:
+    """Yield which of the facts ``texts`` holds an assessor's name, but one of ``harmless``."""
+    for question, text in texts.items():
+        for name in sorted(names.difference(harmless)):
+            if question != "not names" and _as_word(name).search(text):
+                yield (
+                    f"fact {question!r}: holds {name!r}, an assessor's name; take it out or, if it is a word there or "
+                    "is to be named, list it as one of the facts 'not names'"
                 )
 
 

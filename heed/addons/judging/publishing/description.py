@@ -8,9 +8,10 @@ from typing import Any
 
 from heed.addons.judging.annotate.task import CONDITIONS
 from heed.addons.judging.publishing.facts import Facts
-from heed.addons.judging.publishing.records import CORPUS
+from heed.addons.judging.publishing.records import CORPUS, DEFINITION
 from heed.files import parse_json, read_text
 from heed.languages import Language, language
+from heed.progress import number_of
 from heed.types import Qrels, Topic
 
 HERE = Path(__file__).parent
@@ -35,7 +36,14 @@ def readme(
     facts: Facts, topics: Sequence[Topic], qrels: Mapping[str, Qrels], lang: Language, parts: Mapping[str, str]
 ) -> str:
     """Return the README; ``parts`` are those of its template that are of the files, and of ``SECTIONS``."""
-    counts = [f"{sum(map(len, qrels[condition].values()))} {condition} judgements" for condition in CONDITIONS]
+    counts = [
+        f"{number_of(sum(map(len, qrels[condition].values())), f'{condition} judgement')} of "
+        f"{number_of(len(qrels[condition]), 'topic')}"
+        for condition in CONDITIONS
+    ]
+    if without := len(qrels["original"].keys() - qrels["changed"].keys()):
+        has = "topic, which has" if without == 1 else "topics, which have"
+        counts[1] += f" (the table is without {without} {has} no judged changed narrative)"
     texts = {name: facts.text(name) for name in facts.answers} | {**parts}
     texts |= {name: f"## {title}\n\n{parts[name]}\n\n" for name, title in SECTIONS.items() if parts[name]}
     langs = dict.fromkeys((language(topics[0].lang), lang))  # of queries and of documents
@@ -45,6 +53,13 @@ def readme(
     texts["quoted title"] = json.dumps(texts["title"], ensure_ascii=False)  # of YAML, where a colon has a meaning
     texts |= {"lang": lang.code, "short": lang.short, "judgements": " and ".join(counts)}
     return read_text(HERE / "readme.md").format_map(texts | {"table": statistics(topics, qrels, lang.name)})
+
+
+def definition(labels: Mapping[int, str]) -> str:
+    """Return the registration with ir_datasets, with the meanings of the campaign's grades where they are known."""
+    text = read_text(HERE / DEFINITION)
+    usual = next(line for line in text.splitlines() if line.startswith("GRADES = "))
+    return text.replace(usual, f"GRADES = { ({-1: 'not judged'} | dict(labels))!r}") if labels else text
 
 
 def statistics(topics: Sequence[Topic], qrels: Mapping[str, Qrels], name: str) -> str:

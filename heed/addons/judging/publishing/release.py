@@ -2,7 +2,6 @@
 
 import gzip
 import logging
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -21,8 +20,8 @@ from heed.addons.judging.exchange.exports import (
     write_parquet,
 )
 from heed.addons.judging.pools.reusability import Judgements, reusable_text
-from heed.addons.judging.publishing.annotation import AGREEMENT, JUDGEMENTS, Annotation, leaks
-from heed.addons.judging.publishing.description import croissant, readme
+from heed.addons.judging.publishing.annotation import AGREEMENT, JUDGEMENTS, Annotation, leaks, names_in
+from heed.addons.judging.publishing.description import croissant, definition, readme
 from heed.addons.judging.publishing.facts import Facts
 from heed.addons.judging.publishing.records import (
     CORPUS,
@@ -47,7 +46,7 @@ from heed.ranking import in_order
 from heed.reuse import digests
 from heed.types import Run, Topic
 
-DOCIDS, SUMS = "docids.txt", "SHA256SUMS"
+DOCIDS, SUMS, GUIDELINES = "docids.txt", "SHA256SUMS", "guidelines.md"
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,9 @@ def publish(release: Release, out: Path) -> list[str]:
     """
     require("pyarrow", "the Parquet files of a release")
     release = _judged(release)
+    if release.annotation:
+        texts = {question: release.facts.text(question) for question in release.facts.answers}
+        fail(names_in(texts, release.annotation.names, release.facts.listed("not names")))
     topics, qrels = release.collection.topics, release.collection.judging.qrels
     judged = {qid: sorted(grades) for qid, grades in qrels["original"].items()}
     records = records_of(topics, qrels, judged | (release.pool or {}))
@@ -173,7 +175,10 @@ def _write(part: Path, release: Release, store: DocumentStore, records: Records)
     paths = {
         write_parquet(part / config, of_config, splits[config]): splits[config] for config, of_config in rows.items()
     }
-    shutil.copyfile(Path(__file__).with_name(DEFINITION), part / DEFINITION)
+    labels = release.annotation.labels() if release.annotation else {}
+    write_bytes(part / DEFINITION, definition(labels).encode())
+    if release.annotation and release.annotation.guidelines:
+        write_bytes(part / GUIDELINES, release.annotation.guidelines.encode())
     _describe(part, release, store, paths)
     write_packed(part / SUMS, (f"{sha256}  {name}\n" for name, sha256 in digests(part).items()))
 
@@ -195,12 +200,20 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Mapping
         "configs": named_configs(names),
         "corpus": f"{number}, in `{CORPUS}`" if release.texts else f"{number}, by their ids alone in `{DOCIDS}`",
         "docs": CORPUS if release.texts else "DOCUMENTS",
+        "grades": _grades(release.annotation) if release.annotation else "",
         "reusable": indent(_reusable(release, store), "    "),
     }
     text = readme(release.facts, collection.topics, collection.judging.qrels, lang, parts)
     write_bytes(part / "README.md", text.encode())
     columns = {path: read_schema(part / path).names for path in files}
     write_json(part / "croissant.json", croissant(release.facts, digests(part), columns))
+
+
+def _grades(annotation: Annotation) -> str:
+    """Return sentences for the README on labels and guidelines; empty where there are none."""
+    labels = ", ".join(f"{grade} {label}" for grade, label in annotation.labels().items())
+    guidelines = f" The assessors' guidelines are in `{GUIDELINES}`." if annotation.guidelines else ""
+    return f"{f' Grades: {labels}.' if labels else ''}{guidelines}"
 
 
 def _write_judgements(part: Path, release: Release, store: DocumentStore) -> Iterator[str]:
