@@ -286,7 +286,7 @@ def scatter(
     colours, shapes = marks([point.system for point in points if point.system in named])
     channels = linked() if len(points) > 1 else {"description": {"field": "says"}}
     style = {"type": "point", "filled": True, "opacity": 0.9}
-    interval = {"type": "rule", "opacity": 0.4}
+    interval = {"type": "rule", "opacity": 0.7}
     layers = [
         *([level(0, opacity=0.5)] if y["scale"]["domain"][0] <= 0 else []),
         layer(theirs, style | {"size": 28, "color": GREY}, axes | {"description": {"field": "says"}}),

@@ -32,7 +32,9 @@ def desk(folder: Path, documents: int = 3) -> list[Path | str]:
 
 
 def test_guidelines_stand_beside_the_document(chromium: "Browser", tmp_path: Path) -> None:
-    (tmp_path / "guide.md").write_text("# Grades\nGrade 3: <b>all</b> of it.\n\nدرجهٔ ۱\n", newline="\r\n")
+    (tmp_path / "guide.md").write_text(
+        "# Grades\nGrade 3: <b>all</b> of it.\n\n- **2**: a part, 2 * 3\n- *1*\n\nدرجهٔ ۱\n", newline="\r\n"
+    )
     (tmp_path / "later.md").write_text("Grade 3 less often.")
     given = desk(tmp_path)
     with running(*given, "--guidelines", tmp_path / "guide.md") as server, assessor(chromium, server) as ann:
@@ -40,6 +42,8 @@ def test_guidelines_stand_beside_the_document(chromium: "Browser", tmp_path: Pat
         ann.press("i")
         assert ann.page.locator("#guidelines h2").inner_text() == "Grades"
         assert ann.page.locator("#guidelines [dir]").nth(1).inner_text() == "Grade 3: <b>all</b> of it."
+        assert ann.page.locator("#guidelines [dir]").nth(2).inner_text() == "• 2: a part, 2 * 3\n• 1"
+        assert ann.page.locator("#guidelines b").all_inner_texts() == ["2", "1"]
         beside = "document.querySelector('#guidelines').getBoundingClientRect().left - innerWidth"
         assert ann.page.evaluate(beside) < -200
         assert (
@@ -47,6 +51,9 @@ def test_guidelines_stand_beside_the_document(chromium: "Browser", tmp_path: Pat
         )
         ann.press("1", "a")
         assert ann.page.is_visible("#agreement") and ann.page.is_visible("#guidelines")
+        ann.page.wait_for_selector("#agreement h1")
+        lefts = "each => each.map(one => one.getBoundingClientRect().left)"
+        assert len(set(ann.page.locator("#agreement > :is(.back, h1)").evaluate_all(lefts))) == 1
         ann.press("a")
         ann.saved()
         port = server.port
@@ -73,7 +80,13 @@ def test_a_grade_is_unsure_and_what_is_skipped_comes_back_at_the_end(
 ) -> None:
     given = desk(tmp_path, documents=4)
     with running(*given) as server, assessor(chromium, server) as ann:
+        ann.page.set_viewport_size({"width": 390, "height": 844})
         ann.press("?")
+        assert ann.page.evaluate("document.querySelector('#help').scrollTop") == 0, "the list begins with its title"
+        ann.page.set_viewport_size({"width": 1366, "height": 800})
+        assert (
+            ann.page.evaluate("(each => each.scrollHeight - each.clientHeight)(document.querySelector('#help'))") == 0
+        )
         assert "skip: the document comes back" in ann.text("#keys") and "mark the grade as unsure" in ann.text("#keys")
         ann.press("Escape")
         ann.until("!document.querySelector('dialog[open]')")

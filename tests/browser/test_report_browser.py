@@ -68,6 +68,8 @@ def test_the_first_screen_answers_with_one_row_a_system(
         opened.set_viewport_size({"width": width, "height": height})
         assert opened.inner_text(".headline").startswith("polarity ranks best under the original instruction: nDCG@20")
         assert "the changed instruction" in opened.inner_text(".answer")
+        levels = opened.locator("#overview :is(h1, h2, h3, h4)").evaluate_all("each => each.map(one => one.tagName)")
+        assert levels[:2] == ["H1", "H2"] and set(levels[2:]) == {"H3"}
         assert not opened.is_visible(".all table") and not opened.is_visible("#filters")
         assert "can show" not in opened.inner_text("#overview")
         summary = json.loads((report.parent / "fas/summary.json").read_text())["rows"]

@@ -384,7 +384,7 @@ def headline(folder: Path, systems: dict[str, list[float]], entries: dict[str, A
     summary = json.loads((folder / "summary.json").read_text())
     summary["systems"] = [{"system": name} | entry for name, entry in entries.items()]
     (folder / "summary.json").write_text(json.dumps(summary))
-    found = re.search(r'<p class="headline">(.*?)</p>', page(read_tree(folder), folder))
+    found = re.search(r'<h2 class="headline">(.*?)</h2>', page(read_tree(folder), folder))
     return html.unescape(found[1]).replace("\u00a0", " ")  # type: ignore[index]
 
 

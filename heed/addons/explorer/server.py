@@ -112,7 +112,7 @@ class PlaygroundServer:
     def explored(self, folder: str) -> Explored:
         """Return a folder; 404 for a name that is none of the tree's: names are never taken as paths."""
         if folder not in self._results:
-            raise HTTPException(404)
+            raise HTTPException(404, f"No results are in {folder!r}.")
         return self._open(folder)
 
     def live(self, folder: str) -> LiveSystems:
@@ -164,7 +164,7 @@ class PlaygroundServer:
     def _topic(self, request: Request) -> object:
         explored, qid = self._explored(request), request.query_params.get("id", "")
         if qid not in explored.topics:
-            raise HTTPException(404)
+            raise HTTPException(404, f"No topic is called {qid!r}.")
         number = request.query_params.get("depth", "")[: len(str(DEEPEST))]
         depth = min(int(number), DEEPEST) if number.isdecimal() else DEPTH
         return topic_view(explored, qid, depth)

@@ -320,7 +320,8 @@ def test_folders_are_names_of_the_tree_and_no_paths(server: Running, folder: str
 
 
 def test_unknown_topics_and_documents_are_not_found(server: Running) -> None:
-    assert server.request("GET", "/api/topic?folder=.&id=99")[0] == 404
+    status, _, text = server.request("GET", "/api/topic?folder=.&id=99")
+    assert (status, text) == (404, "No topic is called '99'.")
     for docid in ("../../summary.json", "/etc/passwd", "n005\x00", "' OR 1=1 --"):
         status, _, text = server.request("GET", f"/api/document?folder=.&docid={quote(docid)}")
         assert status == 400 and "no document" in json.loads(text)["error"] and "root:" not in text

@@ -110,6 +110,6 @@ function choices(topic, folder, system, conditions, go) {
       return make("a", { class: "choice", href: go.pair(pair.join(">")), "aria-current": isShown ? "true" : null }, pair.join(" → "));
     });
   const label = make("label", {}, make("span", { class: "label" }, "Ranking of "), select);
-  const key = conditions.length > 1 ? [make("span", { class: "key soft" }, "✓ moved as the grades ask, ✗ against them")] : [];
+  const key = conditions.length > 1 ? [make("span", { class: "key soft" }, "squares: grades; ✓ moved as they ask, ✗ against them")] : [];
   return make("div", { class: "tabs" }, label, ...pairs, ...key);
 }

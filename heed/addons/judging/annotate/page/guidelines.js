@@ -1,4 +1,4 @@
-// The guidelines for assessors, beside the document: paragraphs, and headings as in Markdown.
+// The guidelines for assessors, beside the document: paragraphs, and headings, lists and emphasis as in Markdown.
 
 import { byId, make, toast } from "./dom.js";
 import { page } from "./state.js";
@@ -17,7 +17,8 @@ export function prepareGuidelines() {
 
 function block(text) {
   const [tag, content] = HEADING.test(text) ? ["h2", text.replace(HEADING, "")] : ["p", text];
-  return make(tag, { dir: "auto" }, content.trim());
+  const parts = content.trim().replace(/^\s*[-*]\s+/gm, "• ").split(/\*{1,2}(\S[^*\n]*)\*{1,2}/);
+  return make(tag, { dir: "auto" }, ...parts.map((part, place) => (place % 2 ? make("b", {}, part) : part)));
 }
 
 function show(isShown) {
