@@ -9,8 +9,6 @@ from heed.progress import duration
 
 LARGER = {
     "ten million": 10_000_000,
-    "NeuCLIR zho": 3_179_209,
-    "NeuCLIR fas": 2_232_016,
     "NeuCLIR rus": 4_627_543,
 }
 FLAT, MOST_MIB = 1.2, 1024  # targets: the largest size's cost of a document divided by the first's; memory
