@@ -28,11 +28,10 @@ Heed and another program do the same step with the same input, in turn, on one m
 program's seconds divided by Heed's. **A ratio of 2 means that Heed takes half the time. Below 1 Heed is slower.**
 Where no other program does the same, the other seconds are a limit.
 
-A row is of the steps that are compared with one program: their number, the smallest and the largest ratio, and the
-slowest step. Seconds and ratios are medians of all repetitions, with the smallest and the largest behind.
-**processor** is the ratio in processor time, and **missed** the number of steps below the ratio that we aim at.
-docs/benchmarks.json has all steps and repetitions. **load** is the machine's load average before; where it is larger
-than the number of cores, processor time says more.
+A row is of all steps beside one program, with the slowest. Seconds and ratios are medians of all repetitions;
+**processor** is the ratio in processor time, and **missed** counts the steps below the ratio that we aim at.
+docs/benchmarks.json has all. Where **load**, the machine's load average before, is above the number of cores,
+processor time says more.
 """
 HEAD = (
     "area",

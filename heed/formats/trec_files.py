@@ -475,6 +475,8 @@ def read_pool(path: Path) -> Pool:
     pooled: Pool = {}
     problems = []
     for line_no, record in read_objects(path):
+        if "docids" not in record and {"query", "title"} & record.keys():
+            raise DataError(f"{path}: holds topics or documents, expected a pool, as heed pool writes it")
         qid, docids = record.get("qid"), record.get("docids")
         if not isinstance(qid, str) or qid.split() != [qid]:
             problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word")

@@ -66,7 +66,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         ),
         (
             ("lost.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),
-            "document gone of the pool: not in docs.jsonl",
+            "1 document of the pool: not in docs.jsonl: gone; give the documents that were pooled",
         ),
         (("pool.jsonl", "--topics", "topics.jsonl", "--docs", "absent.jsonl"), "absent.jsonl: no such file"),
         (
@@ -294,7 +294,7 @@ def test_lines_that_cannot_be_read_are_told_where_a_document_is_missing(tmp_path
     with pytest.raises(HeedError) as caught:
         list(read_pooled(documents_of(docs, "eng"), ["a", "b"]))
     problems = str(caught.value).splitlines()
-    assert problems[0].startswith("document b of the pool: not in")
+    assert problems[0].startswith("1 document of the pool: not in")
     assert "line 2: found id, expected a text in text" in problems[1]
     assert "line 3: not JSON" in problems[2]
 

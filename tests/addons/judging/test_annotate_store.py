@@ -16,6 +16,7 @@ from annotating import Judging
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heed.addons.judging.annotate import grades as judged_grades
 from heed.addons.judging.annotate.store import (
     Change,
     ConflictError,
@@ -139,6 +140,15 @@ def test_what_waited_gives_way_to_what_was_done_later_elsewhere_and_has_its_own_
     wait(0, 86399, docid="b")  # both waited in one browser
     wait(1, 10)  # as late as a slow network makes it
     assert [grade for *_, grade in sorted(judging.grades().items())] == [1, 0]
+
+
+def test_grades_of_a_file_and_the_pause_before_them_are_no_pace(
+    store: Store, judging: Judging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judged_grades, "FEWEST", 2)
+    rows = [("ann", time) for time in (0.0, 10.0, 30.0, 330.0, 330.0, 330.0)]  # 10 and 20 s, and a file after 300
+    monkeypatch.setattr(store, "first_grades", lambda assessor: rows)
+    assert judged_grades.seconds_a_document(store) == {"ann": 15}
 
 
 def test_the_order_of_first_grades_is_that_of_the_log_whatever_the_clock_says(store: Store) -> None:

@@ -317,11 +317,14 @@ FEWEST = 5  # documents from which a mean says anything
 def seconds_a_document(store: Store, assessor: str = "") -> dict[str, float]:
     """Return the mean seconds from one document's first grade to the next one's, by name or of one ``assessor``.
 
-    Longer pauses than ``LONGEST_PAUSE`` are not counted, nor grades that came at once, as those of a file.
+    Longer pauses than ``LONGEST_PAUSE`` are not counted, nor grades that came at once, as those of a file, and the
+    pauses around them.
     """
     pace = {}
     for name, rows in groupby(store.first_grades(assessor), key=lambda row: row[0]):
-        gaps = [later - earlier for (_, earlier), (_, later) in pairwise(rows)]
+        times = [time for _, time in rows]
+        at_once = {time for time, count in Counter(times).items() if count > 1}
+        gaps = [later - earlier for earlier, later in pairwise(times) if at_once.isdisjoint((earlier, later))]
         counted = [gap for gap in gaps if 0 < gap <= LONGEST_PAUSE]
         if len(counted) >= FEWEST:
             pace[name] = fmean(counted)
@@ -511,7 +514,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     """Return lines about documents and topics that are left out, and how they get in."""
     lines = [
         f"topic {qid}: left out of changed.qrels, {number_of(len(docids), 'relevant document')} without a grade "
-        f"under the changed narrative: {', '.join(docids)}; judge them, or decide where assessors differ"
+        f"under the changed narrative: {brief(docids)}; judge them, or decide where assessors differ"
         for qid, docids in final.incomplete.items()
     ]
     judged = {judgement.qid for judgement in chosen if judgement.condition == "changed"}
@@ -519,7 +522,7 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
     if unread and not task.only_relevant:
         lines.append(
             f"{number_of(len(unread), 'topic')} with a changed narrative, not judged under it, left out of "
-            f"changed.qrels: {', '.join(unread)}"
+            f"changed.qrels: {brief(unread)}"
         )
     same = sorted(qid for qid in judged if not is_changed(task, qid, narratives[qid]))
     if same:

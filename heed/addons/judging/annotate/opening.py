@@ -314,7 +314,8 @@ def read_pooled(source: Source, docids: Docids[str], required: bool = True) -> I
             title = title or str(line.record.get("title") or "")  # a table's stands in its text
             tabular = line.document.is_table or as_table(text) is not None
             yield PooledDocument(docid, title, _date(line), text, tabular)
-    lost = [f"document {docid} of the pool: not in {source}; give the documents it is from" for docid in missing]
+    absent = f"{number_of(len(missing), 'document')} of the pool: not in {source}: {brief([*missing])}"
+    lost = [f"{absent}; give the documents that were pooled"] if missing else []
     fail([*lost, *problems] if lost and required else [])
 
 

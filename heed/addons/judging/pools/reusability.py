@@ -345,7 +345,7 @@ def _effect(measure: str, before: Values, after: Values, group: str, group_of: G
 
 
 REBUILT = (
-    "each {} left out, and the pool made again with as many documents: the judgements that are then missing, τ "
+    "each {} left out, and as large a pool made of the others: how many judgements that pool lacks, τ "
     "between the rankings of all runs, the drop in rank, and the loss (of p-MRR, selectivity and IRS in points)"
 )
 AT_DEPTH = (

@@ -62,7 +62,7 @@ function content(data) {
 }
 
 const KAPPA =
-  "Cohen's κ is agreement beyond chance, 1 at most; linear κ weights a disagreement by its distance on the scale.";
+  "Cohen's κ is agreement beyond chance, 1 at most; linear κ weights a disagreement by the places between its grades on the scale.";
 const DECIDING =
   "The grade you press is exported for all assessors together; pressed again, it is taken back. Keys are those of the " +
   "judging page: a grade decides, j and k move, n goes to the next one to be decided.";
