@@ -252,6 +252,9 @@ def test_topics_parts_and_folders_where_two_systems_differ_are_listed_by_differe
     assert settings["system"] == ["bm25", ""]
     opened.select_option("#measure", label="nDCG@20, original")
     assert cells(opened, "Topics") != listed
+    opened.set_viewport_size({"width": 390, "height": 844})
+    table = opened.locator('#pair [aria-label="Topics"]')
+    assert table.evaluate("each => each.scrollWidth") == table.evaluate("each => each.clientWidth"), "all bars in sight"
     opened.keyboard.press("Escape")
     opened.wait_for_selector("#overview", state="visible")
     assert opened.url.endswith("#/fas")

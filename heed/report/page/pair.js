@@ -121,7 +121,7 @@ function measures(data, label, columns, names) {
 function bar(difference, most) {
   const width = (64 * Math.abs(difference)) / (most || 1);
   const box = { x: difference < 0 ? 66 - width : 66, y: 3, width, height: 12, fill: "currentColor" };
-  const picture = draw("svg", { viewBox: "0 0 132 18", width: 132, height: 18, "aria-hidden": "true", class: difference < 0 ? "first" : "second" });
+  const picture = draw("svg", { viewBox: "0 0 132 18", preserveAspectRatio: "none", width: "100%", height: 18, "aria-hidden": "true", class: difference < 0 ? "first" : "second" });
   picture.append(draw("rect", box), draw("path", { d: "M66,0V18", stroke: "currentColor", opacity: 0.5 }));
   return make("td", { class: "bar", "data-value": String(difference) }, picture);
 }
@@ -164,7 +164,7 @@ function parts(data, columns, column, names) {
   ]) {
     if (!items.length) continue;
     const rows = { rows: differing(items, column.factor), names: [head] };
-    shown.push(make("h3", {}, title), tableOf(title, [head, ...names, "difference", "second higher →"], rows));
+    shown.push(make("h3", {}, title), tableOf(title, [head, ...names, "difference", "higher →"], rows));
   }
   return shown;
 }
@@ -181,7 +181,7 @@ function topics(data, column, names) {
     second: topic.second / SCALE,
   }));
   const rows = differing(items, column.factor);
-  const table = tableOf("Topics", ["topic", ...names, "difference", "second higher →"], { rows, names: ["topic"] });
+  const table = tableOf("Topics", ["topic", ...names, "difference", "higher →"], { rows, names: ["topic"] });
   const rest = rows.slice(SHOWN);
   for (const row of rest) row.hidden = true;
   const all = make("button", { type: "button", class: "plain-button" }, `All ${rows.length} topics`);
