@@ -189,7 +189,8 @@ def _warn_of_depths(depths: Mapping[str, int | None], details: Sequence[Detail],
         return
     measures = dict.fromkeys(each["measure"] for each in details if is_merit(each["measure"]))
     whole = [name for name in measures if not cutoff_of(name) and name not in ON_REQUEST]
-    parts = [f"{brief(sorted({*beyond}, key=cutoff_of))}: no value where lists end before"] if beyond else []
+    deeper = sorted({*beyond}, key=lambda name: (cutoff_of(name), name))
+    parts = [f"{brief(deeper)}: no value where lists end before"] if deeper else []
     parts += [f"{brief(whole)}: of whole lists, which do not compare"] if whole else []
     warn(f"lists of different depth ({brief(known)}): {'; '.join(parts)}")
 

@@ -259,7 +259,9 @@ def against_baseline(
     columns, main = _shown(rows, measures), _main_measures(rows)
     with_p = [row for row, _ in compared if row["p_holm"] is not None and row["condition"] in main]
     said = [row for column in columns for row in with_p if _column(row) == column]
-    sentences += [_sentence(row, baseline, tested[_column(row)], directions) for row in said]
+    sentences += [
+        _sentence(row, baseline, tested[_column(row)], directions) + _depths(row, entries, baseline) for row in said
+    ]
     sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
     untested = [row for row, _ in compared if row["same_pool"] is False and not across_pools]
     warnings = [*_untested(untested, entries, baseline), *_warnings(pairs, base, baseline)]
@@ -432,6 +434,14 @@ def _sentence(row: BaselineRow, baseline: str, tested: int, directions: Mapping[
     counts = f"{number_of(row['better'] or 0, 'topic')} better{equal}, {row['worse']} worse"
     doubt = f"; p and interval disagree: {interval}" if (interval := disagreement(row)) else ""
     return f"{row['system']} {verdict} {baseline}{_under(condition)}: {figures}{holms}, {counts}{doubt}"
+
+
+def _depths(row: BaselineRow, entries: Mapping[str, SystemEntry], baseline: str) -> str:
+    """Return words for the depths of two systems' lists where these differ and a measure reads the whole of them."""
+    system, other = (entries[name].get("depth") for name in (row["system"], baseline))
+    if cutoff_of(row["measure"]) or not (system and other) or system == other:
+        return ""
+    return f"; of lists of {system} and {other} documents"
 
 
 def _rescored(entry: SystemEntry) -> str:

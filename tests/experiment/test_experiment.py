@@ -564,6 +564,8 @@ def test_measures_are_of_lists_as_deep_as_they_look(small: Experiment) -> None:
     assert (rows["fixed", "AP"]["same_pool"], rows["fixed", "AP"]["p"]) == (False, None)
     assert rows["fixed", "AP"]["difference"] and rows["polarity", "AP"]["p"] is not None  # bm25 is its first stage
     assert any("AP" in line and "(bm25 144, fixed 20)" in line for line in compared.warnings)
+    [sentence] = [line for line in compared.sentences if "p-MRR" in line]
+    assert sentence.startswith("polarity ") and sentence.endswith("; of lists of 50 and 144 documents")
     across = results.compare("bm25", across_pools=True).rows
     assert all(row["p"] is not None for row in across if (row["system"], row["measure"]) == ("fixed", "AP"))
     manifest = yaml.safe_load((small.folder / "manifest.yml").read_text(encoding="utf-8"))
