@@ -197,7 +197,8 @@ def _measure_runs(options: argparse.Namespace) -> dict[str, Any]:
     from heed.formats.run_formats import read_any_run
 
     refuse(options, [*OF_PAIRS, "new_qrels", "corpus_size", "variant"], "runs of one condition are measured")
-    refuse(options, ["per_topic", "across_pools"] if options.baseline else OF_SYSTEMS, "a --baseline compares runs")
+    instead = "a --baseline compares runs" if options.baseline else "name a --baseline to compare systems"
+    refuse(options, ["per_topic", "across_pools"] if options.baseline else OF_SYSTEMS, instead)
     paths = dict.fromkeys([*([Path(options.baseline)] if options.baseline else []), *options.run])
     if not paths or not options.qrels:
         raise UsageError("expected a results folder, or RUN… with --qrels, or BASE NEW [REVERSED]")

@@ -112,7 +112,7 @@ def test_every_family_of_an_entry_that_runs_has_its_class() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--reranker", "bm25"), "bm25: a retriever, no reranker; give it as --retriever NAME"),
+        (("--reranker", "bm25"), "bm25: a retriever, no reranker; it searches; rerankers of"),
         (("--reranker", "none", "--retriever", "openai/gpt-4o"), "openai/gpt-4o: of family api-chat, no retriever"),
         (("--reranker", "Table-GTR"), "bring its run file"),
         (("--reranker", "jhu-clsp/FollowIR-7B@none"), "no preset 'none'"),
