@@ -94,6 +94,7 @@ def test_an_assessor_without_a_topic_is_told(chromium: "Browser", tmp_path: Path
         page.wait_for_selector("text=No topic is assigned to you.")
         page.goto(server.links["Bob"][:-3])
         page.wait_for_selector("#alarm:has-text('This link is not valid any more; ask who sent it for a new one.')")
+        assert page.locator("#top button:visible").count() == 0, "there is nothing to open"
         page.close()
 
 
