@@ -330,6 +330,36 @@ def test_a_command_that_is_killed_at_any_moment_and_repeated_moves_the_same_runs
     assert last > len(CONDITIONS)
 
 
+def test_a_run_outside_results_that_replaces_another_is_killed_at_any_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(folder: Path, score: float) -> None:
+        out, about = folder / "p.run", {"condition": "original", "documents": "d", "topics": "t"}
+        recipe = {"system": {"score": score}, **about}
+        place = ledger.destination(out, recipe, {})
+        ledger.replaced(out, run_files.run_to_file(place, {"1": {"a": score}}, "p", recipe, {}))
+
+    def files(folder: Path) -> dict[str, bytes]:
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    before, after = tmp_path / "before", tmp_path / "after"
+    make(before, 1.0)
+    shutil.copytree(before, after)
+    make(after, 2.0)
+    assert files(after)["earlier/1/p.run"] == files(before)["p.run"] and len(files(after)) == 4
+    for last in count(1):
+        folder = shutil.copytree(before, tmp_path / str(last))
+        try:
+            with monkeypatch.context() as patched:
+                _killed_before(last, patched)
+                make(folder, 2.0)
+            break
+        except KeyboardInterrupt:
+            make(folder, 2.0)
+        assert files(folder) == files(after), f"killed before change {last}"
+    assert last > 3
+
+
 def test_files_are_the_truth(tmp_path: Path) -> None:
     """What is deleted is gone, and what is moved back is there, at the next comparison or report."""
     folder = tmp_path / DRINKS
