@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ def usual_condition(topics: Sequence[Topic]) -> str:
 
 def named_texts(options: argparse.Namespace) -> tuple[Path, Language, Source, list[Topic]]:
     """Return the folder of indexes, the language, documents and topics that the options name."""
-    texts = pool_texts(data_of(options))
+    texts = pool_texts(replace(data_of(options), qrels=None))  # what people judged is compared with, not read along
     return options.indexes / texts.name / texts.subset, texts.language, texts.source, texts.topics
 
 
