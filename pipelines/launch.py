@@ -20,7 +20,7 @@ from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import read_external_runs
 from heed.measures.registry import as_measures, needs_subtopics
-from heed.measures.summary import Detail, average, printed, reaches, table
+from heed.measures.summary import Detail, average, cutoff_of, printed, table
 from heed.progress import brief, log, number_of, warn
 from heed.reranking.maxp import Cut
 from heed.retrieval.bm25.index import Bm25
@@ -92,11 +92,9 @@ def _job_of(options: argparse.Namespace, collection: Collection) -> "Job":
         rerankers=_without_none(options.reranker) if options.reranker else None,
         external=options.run or (),
     )
-    deeper = [name for name in options.measure if job.retrievers and not reaches(options.depth, name)]
+    deeper = [name for name in options.measure if job.retrievers and cutoff_of(name) > options.depth]
     if deeper:
-        warn(
-            f"measure {brief(deeper)}: looks deeper than lists of {options.depth} documents, which have no value of it"
-        )
+        warn(f"measure {brief(deeper)}: looks deeper than lists of {options.depth} documents")
     if options.rerank_depth and job.has_published_pool(collection):
         raise UsageError("rerank_depth: not used here; published candidates are rescored whole; --pool retrieved cuts")
     return job

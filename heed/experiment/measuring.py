@@ -26,9 +26,9 @@ from heed.measures.summary import (
     Detail,
     SystemEntry,
     cutoff_of,
+    ends_before,
     is_merit,
     own_directions,
-    reaches,
 )
 from heed.progress import brief, gathering, log, logging_only, timed, warn
 from heed.report.results import read_manifest
@@ -136,16 +136,15 @@ def results_of(
         warn(warning)
     earlier, used = read_note(folder / VALUES), dict[str, PerTopic]()
     entries = [_of_lists(system.entry, inputs.size or 0) for system in systems]
-    depths = {entry["system"]: entry["depth"] for entry in entries}
+    by_name = {entry["system"]: entry for entry in entries}
     with timed("measures"), gathering([]) as warnings:
         warn_of_mixtures(systems)
         moved = shifts(runs, judging, topics)
         remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
         measured = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
-        beyond = [each for each in measured if not reaches(depths[each["system"]], each["measure"], inputs.size)]
-        left_out = {*map(id, beyond)}
-        details = [each for each in measured if id(each) not in left_out]
-        _warn_of_depths(depths, details, [each["measure"] for each in beyond])
+        beyond = [each for each in measured if ends_before(by_name[each["system"]], each["measure"], entries)]
+        details = [each for each in measured if each not in beyond]
+        _warn_of_depths(entries, details, [each["measure"] for each in beyond])
         against = against_query(runs, judging, topics, details)
         seen = values_as_seen(runs, judging, topics, details)
     if used:
@@ -179,14 +178,15 @@ def _of_lists(entry: SystemEntry, size: int) -> SystemEntry:
     return {**entry, "depth": min(entry["depth"], size)} if size and entry["depth"] else entry
 
 
-def _warn_of_depths(depths: Mapping[str, int | None], details: Sequence[Detail], beyond: Sequence[str]) -> None:
-    """Warn where systems, by name, have lists of different depth: which measures of them do not compare.
+def _warn_of_depths(entries: Sequence[SystemEntry], details: Sequence[Detail], beyond: Sequence[str]) -> None:
+    """Warn where first stages have lists of different depth: which measures of them do not compare.
 
     Those ``beyond`` look deeper than the lists of some.
     """
-    known = [f"{name} {depth}" for name, depth in depths.items() if depth]
-    if len({depth for depth in depths.values() if depth}) < 2:
+    depths = {entry["system"]: entry["depth"] for entry in entries if entry["depth"] and not entry.get("first_stages")}
+    if len({*depths.values()}) < 2:
         return
+    known = [f"{name} {depth}" for name, depth in depths.items()]
     measures = dict.fromkeys(each["measure"] for each in details if is_merit(each["measure"]))
     whole = [name for name in measures if not cutoff_of(name) and name not in ON_REQUEST]
     deeper = sorted({*beyond}, key=lambda name: (cutoff_of(name), name))

@@ -31,11 +31,11 @@ from heed.measures.summary import (
     SystemEntry,
     aligned,
     cutoff_of,
+    ends_before,
     factor,
     format_value,
     is_merit,
     lower_is_better,
-    reaches,
     rows_of,
 )
 from heed.notebook import data_frame, html_table
@@ -278,7 +278,7 @@ def _beyond_lists(rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry
         cast(BaselineRow, empty | {"system": name, "condition": condition, "measure": measure, "n": 0})
         for condition, measure in dict.fromkeys(map(_column, rows))
         for name, entry in entries.items()
-        if not reaches(entry.get("depth"), measure) and (name, condition, measure) not in had
+        if ends_before(entry, measure, entries.values()) and (name, condition, measure) not in had
     ]
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
 from msgspec import Meta
@@ -193,12 +193,15 @@ def printed(rows: Sequence[Row], requested: Sequence[str] = (), depth: float = m
     return [row for row in rows if row["measure"] in requested or is_usual(row["measure"])]
 
 
-def reaches(depth: int | None, measure: str, size: int | None = None) -> bool:
-    """Return whether lists of ``depth`` documents, None where not known, go as far as ``measure`` looks.
+def ends_before(entry: SystemEntry, measure: str, entries: Iterable[SystemEntry]) -> bool:
+    """Return whether a first stage's lists end before ``measure`` does, and those of another of ``entries`` are longer.
 
-    They do too where they have all ``size`` documents.
+    Its value would be of shorter lists than the other's: R@100 of 20 documents is R@20. A reranker's pool is said
+    elsewhere.
     """
-    return not depth or depth == size or cutoff_of(measure) <= depth
+    depth = entry.get("depth") or math.inf
+    deepest = max((each.get("depth") or 0 for each in entries if not each.get("first_stages")), default=0)
+    return not entry.get("first_stages") and depth < min(deepest, cutoff_of(measure))
 
 
 def cutoff_of(measure: str) -> int:

@@ -43,7 +43,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
 
 def test_every_example_runs(executed: tuple[Path, dict[str, Any]]) -> None:
     folder, names = executed
-    assert len(BLOCKS) == 16
+    assert len(BLOCKS) == 15
     assert names["printed"] == [shown for _, shown in SHOWN]
     runs = folder / "runs" / "neuclir-sample" / "eng"
     for system in ("bm25", "overlap", "first-words", "letters"):
