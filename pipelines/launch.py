@@ -282,7 +282,7 @@ class Job:
         These ran the same setting; why figures may differ is said too. ``pool`` says what the rerankers rescored.
         """
         requested = [*map(str, as_measures(self.measures))]
-        print(table(printed(results.rows, requested, results.depth), f"{title}, values ×100"))
+        print(table(printed(results.rows, requested, min(self.options.depth, results.depth)), f"{title}, values ×100"))
         which = self.options.published
         published_text = brought_if_here("published rows") if which != "none" else None
         if published_text is None:

@@ -102,12 +102,12 @@ def figures(count: int, seconds: float, peak: float, disk: int) -> dict[str, Any
 
 
 def test_larger_collections_are_on_the_line_through_the_two_largest_sizes() -> None:
-    # 10 s + 90 s a 100 thousand: ten million take 9010 s, 3,179,209 take 10 + 2861.3 s
+    # 10 s + 90 s a 100 thousand: ten million take 9010 s, 4,627,543 take 10 + 4164.8 s
     text = as_text([figures(100_000, 100, 400, 10**9), figures(200_000, 190, 500, 2 * 10**9)])
     table = {line.split("  ")[0]: line for line in text[text.index("What larger") :].splitlines()}
-    assert "  2 h 30 min  47 min 51 s  " in table["index, search, measure"]
+    assert table["index, search, measure"].endswith("  2 h 30 min   1 h 09 min")
     assert "10,300" in table["index, search, measure, MiB"]  # 300 + 100 a 100 thousand
-    assert table["input and indexes on disk, GB"].split()[-4:] == ["100", "32", "22", "46"]
+    assert table["input and indexes on disk, GB"].split()[-2:] == ["100", "46"]
 
 
 def test_the_cost_of_a_document_is_told_beside_the_first_sizes() -> None:

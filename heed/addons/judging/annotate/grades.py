@@ -378,7 +378,8 @@ def export(
 ) -> list[str]:
     """Write ``original.qrels``, ``changed.qrels``, ``topics.jsonl``, ``judgements.jsonl`` and ``agreement.json``.
 
-    Of one assessor the grades are exported as they are. Of several together
+    The assessors' guidelines, if there are any, are ``guidelines.md`` beside them. Of one assessor the grades are
+    exported as they are. Of several together
     :func:`.grades.final_grades` says which grade a document has, with ``resolve`` as rule, and of which topics the
     changed grades are written. Pooled documents that nobody has graded are left out, an error, or written with the
     grade -1 (unknown) or 0 in topics that have grades: ``unjudged`` is leave, error, -1 or 0. Nothing of the assessors
@@ -409,6 +410,8 @@ def export(
     labels = {str(grade): label for grade, label in task.scale}
     ruled = {"labels": labels, "rule": resolve or None, "decided_by_rule": len(final.by_rule), "same_grades": same}
     write_json(folder / "agreement.json", {"scale": task.grades(), **ruled, "pairs": pairs, "disagreements": differing})
+    if guidelines := store.properties().get("guidelines"):
+        write_bytes(folder / "guidelines.md", guidelines.encode())
     progress = progress_lines(task, store, judgements, narratives) if task.assigned else []
     return [*lines, *gaps, *progress, *map(agreement_line, pairs)]
 

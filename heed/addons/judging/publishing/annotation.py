@@ -26,7 +26,7 @@ from heed.types import Document, Qrels, Topic
 
 PUBLIC = ("qid", "docid", "condition", "assessor", "grade", "reworded")  # of a judgement: no time, no decider
 ORDER = ("assessor", "qid", "condition", "docid")
-JUDGEMENTS, AGREEMENT = "judgements.jsonl", "agreement.json"
+JUDGEMENTS, AGREEMENT, GUIDELINES = "judgements.jsonl", "agreement.json", "guidelines.md"
 # all that assessors and publishers write; documents may name anybody
 SCANNED = ("*.md", "*.json", "*.jsonl")  # those of the Parquet files are in the queries' lines too
 TOKEN = re.compile(r"(?=([A-Za-z0-9_-]{43}))")  # of a link, within longer words too
@@ -37,7 +37,7 @@ class Annotation(NamedTuple):
     """Topics, judgements by condition, and who judged; ``names`` must not be published, nor links.
 
     ``secrets`` are the digests of the links' tokens. The topics are over documents in the language ``lang``. A database
-    has the pool, its documents and the assessors' guidelines as well.
+    has the pool and its documents as well. ``guidelines`` are the assessors'.
     """
 
     topics: list[Topic]
@@ -102,7 +102,9 @@ def read_export(folder: Path) -> Annotation:
     paths = {condition: folder / f"{condition}.qrels" for condition in CONDITIONS}
     qrels = {condition: read_judgements(path) for condition, path in paths.items() if path.exists()}
     topics = read_topics(folder / TOPICS, "", "title", "heed")
-    return Annotation(topics, qrels, judgements, agreement, names - {ADJUDICATED}, topics[0].lang)
+    guidelines = read_text(folder / GUIDELINES) if (folder / GUIDELINES).exists() else ""
+    names -= {ADJUDICATED}
+    return Annotation(topics, qrels, judgements, agreement, names, topics[0].lang, guidelines=guidelines)
 
 
 def open_judged(path: Path, lang: str = "") -> Annotation:
@@ -132,7 +134,6 @@ def open_judged(path: Path, lang: str = "") -> Annotation:
             pool=task.pool,
             documents=[Document(row.docid, row.title, row.text) for row in rows],
             lang=task.lang_of(next(iter(task.pool))),
-            guidelines=store.properties().get("guidelines", ""),
         )
 
 

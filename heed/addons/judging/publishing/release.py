@@ -20,7 +20,7 @@ from heed.addons.judging.exchange.exports import (
     write_parquet,
 )
 from heed.addons.judging.pools.reusability import Judgements, reusable_text
-from heed.addons.judging.publishing.annotation import AGREEMENT, JUDGEMENTS, Annotation, leaks, names_in
+from heed.addons.judging.publishing.annotation import AGREEMENT, GUIDELINES, JUDGEMENTS, Annotation, leaks, names_in
 from heed.addons.judging.publishing.description import croissant, definition, readme
 from heed.addons.judging.publishing.facts import Facts
 from heed.addons.judging.publishing.records import (
@@ -46,7 +46,7 @@ from heed.ranking import in_order
 from heed.reuse import digests
 from heed.types import Run, Topic
 
-DOCIDS, SUMS, GUIDELINES = "docids.txt", "SHA256SUMS", "guidelines.md"
+DOCIDS, SUMS = "docids.txt", "SHA256SUMS"
 
 
 @dataclass(frozen=True)
