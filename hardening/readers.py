@@ -139,7 +139,7 @@ def _form(path: Path) -> object:
     from heed.addons.submission.package import as_yaml, form_problems, read_form
 
     read = read_form(path)
-    return [form_problems(entry) for entry in read.values()], as_yaml(read.values())
+    return [form_problems(entry, {}) for entry in read.values()], as_yaml(read.values())
 
 
 def _shown(path: Path) -> object:
