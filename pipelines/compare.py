@@ -23,8 +23,7 @@ from heed.measures.comparison import (
     absent,
     compare,
     statistics,
-    warn_of_judgements,
-    warn_of_runs,
+    warn_of_comparison,
 )
 from heed.measures.evaluate import measure_runs
 from heed.measures.per_topic import Inputs, paired
@@ -245,8 +244,7 @@ def _compare_runs(options: argparse.Namespace) -> dict[str, Any]:
     if not values:
         raise DataError("nothing can be measured: give --qrels and --new-qrels, or --qrel-diff, for these topics")
     _warn_of_missing_judgements(options)
-    warn_of_judgements(inputs)
-    warn_of_runs(inputs, values)
+    warn_of_comparison(inputs, values)
     shares = absent(inputs, values)
     by_measure = {measure: statistics(per_topic, shares.get(measure)) for measure, per_topic in values.items()}
     compared = {measure: power_of(values[measure]) for measure in filter(is_compared_with_zero, values)}

@@ -7,13 +7,16 @@ from itertools import combinations, permutations
 from statistics import median
 from typing import Any, Literal, NotRequired, TypedDict
 
+import numpy as np
+
 from heed.measures.pairwise import GOLD_RANK, KEPT, P_MRR, SELECTIVITY, gold_of, mean_rank
 from heed.measures.per_topic import Inputs, Judged, Measure, PerTopic, difference, mean, no_longer_relevant
 from heed.measures.registry import BUILT_IN, COMING, JUDGED, check_pair, find, is_of_pair, standard
 from heed.measures.significance import interval
 from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
 from heed.progress import brief, counted, warn
-from heed.types import Run
+from heed.ranking import ranked
+from heed.types import Qrels, Run
 
 MEASURES = ("nDCG@20", JUDGED, "AP")  # standard measures of each run, beside the pairwise ones
 Absence = Literal["in_neither", "in_one_only"]
@@ -155,6 +158,32 @@ def warn_of_unseen(inputs: Inputs, values: Mapping[str, PerTopic], label: str = 
             warn(f"{label}{measure}: {count} of its {documents} documents ({count / documents:.0%}) are {hint}")
 
 
+def warn_of_single_precision(runs: Mapping[str, tuple[Run, Qrels]]) -> None:
+    """Warn of ``runs``, ``name -> (run, qrels)``, whose measures change when scores are read in single precision."""
+    counted = []
+    for name, (run, qrels) in runs.items():
+        judged = [qid for qid in qrels if qid in run]
+        count = sum(_differs_in_single(run[qid], qrels[qid]) for qid in judged)
+        counted += [f"{count} of {len(judged)} topics of {name}"] if count else []
+    if counted:
+        warn(
+            f"scores that differ only beyond single precision decide in {', '.join(counted)}: trec_eval takes "
+            "them for ties, and its figures differ"
+        )
+
+
+def _differs_in_single(scores: Mapping[str, float], grades: Mapping[str, int]) -> bool:
+    """Whether a list's grades come in another order where scores are read in single precision."""
+    values = np.fromiter(scores.values(), dtype=np.float64, count=len(scores))
+    with np.errstate(over="ignore"):
+        singles = values.astype(np.float32)
+    if len(np.unique(singles)) == len(np.unique(values)):
+        return False
+    orders = ranked(scores), ranked(dict(zip(scores, singles.tolist(), strict=True)))
+    by_double, by_single = ([grades.get(docid, 0) for docid in order] for order in orders)
+    return by_double != by_single
+
+
 def warn_of_no_values(values: Mapping[str, PerTopic], label: str = "") -> None:
     """Warn of measures that no topic has a value of; ``values`` are those of judged topics."""
     for measure, per_topic in values.items():
@@ -239,6 +268,13 @@ def _of_each_run(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
         per_topic = standard(inputs.new, inputs.new_qrels, [ROBUSTNESS_OF])[ROBUSTNESS_OF]
         values[ROBUSTNESS] = robustness(per_topic, inputs.query_of)
     return values
+
+
+def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic]) -> None:
+    """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak."""
+    warn_of_judgements(inputs)
+    warn_of_runs(inputs, values)
+    warn_of_single_precision({"base": (inputs.base, inputs.qrels), "new": (inputs.new, inputs.new_qrels)})
 
 
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:

@@ -18,6 +18,7 @@ from heed.measures.comparison import (
     warn_of_no_values,
     warn_of_runs,
     warn_of_same_runs,
+    warn_of_single_precision,
 )
 from heed.measures.pairwise import GOLD_RANK, P_MRR, mean_rank
 from heed.measures.per_topic import Inputs, Measure, PerTopic, mean, no_longer_relevant, ranks_of, still_relevant
@@ -128,6 +129,7 @@ def evaluate(runs: Runs, judging: Judging, topics: Sequence[Topic], corpus_size:
         details += details_of(system, condition, values)
     for condition in dict.fromkeys(condition for _, condition in runs):
         warn_of_same_runs({f"{system}.{name}": run for (system, name), run in runs.items() if name == condition})
+    warn_of_single_precision({".".join(key): (run, judging.of(key[1])) for key, run in runs.items()})
     for pair in judging.pairs:
         for system in dict.fromkeys(system for system, _ in runs):
             values = _of_pair(system, runs, judging, pair, topics, corpus_size)
@@ -160,6 +162,7 @@ def measure_runs(runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[str |
         details += details_of(system, "", values)
     warn_of_foreign_ids(runs, [qrels])
     warn_of_same_runs(runs)
+    warn_of_single_precision({system: (run, qrels) for system, run in runs.items()})
     return details
 
 

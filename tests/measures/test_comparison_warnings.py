@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 from conftest import Heed, write_jsonl
 
 from heed.formats.run_formats import read_any_run, read_external_runs
-from heed.measures.comparison import warn_of_depths
+from heed.measures.comparison import warn_of_depths, warn_of_single_precision
 from heed.progress import gathering
 from heed.types import Topic
 
@@ -176,6 +177,38 @@ def test_lists_that_end_by_themselves_are_not_cut(base: list[int], new: list[int
     with gathering([]) as warnings:
         warn_of_depths(runs)
     assert bool(warnings) is said
+
+
+def near_run(step: float) -> None:
+    """Write base.run with scores of 1 and a little more; the first document is the last by docid."""
+    lines = [f"{qid} Q0 {docid} 1 {1 + step * (10 - rank)!r} t\n" for qid in "123" for rank, docid in enumerate(ORDER)]
+    Path("base.run").write_text("".join(lines))
+
+
+def test_scores_that_differ_beyond_single_precision(heed: Heed) -> None:
+    near_run(1e-9)
+    said = "decide in 3 of 3 topics of base: trec_eval takes them for ties, and its figures differ"
+    assert any(warning.endswith(said) for warning in compared(heed, "base.run", "new.run", *PAIR))
+    near_run(1e-6)  # 2**-23 is 1.2e-7
+    assert not any("precision" in warning for warning in compared(heed, "base.run", "new.run", *PAIR))
+
+
+def test_scores_beyond_single_precision_matter_where_grades_change_places() -> None:
+    run = {
+        "1": {"a": 1 + 2e-9, "b": 1 + 1e-9, "c": 0.5},
+        "2": {"b": 1 + 2e-9, "a": 1 + 1e-9},
+        "3": {"a": 1e300, "b": 1.0},
+    }
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1}, "3": {"a": 1}}
+    with gathering([]) as warnings:
+        warn_of_single_precision({"mine.query": (run, qrels)})
+        warn_of_single_precision({"mine.query": (run, {"1": {"a": 1, "b": 1}, "2": {}})})  # one grade, or none
+    assert warnings == [
+        "scores that differ only beyond single precision decide in 1 of 3 topics of mine.query: trec_eval takes "
+        "them for ties, and its figures differ"
+    ]
+    by_double = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
+    assert {qid: values["recip_rank"] for qid, values in by_double.items()} == {"1": 0.5, "2": 0.5, "3": 1.0}
 
 
 def test_the_same_run_twice(heed: Heed) -> None:
