@@ -7,6 +7,7 @@ from heed.compute import described
 
 FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
 TOPIC_FORMS = ("heed", "neuclir", "tsv", "trec", "mfollowir")
+DOCUMENTS = ("docs", "name", "encoding")  # fields that say which documents
 FILES = ("docs", "name", "topics", "topics_format", "qrels", "changed_qrels", "reversed_qrels", "encoding")  # fields
 
 

@@ -84,8 +84,8 @@ class Layout(NamedTuple):
     """How collections of one published form are read; entries of a catalogue name it as ``package.module:NAME``.
 
     ``read(members, data, …)`` returns the collections of an entry, or of the entries of a group, and raises
-    :class:`UsageError` and :class:`DataError`. ``takes`` are the fields of :class:`heed.data.Data` that it uses, where
-    ``docs`` stands for all files of the user's own.
+    :class:`UsageError` and :class:`DataError`. ``takes`` are the fields of :class:`heed.data.Data` that it uses: those
+    of ``DOCUMENTS`` where the documents may be the user's, of ``FILES`` where all files may be.
     """
 
     read: Callable[..., list[Collection]]
@@ -105,12 +105,11 @@ class Layout(NamedTuple):
         ``parameters`` are to be the layout's own.
         """
         known, asked_for = self.options, {field: getattr(data, field) for field in data.changed()}
-        used = {*self.takes, *(FILES if "docs" in self.takes else ())}
         unused = [
-            *(field for field in asked_for if field not in used),
+            *(field for field in asked_for if field not in self.takes),
             *(each for each in parameters if each not in known),
         ]
-        taken = [*(field for field in self.takes if field != "docs"), *(each for each in known if known[each].help)]
+        taken = [*(field for field in self.takes if field not in FILES), *(each for each in known if known[each].help)]
         fail([f"{', '.join(unused)}: not used by {name}; it takes {', '.join(taken)}"] if unused else [], UsageError)
         choices = {field.name: field.metadata.get("choices", ()) for field in fields(Data)}
         choices |= {each: option.choices for each, option in known.items()}

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from heed.data import FILES, Data
+from heed.data import DOCUMENTS, Data
 from heed.datasets.catalogue import Catalogue, Named
 from heed.datasets.collection import Collection, Layout
 from heed.datasets.fetchable import Repository, files_of, snapshot
 from heed.datasets.own_files import LocalCopy, read_described
-from heed.errors import UsageError, fail
 from heed.types import ABLATIONS
 
 NAME, OLDER = "followir", "followir-older"  # entries of the catalogue
@@ -22,12 +21,9 @@ def _read(
     """Return the collections; documents of the user's own are searched whole.
 
     The shorter instructions are in the older form alone, which is taken where such a ``condition`` is to be run.
-    FollowIR's tables average the main measure, MAP of two collections and nDCG@5 of the third. Raises
-    :class:`UsageError` for topics and judgements.
+    FollowIR's tables average the main measure, MAP of two collections and nDCG@5 of the third.
     """
     name = members[0].group
-    unused = [field for field in request.changed() if field in FILES and field not in ("docs", "name", "encoding")]
-    fail([f"{', '.join(unused)}: not used by {name}, which has its own"] if unused else [], UsageError)
     if name == NAME and not data and not set(ABLATIONS).isdisjoint(condition):
         members = [older for member in members for older in Catalogue().find(f"{OLDER}/{member.subset}")]
     collections = read_described(members, request, data=data)
@@ -43,7 +39,7 @@ def _read(
     ]
 
 
-FOLLOWIR = Layout(_read, ("docs", "fields"))
+FOLLOWIR = Layout(_read, (*DOCUMENTS, "fields"))
 
 
 def of_documents(collection: Collection) -> Collection:

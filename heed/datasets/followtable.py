@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from heed.data import Data
+from heed.data import FILES, Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
@@ -131,7 +131,7 @@ def _read(
     return [read_tables(name, request, folder, form, Path(traps) if traps else None)]
 
 
-FOLLOWTABLE = Layout(_read, ("docs", "lang"))
+FOLLOWTABLE = Layout(_read, (*FILES, "lang"))
 
 
 def local_subset(subset: str) -> Path | None:

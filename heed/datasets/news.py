@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from heed.data import Data
+from heed.data import FILES, Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
@@ -69,7 +69,7 @@ def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy 
     return [with_warnings(mfollowir)(Path(data) if data else download(hub, request.lang), request)]
 
 
-NEWS = Layout(_read, ("docs", "lang", "query_lang", "fields"))
+NEWS = Layout(_read, (*FILES, "lang", "query_lang", "fields"))
 MFOLLOWIR = Layout(_read_mfollowir, ("lang",))
 
 

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from heed.data import Data
+from heed.data import FILES, Data
 from heed.datasets import irds
 from heed.datasets.catalogue import CatalogueEntry, Named
 from heed.datasets.collection import Collection, Layout, Option, with_warnings
@@ -106,7 +106,7 @@ def _read_own(members: Sequence[Named], data: Data) -> list[Collection]:
     return [ir_dataset(dataset, data) if dataset else own_collection(data)]
 
 
-OWN = Layout(_read_own, ("docs", "lang", "fields"))
+OWN = Layout(_read_own, (*FILES, "lang", "fields"))
 
 
 def own_entry(dataset: str) -> Named:
@@ -300,7 +300,7 @@ def _read_entry(named: Named, request: Data, copy: Path | None) -> Collection:
     )
 
 
-DESCRIBED = Layout(read_described, ("docs", "fields"))
+DESCRIBED = Layout(read_described, (*FILES, "fields"))
 
 
 def _of_folder(named: Named, request: Data, copy: Path | None) -> Collection:

@@ -486,7 +486,10 @@ def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
             ["--benchmark", "followir/core17", "--topics", "t", "--qrels", "q", "--topics-format", "tsv"],
             "--topics, --topics-format, --qrels: not used here; --benchmark has its own",
         ),
-        (["--dataset", "followir/core17", "--topics", "t"], "--topics: not used by followir, which has its own"),
+        (
+            ["--dataset", "followir/core17", "--topics", "t"],
+            "--topics: not used by followir/core17; it takes fields, data",
+        ),
         (["--docs", "d.jsonl"], "topics: none are given for these docs; name a TREC, JSONL or TSV file"),
         (["--topics", "t.tsv"], "--topics: not used here; name documents with --docs, --dataset or --benchmark too"),
         (["--docs", "none.jsonl", "--topics", "t.tsv"], "none.jsonl: no such file, and not an id that ir_datasets"),
