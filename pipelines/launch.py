@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from heed.addon_table import brought_if_here
@@ -18,7 +17,7 @@ from heed.experiment.merged_runs import RULES, add_merged
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
-from heed.formats.run_formats import read_external_runs
+from heed.formats.run_formats import external_files, read_external_runs
 from heed.measures.registry import as_measures, needs_subtopics
 from heed.measures.summary import Detail, average, cutoff_of, printed, table
 from heed.progress import brief, log, number_of, warn
@@ -92,7 +91,8 @@ def _job_of(options: argparse.Namespace, collection: Collection) -> "Job":
         rerankers=_without_none(options.reranker) if options.reranker else None,
         external=options.run or (),
     )
-    deeper = [name for name in options.measure if job.retrievers and cutoff_of(name) > options.depth]
+    measures = map(str, as_measures(options.measure)) if job.retrievers else ()
+    deeper = [name for name in measures if cutoff_of(name) > options.depth]
     if deeper:
         warn(f"measure {brief(deeper)}: looks deeper than lists of {options.depth} documents")
     if options.rerank_depth and job.has_published_pool(collection):
@@ -198,10 +198,8 @@ class Job:
 
     def _add(self, experiment: Experiment, name: str, runs: dict[str, Run]) -> SystemRuns:
         """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
-        named = [text.partition("=") for text in self.external]
-        files = [file for of, _, file in named if of in (name, *(f"{name}.{condition}" for condition in runs))]
-        paths = {Path(file.replace("{condition}", condition)) for file in files for condition in runs}
-        facts = pool_facts([path for path in paths if path.exists()], experiment.documents.digest)
+        files = external_files(self.external, experiment.conditions).get(name, {})
+        facts = pool_facts([files[condition] for condition in runs if condition in files], experiment.documents.digest)
         return experiment.add(name, runs, facts=facts)
 
     def _rerankers(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:

@@ -149,16 +149,20 @@ def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> 
 def read_external_runs(
     runs_named: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str], encoding: str | None = None
 ) -> dict[str, dict[str, Run]]:
-    """Return by system and condition the runs that ``given`` names, for those of ``conditions`` that they have.
+    """Return by system and condition the runs that ``runs_named`` names, for those of ``conditions`` that they have.
 
     Each is named in one of ``FORMS``. Raises :class:`UsageError` for another form, and :class:`DataError` for a file
     that cannot be read or a run without any of its condition's topics.
     """
     runs: dict[str, dict[str, Run]] = {}
-    files: dict[str, dict[str, Path]] = {}
     for text in runs_named:
-        system, of_conditions, by_condition = _read_by_condition(text, conditions, encoding)
-        files.setdefault(system, {}).update(of_conditions)
+        system, files, file = _named_files(text, conditions)
+        if file:
+            by_condition = _by_endings(text, read_any_run(*_split(file), encoding, shared_ids=True))
+        else:
+            by_condition = {
+                condition: read_any_run(*_split(path), encoding, shared_ids=True) for condition, path in files.items()
+            }
         if not by_condition:
             raise DataError(f"run: {text}: no such file for any of {', '.join(conditions)}")
         twice = [condition for condition in by_condition if condition in runs.get(system, ())]
@@ -167,29 +171,32 @@ def read_external_runs(
         for condition, run in by_condition.items():
             if condition in conditions:
                 runs.setdefault(system, {})[condition] = _of_topics(text, run, topics, condition)
-    for of_system in files.values():
+    for of_system in external_files(runs_named, conditions).values():
         warn_of_tags([of_system[condition] for condition in CONDITIONS if condition in of_system])
     return runs
 
 
-def _read_by_condition(
-    text: str, conditions: Sequence[str], encoding: str | None
-) -> tuple[str, dict[str, Path], dict[str, Run]]:
-    """Return the system that ``text`` names, its files of one condition each, and its runs, by condition."""
+def external_files(runs_named: Sequence[str], conditions: Sequence[str]) -> dict[str, dict[str, Path]]:
+    """Return by system and condition the files of one condition each that ``runs_named`` names, as ``FORMS`` has it."""
+    files: dict[str, dict[str, Path]] = {}
+    for text in runs_named:
+        system, by_condition, _ = _named_files(text, conditions)
+        files.setdefault(system, {}).update({name: _split(file)[0] for name, file in by_condition.items()})
+    return files
+
+
+def _named_files(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, str], str]:
+    """Return the system that ``text`` names, its files by condition, or the one file of all conditions."""
     name, equals, file = text.partition("=")
     if not (name and equals and file):
         raise UsageError(f"run: {text}: expected {FORMS}")
     system, _, condition = name.rpartition(".")
     if condition in CONDITIONS:
-        name, files = system, {condition: file}
-    elif "{condition}" in file:
-        files = {condition: file.replace("{condition}", condition) for condition in conditions}
-        files = {condition: path for condition, path in files.items() if _split(path)[0].exists()}
-    else:
-        return name, {}, _by_endings(text, read_any_run(*_split(file), encoding, shared_ids=True))
-    paths = {condition: _split(path)[0] for condition, path in files.items()}
-    read = {condition: read_any_run(*_split(path), encoding, shared_ids=True) for condition, path in files.items()}
-    return name, paths, read
+        return system, {condition: file}, ""
+    if "{condition}" not in file:
+        return name, {}, file
+    files = {condition: file.replace("{condition}", condition) for condition in conditions}
+    return name, {condition: path for condition, path in files.items() if _split(path)[0].exists()}, ""
 
 
 def _split(file: str) -> tuple[Path, str | None]:

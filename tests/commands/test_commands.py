@@ -525,6 +525,8 @@ def test_a_table_has_no_column_deeper_than_the_runs(tmp_path: Path, heed: Heed) 
     measures = {row["measure"] for row in json.loads(summary.read_text())["rows"]}
     assert {"R@100", "R@1000"} <= measures
     assert "R@1000" in heed(COMMAND, *runs, "--measure", "R@1000").stdout.splitlines()[1].split()
+    by_another_name = heed(COMMAND, *runs, "--measure", "recall_1000").stderr
+    assert "measure R@1000: looks deeper than lists of 20 documents" in by_another_name
 
 
 def test_without_judgements_it_is_said_that_nothing_is_measured(tmp_path: Path, heed: Heed) -> None:
