@@ -174,8 +174,10 @@ def results_of(
 
 
 def _of_lists(entry: SystemEntry, size: int) -> SystemEntry:
-    """Return the entry of a system that searched ``size`` documents, 0 where not known: a list has no more."""
-    return {**entry, "depth": min(entry["depth"], size)} if size and entry["depth"] else entry
+    """Return the entry of a system that searched ``size`` documents, 0 where not known: no list has more."""
+    if entry.get("first_stages") or not (size and entry["depth"]):
+        return entry
+    return {**entry, "depth": min(entry["depth"], size)}
 
 
 def _warn_of_depths(entries: Sequence[SystemEntry], details: Sequence[Detail], beyond: Sequence[str]) -> None:

@@ -35,6 +35,7 @@ from heed.measures.summary import (
     factor,
     format_value,
     is_merit,
+    list_depths,
     lower_is_better,
     rows_of,
 )
@@ -238,7 +239,8 @@ def against_baseline(
     elif baseline not in names:
         meant = did_you_mean(baseline, names, before="; ")
         raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
-    same = [_same_lists(each["measure"], entries[each["system"]], entries[baseline]) for each in details]
+    depths = list_depths(entries.values())
+    same = [_same_lists(each["measure"], entries[each["system"]], entries[baseline], depths) for each in details]
     empty = dict.fromkeys(BaselineRow.__annotations__)
     rows = [
         cast(BaselineRow, empty | row | {"same_pool": each}) for row, each in zip(rows_of(details), same, strict=True)
@@ -260,11 +262,11 @@ def against_baseline(
     with_p = [row for row, _ in compared if row["p_holm"] is not None and row["condition"] in main]
     said = [row for column in columns for row in with_p if _column(row) == column]
     sentences += [
-        _sentence(row, baseline, tested[_column(row)], directions) + _depths(row, entries, baseline) for row in said
+        _sentence(row, baseline, tested[_column(row)], directions) + _depths(row, depths, baseline) for row in said
     ]
     sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
     untested = [row for row, _ in compared if row["same_pool"] is False and not across_pools]
-    warnings = [*_untested(untested, entries, baseline), *_warnings(pairs, base, baseline)]
+    warnings = [*_untested(untested, entries, depths, baseline), *_warnings(pairs, base, baseline)]
     least = min((tested[_column(row)] * least_p(row["n"]) for row in said if row["test"] != "t"), default=0.0)
     if least >= ALPHA:
         warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(least)} at least")
@@ -339,14 +341,14 @@ def _same_pool(first: SystemEntry, second: SystemEntry) -> bool | None:
     return bool(first.get("pool")) and first.get("pool") == second.get("pool")
 
 
-def _same_lists(measure: str, system: SystemEntry, baseline: SystemEntry) -> bool | None:
+def _same_lists(measure: str, system: SystemEntry, baseline: SystemEntry, depths: Mapping[str, int]) -> bool | None:
     """Return the same of a measure, False too where it reads whole lists and one is of another depth than the other.
 
     Not of a reranker and its first stage, whose list it shortens.
     """
-    depths = {entry["depth"] for entry in (system, baseline) if entry.get("depth")}
+    of_both = {depths[entry["system"]] for entry in (system, baseline) if entry["system"] in depths}
     is_own = any(base["system"] in (new.get("first_stages") or ()) for base, new in permutations((system, baseline)))
-    return False if len(depths) > 1 and not cutoff_of(measure) and not is_own else _same_pool(system, baseline)
+    return False if len(of_both) > 1 and not cutoff_of(measure) and not is_own else _same_pool(system, baseline)
 
 
 def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
@@ -364,7 +366,9 @@ def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEnt
     return best["system"], f"{best['system']} is the baseline, the {'first stage' if first_stages else 'system'} {why}"
 
 
-def _untested(rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry], baseline: str) -> Iterator[str]:
+def _untested(
+    rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry], depths: Mapping[str, int], baseline: str
+) -> Iterator[str]:
     """Yield why ``rows`` are not tested."""
     against, request = f"not tested against {baseline}", "across_pools=True tests all the same"
     other = {row["system"] for row in rows if _same_pool(entries[row["system"]], entries[baseline]) is False}
@@ -372,9 +376,8 @@ def _untested(rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry], b
         yield f"{brief(of_pools)}: {against}, since they rescored another pool, or one that is not known; {request}"
     of_depths = [row for row in rows if row["system"] not in other]
     if measures := [*dict.fromkeys(row["measure"] for row in of_depths if row["measure"] not in ON_REQUEST)]:
-        depths = [f"{name} {entries[name].get('depth')}" for name in dict.fromkeys(row["system"] for row in of_depths)]
-        depths.insert(0, f"{baseline} {entries[baseline].get('depth')}")
-        yield f"{brief(measures)}: {against} where lists are of another depth ({brief(depths)}); {request}"
+        known = [f"{name} {depths[name]}" for name in dict.fromkeys([baseline, *(row["system"] for row in of_depths)])]
+        yield f"{brief(measures)}: {against} where lists are of another depth ({brief(known)}); {request}"
 
 
 def _warnings(
@@ -436,9 +439,9 @@ def _sentence(row: BaselineRow, baseline: str, tested: int, directions: Mapping[
     return f"{row['system']} {verdict} {baseline}{_under(condition)}: {figures}{holms}, {counts}{doubt}"
 
 
-def _depths(row: BaselineRow, entries: Mapping[str, SystemEntry], baseline: str) -> str:
+def _depths(row: BaselineRow, depths: Mapping[str, int], baseline: str) -> str:
     """Return words for the depths of two systems' lists where these differ and a measure reads the whole of them."""
-    system, other = (entries[name].get("depth") for name in (row["system"], baseline))
+    system, other = (depths.get(name) for name in (row["system"], baseline))
     if cutoff_of(row["measure"]) or not (system and other) or system == other:
         return ""
     return f"; of lists of {system} and {other} documents"

@@ -91,8 +91,8 @@ class SystemEntry(TypedDict):
     """A system of the results: what it rescored, and how many replies of a model were no answers.
 
     ``first_stages`` are the systems whose runs were pooled, ``pool`` the digest of that pool and ``documents`` its
-    number of documents over all topics; None of a first stage, absent where not known. ``depth`` is the most documents
-    that a list has, None where not known.
+    number of documents over all topics; None of a first stage, absent where not known. ``depth`` is that of the pool,
+    of a first stage the most documents that a list has; None where not known.
     """
 
     system: Name
@@ -191,6 +191,14 @@ def printed(rows: Sequence[Row], requested: Sequence[str] = (), depth: float = m
         return not (measure in ON_REQUEST or is_share(measure)) and cutoff_of(measure) <= depth
 
     return [row for row in rows if row["measure"] in requested or is_usual(row["measure"])]
+
+
+def list_depths(entries: Iterable[SystemEntry]) -> dict[str, int]:
+    """Return the most documents in a list of each system, where known: of rerankers no more than of first stages."""
+    depths = {each["system"]: (each.get("depth") or 0, bool(each.get("first_stages"))) for each in entries}
+    deepest = max((depth for depth, of_pool in depths.values() if not of_pool), default=0)
+    lists = {name: min(depth, deepest or depth) if of_pool else depth for name, (depth, of_pool) in depths.items()}
+    return {name: depth for name, depth in lists.items() if depth}
 
 
 def ends_before(entry: SystemEntry, measure: str, entries: Iterable[SystemEntry]) -> bool:

@@ -18,7 +18,16 @@ from heed.measures.baseline import (
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.per_topic import PerTopic
 from heed.measures.significance import ALPHA, POWER, is_compared_with_zero, least_p, power_of
-from heed.measures.summary import ON_REQUEST, AgainstQuery, SystemEntry, cutoff_of, factor, format_value, is_merit
+from heed.measures.summary import (
+    ON_REQUEST,
+    AgainstQuery,
+    SystemEntry,
+    cutoff_of,
+    factor,
+    format_value,
+    is_merit,
+    list_depths,
+)
 from heed.progress import number_of
 from heed.report.results import TYPES, Column, ManifestSettings, ResultsFolder
 from heed.report.topics_file import read_topics_file
@@ -186,7 +195,7 @@ def _headline(
 
 def _of_depths(results: ResultsFolder, measure: str) -> str:
     """Return a sentence that lists of different depth do not compare, where a measure reads whole lists."""
-    depths = {entry["system"]: entry["depth"] for entry in results.systems if entry.get("depth")}
+    depths = list_depths(results.systems)
     if cutoff_of(measure) or len({*depths.values()}) < 2:
         return ""
     return f" Their lists differ in depth: {named([f'{name} {depth}' for name, depth in depths.items()])} documents."
