@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from heed.addon_table import brought_if_here
 from heed.data import Data
 from heed.datasets.catalogue import Catalogue
 from heed.datasets.collection import Collection
@@ -189,6 +188,8 @@ class Job:
 
     def _external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
         """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
+        if not self.external:
+            return {}
         collection = experiment.collection
         encoding = self.options.encoding or collection.language.code
         external = read_external_runs(self.external, collection.topics, experiment.conditions, encoding)
@@ -282,7 +283,7 @@ class Job:
         requested = [*map(str, as_measures(self.measures))]
         print(table(printed(results.rows, requested, min(self.options.depth, results.depth)), f"{title}, values ×100"))
         which = self.options.published
-        published_text = brought_if_here("published rows") if which != "none" else None
+        published_text = results.of_papers("published rows") if which != "none" else None
         if published_text is None:
             return
         text, reasons = published_text(results.collection, results.subset, results.rows, every=which == "all")

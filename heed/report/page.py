@@ -70,8 +70,6 @@ def overview(results: Sequence[ResultsFolder], title: str, site: str = "") -> Pa
         layout=layout,
         format_value=format_value,
         absent=ABSENT,
-        grids=brought_if_here("published tables") or (lambda *_: {}),
-        notes=brought_if_here("published notes") or (lambda *_: []),
         scales=SCALES,
         place=page_link,
     )
@@ -99,6 +97,7 @@ def _section(results: ResultsFolder) -> dict[str, Any]:
     settings, compared = read_settings(results.path), comparisons(results)
     charted, answered = best(results, MOST), answer(results)
     screen = first_screen(results, answered, settings, compared)
+    tables, notes = results.of_papers("published tables"), results.of_papers("published notes")
     has_topics = any(detail["per_topic"] for detail in results.details)
     return {
         "results": results,
@@ -106,6 +105,8 @@ def _section(results: ResultsFolder) -> dict[str, Any]:
         "settings": settings,
         "charted": charted,
         "screen": screen,
+        "published": tables(results.collection, results.subset, results.rows) if tables else {},
+        "notes": notes(results.collection, results.subset, results.names) if notes else [],
         "figures": figures(results, settings, compared) | {"first": screen.data},
         "pair": page_link(results.folder, "systems", *screen.compared) if len(screen.compared) > 1 else "",
         "topics": explorer_link(results.folder, "topic", system=charted.systems[0]) if has_topics else "",

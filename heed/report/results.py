@@ -16,7 +16,7 @@ from heed.files import read_bytes
 from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.summary import AgainstQuery, AsSeen, Detail, Label, Row, Shift, SystemEntry, lower_is_better, rows_of
 from heed.progress import log
-from heed.types import Run
+from heed.types import PAPERS, Run
 
 Form = TypeVar("Form", bound=Struct)
 AGAIN = "run the command that made them once more (what is complete is used again)"
@@ -104,9 +104,13 @@ class ResultsFolder:
         """Return whether the lowest value of ``measure`` is the best."""
         return lower_is_better(measure, self.lower_is_better)
 
+    def of_papers(self, key: str) -> Any | None:
+        """Return a function of the add-on of papers' figures; None without it, and where no paper has this collection."""
+        return brought_if_here(key) if self.collection in PAPERS else None
+
     def published(self, column: Column) -> Mapping[str, PrintedFigure]:
         """Return the figures of a condition's measure that a paper prints, by system; empty without that add-on."""
-        by_column = brought_if_here("published figures")
+        by_column = self.of_papers("published figures")
         condition, measure = column
         return by_column(self.collection, self.subset).get((condition, measure.lower()), {}) if by_column else {}
 

@@ -29,10 +29,8 @@ class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def comparable(collection: str, subset: str) -> dict[str, list[Figure]]:
     """Return by table the published figures that results of ``collection`` and ``subset`` can stand beside.
 
-    A figure that a paper prints twice is taken from the first table. Empty where no paper has this setting.
+    A figure that a paper prints twice is taken from the first table. Empty where the paper has no such setting.
     """
-    if collection not in PAPERS:
-        return {}
     part, setting = _setting(collection, subset)
     tables: dict[str, list[Figure]] = {}
     seen = set()

@@ -1,5 +1,6 @@
 """Ranks counted by hand in the printed tables that ``heed published`` shows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from heed.addons.published.standings import comparable, explanations, near_text,
 from heed.measures.summary import Row
 from heed.report.page import page
 from heed.report.plots import plots
-from heed.report.results import read_tree
+from heed.report.results import ResultsFolder, read_tree
 
 
 def row(system: str, condition: str, measure: str, value: float) -> Row:
@@ -46,13 +47,18 @@ def test_the_same_language_and_english_queries_are_apart() -> None:
     assert "mFollowIR's Table 3, eng-zho" in near_text("mfollowir", "eng-zho", ours)
 
 
-@pytest.mark.parametrize(
-    ("collection", "subset"),
-    [("neuclir-sample", "zho"), ("mfollowir-mine", "zho"), ("followtable", "WTR-rows"), ("followir", "robust05")],
-)
+@pytest.mark.parametrize(("collection", "subset"), [("followtable", "WTR-rows"), ("followir", "robust05")])
 def test_nothing_stands_beside_what_no_paper_ran(collection: str, subset: str) -> None:
     assert comparable(collection, subset) == {}
     assert near_text(collection, subset, [row("a", "query", "nDCG@10", 0.5)]) == ""
+
+
+@pytest.mark.parametrize("collection", ["neuclir-sample", "mfollowir-mine"])
+def test_of_a_collection_that_no_paper_has_there_are_no_figures(collection: str) -> None:
+    results = ResultsFolder(collection, "zho", [])
+    assert results.of_papers("published rows") is None
+    assert results.published(("original", "nDCG@20")) == {}
+    assert replace(results, collection="mfollowir").of_papers("published rows") is published_text
 
 
 def test_a_measure_or_condition_that_a_paper_lacks_is_left_out() -> None:
