@@ -213,7 +213,8 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
 
 def _collection(options: argparse.Namespace, pool: Pool, stored: Task | None) -> Collection | None:
     """Return the collection that the options name, or the sample with the pool's topics; None if all is ``stored``."""
-    from heed.datasets.own_files import given_judgements, pool_texts
+    from heed.datasets.collection import given_judgements
+    from heed.datasets.own_files import pool_texts
     from heed.formats.data_sets import is_mfollowir
 
     data = data_of(options)

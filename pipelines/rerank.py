@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from heed.datasets.own_files import ignores_own_ids, own_documents
+from heed.datasets.own_files import ignores_own_ids
 from heed.errors import DataError, UsageError, fail
 from heed.files import locked, remembering, unpacked_name, word_of
 from heed.formats.document_store import Corpus, DocumentStore
@@ -121,6 +121,7 @@ def _reranker(options: argparse.Namespace, corpus: Corpus, pooled: Pool) -> Rera
 
 def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentStore) -> Pool:
     """Return the docids to be rescored by qid: each topic's best, all of them among the documents."""
+    from heed.experiment.run_files import own_documents
     from heed.formats.run_formats import read_any_run
 
     is_pool = unpacked_name(options.run).endswith(".jsonl")

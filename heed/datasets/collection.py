@@ -3,21 +3,25 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, get_type_hints
 
 from heed.data import FILES, Data
+from heed.datasets import irds
 from heed.errors import UsageError, fail
 from heed.files import CONTROL
 from heed.formats.document_store import DocumentStore
 from heed.formats.documents import Files, Source
+from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import number_hint
+from heed.formats.topics import read_topics
 from heed.languages import LANGUAGES, Language, foreign_letters, known_language
 from heed.measures.evaluate import Judging
 from heed.notebook import html_table
 from heed.progress import brief, gathering, log, warn
-from heed.types import INSTRUCTED, JOIN, Topic, conditions_of, under
+from heed.types import INSTRUCTED, JOIN, Qrels, Topic, conditions_of, under
 
 Arguments = ParamSpec("Arguments")
 SAMPLED, BEGINNING = 50, 1000  # documents whose letters are looked at, and characters of each
@@ -120,6 +124,21 @@ class Layout(NamedTuple):
             if choices[each] and str(value) not in choices[each]
         )
         fail(others, UsageError)
+
+
+def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
+    """Return the judgements that ``data`` names, by condition; see :func:`heed.formats.judgements.read_judgements`."""
+    encoding = data.encoding or lang
+    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
+
+
+def given_topics(data: Data, lang: str, collection: str = "", translation: str = "any") -> list[Topic]:
+    """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``."""
+    path, form = Path(data.topics or data.docs[0]), data.topics_format
+    if not form and not path.exists() and find_spec("ir_datasets"):
+        return irds.read_queries(str(path), lang, data.fields)
+    reading = (lang, data.fields, form, data.encoding)
+    return read_topics(path, *reading, collection=collection, translation=translation)
 
 
 def with_warnings(load: Callable[Arguments, Collection]) -> Callable[Arguments, Collection]:

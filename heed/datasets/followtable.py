@@ -14,8 +14,8 @@ from msgspec import Meta, Struct
 from heed.data import FILES, Data
 from heed.datasets import sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, Layout, Option, with_warnings
-from heed.datasets.own_files import given_judgements, given_topics, read_own
+from heed.datasets.collection import Collection, Layout, Option, given_judgements, given_topics, with_warnings
+from heed.datasets.own_files import read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import nearest, parse_json, read_text
 from heed.formats.data_set_folders import collection_name, data_set_in

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from heed.data import FILES, Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
-from heed.datasets.collection import Collection, Layout, Option, with_warnings
+from heed.datasets.collection import Collection, Layout, Option, given_judgements, given_topics, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
-from heed.datasets.own_files import OWN, LocalCopy, given_judgements, given_topics, read_described, read_own
+from heed.datasets.own_files import OWN, LocalCopy, read_described, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_set_folders import collection_name, data_set_in, data_set_of

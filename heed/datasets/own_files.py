@@ -1,9 +1,7 @@
 """Collections of files: the user's own, a pool's, those of an entry of the catalogue; and of any id of ir_datasets."""
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +9,7 @@ from typing import Annotated
 from heed.data import FILES, Data
 from heed.datasets import irds
 from heed.datasets.catalogue import CatalogueEntry, Named
-from heed.datasets.collection import Collection, Layout, Option, with_warnings
+from heed.datasets.collection import Collection, Layout, Option, given_judgements, given_topics, with_warnings
 from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
 from heed.datasets.irds import CODES, IrDataset, language_of
 from heed.errors import DataError, UsageError, fail
@@ -28,18 +26,15 @@ from heed.formats.data_sets import (
     read_pairs,
     test_qrels,
 )
-from heed.formats.document_store import DocumentStore
 from heed.formats.documents import SUFFIXES, TSV, Documents, Files, Source, corpus_files, is_trec_documents
 from heed.formats.judgements import read_judgements
 from heed.formats.topic_ids import number_hint
-from heed.formats.topics import read_topics
 from heed.languages import LANGUAGES, language
 from heed.measures.evaluate import Judging
-from heed.progress import brief, log, warn
+from heed.progress import log, warn
 from heed.tables.documents import TABLE_SUFFIXES, Tables
 from heed.types import Qrels, Topic
 
-Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
 IGNORED = Path(__file__).with_name("mteb_own_ids.txt")  # owner, then data sets whose tasks in MTEB 2.26.24 do so
 
 
@@ -47,32 +42,6 @@ def ignores_own_ids(name: str) -> bool:
     """Whether MTEB's task of a data set, of the hub or ``beir/…`` of ir_datasets, looks at the ids alone."""
     owner, data_set = ("mteb" if part == "beir" else part for part in f"{name}/".split("/")[:2])
     return any(owner == line.split()[0] and data_set in line.split() for line in IGNORED.read_text().splitlines())
-
-
-def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) -> AbstractSet[str]:
-    """Return the queries that are documents: of the same id and, unless ``by_id``, the same title, text or both."""
-    documents, left_out = store.find([topic.qid for topic in topics]), {}
-    for topic in (topic for topic in topics if topic.qid in documents):
-        query, title, text = (part.casefold().split() for part in (topic.query, *documents[topic.qid][1:3]))
-        if by_id or query in (title, text, title + text):
-            left_out[topic.qid] = topic
-    if left_out:
-        why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
-        log.info(
-            f"{len(left_out)} queries left out of their lists, {why} (keep_own_id=True keeps them): "
-            f"{brief([*left_out])}"
-        )
-    if len(left_out) < len(documents):
-        log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")
-    return left_out.keys()
-
-
-def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
-    """Return the run without each query of ``left_out`` in its own list."""
-    return {
-        **run,
-        **{qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in left_out & run.keys()},
-    }
 
 
 @with_warnings
@@ -115,25 +84,10 @@ def own_entry(dataset: str) -> Named:
     return Named(name, "", "", CatalogueEntry(holds=name, id=dataset, layout=f"{__name__}:OWN"))
 
 
-def given_judgements(data: Data, lang: str, only_language: str | None = None) -> dict[str, Qrels]:
-    """Return the judgements that ``data`` names, by condition; see :func:`heed.formats.judgements.read_judgements`."""
-    encoding = data.encoding or lang
-    return {condition: read_judgements(path, only_language, encoding) for condition, path in data.judged.items()}
-
-
 def judged_topics(topics: list[Topic], qrels: Mapping[str, Qrels]) -> list[Topic]:
     """Return the topics that are judged under some condition, or all if none is."""
     judged = {qid for grades in qrels.values() for qid in grades}
     return [topic for topic in topics if topic.qid in judged] or topics
-
-
-def given_topics(data: Data, lang: str, collection: str = "", translation: str = "any") -> list[Topic]:
-    """Return the topics that ``data`` names, a file, a folder or an id of ir_datasets, in ``lang``."""
-    path, form = Path(data.topics or data.docs[0]), data.topics_format
-    if not form and not path.exists() and find_spec("ir_datasets"):
-        return irds.read_queries(str(path), lang, data.fields)
-    reading = (lang, data.fields, form, data.encoding)
-    return read_topics(path, *reading, collection=collection, translation=translation)
 
 
 def read_own(

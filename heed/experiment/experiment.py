@@ -12,7 +12,6 @@ from typing import Self, TypeVar
 from heed.addon_table import brought
 from heed.compute import Compute
 from heed.datasets.collection import Collection, check_collection, missing_documents
-from heed.datasets.own_files import own_documents, without_own
 from heed.errors import UsageError, fail
 from heed.experiment.ledger import NEW, Ledger, settle
 from heed.experiment.measuring import manifest, results_of, warnings_of
@@ -22,11 +21,13 @@ from heed.experiment.run_files import (
     Destination,
     RunFile,
     SystemRuns,
+    own_documents,
     pool_of_runs,
     published_pool,
     rescore_to_file,
     run_to_file,
     search_to_file,
+    without_own,
 )
 from heed.files import digest_json, locked, remembering, write_json
 from heed.formats.document_store import Corpus, DocumentStore, open_documents

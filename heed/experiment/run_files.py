@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from heed.datasets.collection import Collection
-from heed.datasets.own_files import Scores, without_own
 from heed.errors import DataError, UnknownError, did_you_mean, fail
 from heed.experiment.runs import Run
 from heed.files import digest, digest_json
@@ -21,6 +20,7 @@ from heed.reranking.rescore import PoolDocuments, rescore, unanswered
 from heed.reuse import Note, Recipe, ensure_file, note_of, queries_digest, recipe_version, write_note
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic
 
+Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
 Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
 Lists = Callable[[Recipe, Mapping[str, str]], Scores]  # what earlier runs by a recipe have of queries, digests by topic
 QUERIES = "queries"  # among the facts of a note: the digest of each topic's query
@@ -287,6 +287,32 @@ def _ensure(
 
 def _label(system: Retriever | Reranker, queries: Sequence[Query]) -> str:
     return f"{system.name}.{queries[0].condition}" if queries else system.name
+
+
+def own_documents(topics: Sequence[Topic], store: DocumentStore, by_id: bool) -> AbstractSet[str]:
+    """Return the queries that are documents: of the same id and, unless ``by_id``, the same title, text or both."""
+    documents, left_out = store.find([topic.qid for topic in topics]), {}
+    for topic in (topic for topic in topics if topic.qid in documents):
+        query, title, text = (part.casefold().split() for part in (topic.query, *documents[topic.qid][1:3]))
+        if by_id or query in (title, text, title + text):
+            left_out[topic.qid] = topic
+    if left_out:
+        why = "by their ids, as in MTEB" if by_id else "id and text are a document's"
+        log.info(
+            f"{len(left_out)} queries left out of their lists, {why} (keep_own_id=True keeps them): "
+            f"{brief([*left_out])}"
+        )
+    if len(left_out) < len(documents):
+        log.info(f"{len(documents) - len(left_out)} queries have the id of a document with another text; it is kept")
+    return left_out.keys()
+
+
+def without_own(run: Scores, left_out: AbstractSet[str]) -> Scores:
+    """Return the run without each query of ``left_out`` in its own list."""
+    return {
+        **run,
+        **{qid: {docid: run[qid][docid] for docid in run[qid] if docid != qid} for qid in left_out & run.keys()},
+    }
 
 
 def pool_of_runs(systems: Sequence[SystemRuns], topics: Sequence[Topic], depth: int) -> dict[str, list[str]]:

@@ -105,7 +105,7 @@ class ResultsFolder:
         return lower_is_better(measure, self.lower_is_better)
 
     def of_papers(self, key: str) -> Any | None:
-        """Return a function of the add-on of papers' figures; None without it, and where no paper has this collection."""
+        """Return a function of the add-on of papers' figures; None without it, and for what no paper has run."""
         return brought_if_here(key) if self.collection in PAPERS else None
 
     def published(self, column: Column) -> Mapping[str, PrintedFigure]:

@@ -11,7 +11,8 @@ import pytest
 from conftest import Heed, write_jsonl
 
 import heed as library
-from heed.datasets.own_files import IGNORED, ignores_own_ids, own_documents
+from heed.datasets.own_files import IGNORED, ignores_own_ids
+from heed.experiment.run_files import own_documents
 from heed.formats.document_store import open_store
 from heed.formats.documents import Documents
 from heed.formats.trec_files import read_pool, read_run
