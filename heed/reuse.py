@@ -229,25 +229,6 @@ def folder_note(folder: Path) -> Note:
     return note
 
 
-def ensure_file(path: Path, recipe: Recipe, build: Callable[[], Recipe], reuse: bool = True) -> tuple[bool, Note]:
-    """Build the file ``path`` for ``recipe``, unless it is there by the same one; return whether it was, and its note.
-
-    ``build`` writes it and returns facts for the note. Without ``reuse`` it is always built.
-    """
-    position = note_of(path)
-    reason = rebuild_reason(position, recipe, lambda: {path.name: digest(path)} if path.exists() else {})
-    note = read_note(position) if reason is None and reuse else None
-    if note:
-        return True, note
-    if position.exists() and reason:
-        log.info(f"{path}: {reason}")
-    position.unlink(missing_ok=True)
-    facts = build()
-    note = Note(recipe, {path.name: digest(path)}, facts)
-    write_note(position, note)
-    return False, note
-
-
 def digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file under ``folder`` but the note."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != NOTE)

@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> None:
         tag = options.tag or as_tag(f"{reranker.name}.{condition}")
         facts = {"depth": options.depth, "documents": sum(map(len, pooled.values()))}
         ledger = Ledger(options.out.parent, store.digest, _digests(read))
-        place = partial(ledger.destination, name, condition) if is_result else partial(destination, options.out)
+        place = partial(destination, options.out)
         if is_result:
             settle(ledger.folder)
         with closed(reranker):

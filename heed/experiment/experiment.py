@@ -13,7 +13,7 @@ from heed.addon_table import brought
 from heed.compute import Compute
 from heed.datasets.collection import Collection, check_collection, missing_documents
 from heed.errors import UsageError, fail
-from heed.experiment.ledger import NEW, Ledger, settle
+from heed.experiment.ledger import NEW, Ledger, destination, settle
 from heed.experiment.measuring import manifest, results_of, warnings_of
 from heed.experiment.results import Hits, Results, hits_of, look
 from heed.experiment.run_files import (
@@ -220,8 +220,8 @@ class Experiment:
             digest, depth, left_out = self.documents.digest, self.depth, self._left_out
             lists = partial(self._ledger.lists, retriever.name)
 
-            def run_file(destination: Destination, queries: Sequence[Query]) -> RunFile:
-                return search_to_file(destination, lists, retriever, queries, depth, digest, left_out)
+            def run_file(place: Destination, queries: Sequence[Query]) -> RunFile:
+                return search_to_file(place, lists, retriever, queries, depth, digest, left_out)
 
             return self._runs_of(retriever, run_file)
 
@@ -288,9 +288,9 @@ class Experiment:
             facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
             finished = self._ledger.of(name) if reuse_scores and _has_lasting_scores(reranker, name) else {}
 
-            def rescored(destination: Destination, queries: Sequence[Query]) -> RunFile:
+            def rescored(place: Destination, queries: Sequence[Query]) -> RunFile:
                 earlier = finished.get(queries[0].condition)
-                return rescore_to_file(destination, reranker, queries, documents, facts, earlier=earlier)
+                return rescore_to_file(place, reranker, queries, documents, facts, earlier=earlier)
 
             return self._runs_of(reranker, rescored)
 
@@ -387,8 +387,8 @@ class Experiment:
         files: dict[str, RunFile] = {}
         with closed(system):
             for condition in self.conditions:
-                destination = partial(self._ledger.destination, system.name, condition)
-                file = files[condition] = run_file(destination, self._queries(condition))
+                place = partial(destination, self.folder / f"{system.name}.{condition}.run")
+                file = files[condition] = run_file(place, self._queries(condition))
                 form = f"NAME={self._spellings.get(system.name.removesuffix(MAXP), 'SYSTEM')}"
                 self._ledger.enter(system.name, files, condition == self.conditions[-1], form)
                 if file.reused:

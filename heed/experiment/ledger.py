@@ -13,7 +13,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.experiment.run_files import QUERIES, RunFile, SystemRuns, journal_of
+from heed.experiment.run_files import ASIDE, QUERIES, RunFile, SystemRuns, finished_note, journal_of
 from heed.files import digest, digest_json, read_bytes, write_bytes
 from heed.formats.trec_files import read_run
 from heed.progress import brief, log, warn
@@ -21,7 +21,6 @@ from heed.reuse import Note, Recipe, differences, note_of, read_note, write_note
 from heed.systems.user_objects import CODE
 from heed.types import CONDITIONS
 
-ASIDE = "earlier"
 NEW = Path(".made") / "new"  # runs that are being made, each in a folder named by its recipe
 OF_CONDITION = ("condition", "topics", "scores")  # what differs between the runs of one system
 
@@ -35,10 +34,6 @@ class Ledger(NamedTuple):
     folder: Path
     documents: str
     topics: Mapping[str, str]
-
-    def destination(self, name: str, condition: str, recipe: Recipe, facts: Recipe) -> Path:
-        """Return where the run of ``recipe`` is, or is to be made (see :func:`destination`)."""
-        return destination(self.folder / f"{name}.{condition}.run", recipe, facts)
 
     def lists(self, name: str, recipe: Recipe, queries: Mapping[str, str]) -> dict[str, dict[str, float]]:
         """Return the lists of ``queries``, digests by topic, in runs of a system by ``recipe`` but for other topics."""
@@ -183,15 +178,6 @@ def systems_in(folder: Path) -> list[SystemRuns]:
 
 def _in_order(systems: Iterable[SystemRuns]) -> list[SystemRuns]:
     return sorted(systems, key=lambda system: (system.kind, system.name))
-
-
-def finished_note(path: Path) -> Note | None:
-    """Return the note of a finished run, else one of the same run in ``earlier/``; None where there is none."""
-    if not path.exists():
-        return None
-    notes = [note_of(path), *sorted(path.parent.glob(f"{ASIDE}/*/.made/{path.name}.json"))]
-    files = {path.name: digest(path)}
-    return next((note for note in map(read_note, notes) if note and note.finished and note.files == files), None)
 
 
 def pool_facts(paths: Sequence[Path], documents: str) -> Recipe:

@@ -17,7 +17,7 @@ from heed.progress import brief, log, replies, replying, timed, warn
 from heed.ranking import pooled as fused_pool
 from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
-from heed.reuse import Note, Recipe, ensure_file, note_of, queries_digest, recipe_version, write_note
+from heed.reuse import Note, Recipe, note_of, queries_digest, read_note, recipe_version, write_note
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic
 
 Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
@@ -25,6 +25,7 @@ Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by it
 Lists = Callable[[Recipe, Mapping[str, str]], Scores]  # what earlier runs by a recipe have of queries, digests by topic
 QUERIES = "queries"  # among the facts of a note: the digest of each topic's query
 POOL = "pool.jsonl"
+ASIDE = "earlier"  # in a folder of results, where runs go that others replace
 OF_LISTS = ("depth", "pool")  # of a recipe: what says how long the lists are
 
 
@@ -131,6 +132,15 @@ class SystemRuns(Mapping[str, Run]):
     def digests(self) -> dict[str, str] | None:
         """Return the SHA-256 of each file by condition; None where a run may have been changed in memory."""
         return None if self._may_differ else {name: file.sha256 for name, file in self.files.items()}
+
+
+def finished_note(path: Path) -> Note | None:
+    """Return the note of a finished run, else one of the same run in ``earlier/``; None where there is none."""
+    if not path.exists():
+        return None
+    notes = [note_of(path), *sorted(path.parent.glob(f"{ASIDE}/*/.made/{path.name}.json"))]
+    files = {path.name: digest(path)}
+    return next((note for note in map(read_note, notes) if note and note.finished and note.files == files), None)
 
 
 def journal_of(path: Path) -> Path:
@@ -263,18 +273,21 @@ def _ensure(
         flat = one_score(path.name, file.read())
         return [nothing, *flat] if empty else flat
 
-    def build() -> Config:
-        with timed("prepare", system.name):
-            system.load()
-        run = make(journal)
-        count, warnings = unanswered(path.name, replies(), run)
-        tag = recipe.get("tag") or as_tag(name)
-        file.write({qid: scores for qid, scores in run.items() if scores}, tag)
-        return {"unanswered": count, "warnings": warnings + doubts()} | facts
-
     with replying() as gathered:
-        reuse = config is not None and not journal.exists()
-        file.reused, file.note = ensure_file(path, recipe, build, reuse)
+        note = finished_note(path) if config is not None and not journal.exists() else None
+        file.reused = note is not None
+        if note is None:
+            note_of(path).unlink(missing_ok=True)  # of another run
+            with timed("prepare", system.name):
+                system.load()
+            run = make(journal)
+            count, warnings = unanswered(path.name, replies(), run)
+            tag = recipe.get("tag") or as_tag(name)
+            file.write({qid: scores for qid, scores in run.items() if scores}, tag)
+            said = {"unanswered": count, "warnings": warnings + doubts()}
+            note = Note(recipe, {path.name: digest(path)}, said | facts)
+            write_note(note_of(path), note)
+        file.note = note
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
     if "warnings" not in file.note.facts:  # of an earlier version

@@ -27,7 +27,7 @@ from heed.files import (
     write_bytes,
     write_json,
 )
-from heed.reuse import ensure_file, ensure_folder
+from heed.reuse import ensure_folder
 
 BUSY = "another Heed process is writing here"
 
@@ -140,16 +140,6 @@ def test_a_folder_with_damaged_files_is_rebuilt(tmp_path: Path, harm: str) -> No
         (folder / "made.json").write_text("{")
     ensure_folder(folder, {"a": 1}, build)
     assert (folder / "data").read_text() == "12345" and not (folder / "more").exists()
-
-
-def test_a_run_file_that_was_changed_by_hand_is_made_again(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")})[0]
-    reused, note = ensure_file(path, {"a": 1}, lambda: pytest.fail("should be used again"))
-    assert reused and note.facts == {"written": 4}
-    path.write_text("hand")
-    assert not ensure_file(path, {"a": 1}, lambda: {"written": path.write_text("good")})[0]
-    assert path.read_text() == "good"
 
 
 def test_all_problems_are_told_at_once_up_to_a_limit() -> None:
