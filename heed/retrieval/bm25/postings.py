@@ -110,7 +110,9 @@ class Postings:
         if self.size <= DOCIDS_IN_MEMORY:
             docids: list[str] = self._docids[numbers].tolist()
             return docids
-        return [self.docids[number].decode() for number in numbers.tolist()]
+        joined, ends = self.docids.joined.data, self.docids.ends
+        places = zip(ends[numbers].tolist(), ends[numbers + 1].tolist(), strict=True)
+        return [joined[start:end].tobytes().decode() for start, end in places]
 
     def numbers_of(self, docids: Sequence[str]) -> Numbers:
         """Return the number of each of ``docids``, -1 for one that has none."""
