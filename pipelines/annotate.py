@@ -21,7 +21,7 @@ from heed.addons.judging.annotate.task import (
     read_withdrawn,
     refuse_reserved,
 )
-from heed.addons.judging.exchange.exports import FORMATS
+from heed.addons.judging.exchange.exports import FORMATS, check_form
 from heed.addons.judging.exchange.judgements import RULES
 from heed.datasets.collection import Collection
 from heed.datasets.news import NEWS
@@ -204,7 +204,8 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
             store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
         if options.assessors:
             warn_of_names(read_people(options.assessors), task.assigned)
-        store.commit()
+        if not options.export:  # which may be refused, and then nothing is changed
+            store.commit()
     except BaseException:
         store.close()
         raise
@@ -254,6 +255,8 @@ def _sample(options: argparse.Namespace, pool: Pool, lang: str) -> Collection:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from heed.addons.judging.annotate.grades import check_export, export
+
     check_server_options(options)
     form = _form_of(options)
     if not options.export or form:
@@ -265,18 +268,21 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["guidelines", "model_grades"], "it is for the page, which is not served now")
     if options.backup or options.new_link or options.revoke:
         return _administer(options)
+    if form:
+        check_form(*export_form(options.export))
+    elif options.export:
+        check_export(Path(options.export))
     task, store = open_given(options)
     try:
         if form:
             _hand_out(options, task, store)
         elif options.export:
-            from heed.addons.judging.annotate.grades import export
-
             unjudged, resolve = options.unjudged or "leave", options.resolve or ""
             without = [check_name(name) for name in options.leave_out]
             print(*export(task, store, Path(options.export), options.assessor, unjudged, resolve, without), sep="\n")
         else:
             _serve(options, task, store)
+        store.commit()
     finally:
         store.close()
 

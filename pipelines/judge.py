@@ -32,7 +32,7 @@ from heed.progress import brief, counted, gathering, log, timed, warn
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
-from pipelines.options.output import indexes_option, verify_option
+from pipelines.options.output import check_target, indexes_option, verify_option
 from pipelines.options.parser import OF_MODELS, READING, command_parser, field_options, positive
 
 RULES = """\
@@ -113,8 +113,9 @@ def _run(options: argparse.Namespace) -> None:
     model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(compute.max_length)
     with gathering([]) as warnings:
         pool = _with_instruction(exported_pool(options, read_pool(options.pool)))
-        out = options.out or judgements_path(options.pool, model.name, pool.condition)
-        fail(_contradictions(options, out), UsageError)
+        options.out = out = options.out or judgements_path(options.pool, model.name, pool.condition)
+        fail(_contradictions(options), UsageError)
+        check_target(options, "out", ".qrels")
         check_replaceable(out)
         check_exported(pool, shows_text=True)
         rubric = rubric_of(parse_scale(options.grades)) if options.grades else UMBRELA
@@ -144,10 +145,7 @@ def _with_instruction(pool: ExportedPool) -> ExportedPool:
     return pool._replace(pool={qid: docids for qid, docids in pool.pool.items() if qid not in without})
 
 
-def _contradictions(options: argparse.Namespace, out: Path) -> Iterator[str]:
-    inputs = [options.pool, options.qrels, Path(options.topics), *map(Path, options.docs), *options.run]
-    if out.resolve() in {path.resolve() for path in inputs if path}:
-        yield f"--out {out}: is read too and would be overwritten; name another file"
+def _contradictions(options: argparse.Namespace) -> Iterator[str]:
     if options.run and not options.qrels:
         yield "--run: the systems are ordered by people's judgements and by the model's; give people's with --qrels"
     if len(options.run) == 1:

@@ -212,10 +212,6 @@ def _seconds(text: str) -> float:
 
 def _contradictions(options: argparse.Namespace) -> Iterator[str]:
     """Yield what is wrong with options that contradict each other or would have no effect."""
-    inputs = [*options.run, *options.exclude_judged, options.only_relevant, options.judged, options.qrels]
-    inputs += [options.changed_qrels, options.teams]
-    if options.out.resolve() in {path.resolve() for path in inputs if path}:
-        yield f"--out {options.out}: is read too and would be overwritten; name another file"
     if options.sample and options.out == probabilities_path(options.out):
         yield f"--out {options.out}: is where the probabilities go; name a .jsonl file"
     relevant, languages = options.only_relevant, {key for key, _ in options.budget if key}

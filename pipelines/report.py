@@ -9,7 +9,7 @@ from heed.errors import UsageError
 from heed.files import write_bytes
 from heed.progress import bar, log, number_of, timed
 from pipelines.command import main_of, refuse
-from pipelines.options.output import TABLE_FORMS
+from pipelines.options.output import TABLE_FORMS, check_target
 from pipelines.options.parser import command_parser
 
 EXAMPLES = (
@@ -73,6 +73,10 @@ def _run(options: argparse.Namespace) -> None:
 
     if options.html == Path() and len(options.runs) > 1:
         raise UsageError("--html of several folders: give its file, as in --html report.html")
+    if options.html == Path():
+        options.html = options.runs[0] / "report.html"
+    check_target(options, "html", ".html")
+    check_target(options, "out", TABLE_FORMS[options.format])
     if not options.site:
         refuse(options, ["title"], "it is the heading of --site")
     if not (options.site or options.html):
@@ -97,10 +101,9 @@ def _run(options: argparse.Namespace) -> None:
                 write_bytes(path, render(plot.spec, options.plot_format))
             log.info(f"{options.plots}: {number_of(len(drawn), 'plot')}")
     if options.html:
-        path = options.runs[0] / "report.html" if options.html == Path() else options.html
         with timed("page"):
-            size = write_page(folders, options.runs[0], path)
-        log.info(f"{path}: {size / 1e6:.2f} MB, open it in a browser")
+            size = write_page(folders, options.runs[0], options.html)
+        log.info(f"{options.html}: {size / 1e6:.2f} MB, open it in a browser")
     if options.site:
         from heed.addons.explorer.static_site import write_site
 

@@ -2,7 +2,8 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,26 @@ from heed.formats.trec_files import is_pool, is_qrels, is_run
 from heed.types import CONDITIONS
 from pipelines.options.parser import Group
 
-TABLE_FORMS = ("text", "markdown", "latex", "csv")
-KINDS = {  # what commands write, by the suffix that it has: words for it, and whether a file is one
+TABLE_FORMS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}  # with their suffixes
+TABLES = (": values ×100", r"% needs \usepackage{booktabs}", "collection,subset,system,condition,measure,value")
+
+
+def _begins(path: Path, signs: Sequence[str]) -> bool:
+    """Return whether one of ``signs`` of what Heed writes is in the first kilobyte of a file."""
+    with path.open("rb") as stream:
+        beginning = stream.read(1024).decode(errors="replace")
+    return any(sign in beginning for sign in signs)
+
+
+KINDS: dict[
+    str, tuple[str, Callable[[Path], bool]]
+] = {  # what commands write, by the suffix that it has: words for it, and whether a file is one
     ".json": ("JSON that Heed wrote", is_written_json),
     ".jsonl": ("pool", is_pool),
     ".qrels": ("qrels file", is_qrels),
     ".run": ("run", is_run),
+    ".html": ("page that Heed wrote", partial(_begins, signs=["<title>Heed: "])),
+    **dict.fromkeys(TABLE_FORMS.values(), ("table that Heed wrote", partial(_begins, signs=TABLES))),
 }
 
 

@@ -17,6 +17,7 @@ def files(tmp_path: Path) -> dict[str, bytes]:
     texts["t.jsonl"] = json.dumps({"qid": "1", "lang": "eng", "query": "tea"}) + "\n"
     texts["d.jsonl"] = json.dumps({"id": "a", "text": "tea"}) + "\n"
     texts |= {"ann.csv": "qid,docid,grade\n1,a,1\n", "p.jsonl": json.dumps({"qid": "1", "docids": ["a"]}) + "\n"}
+    texts |= {"original.qrels": "1 0 a 1\n", "ann.labels.json": "[]\n"}
     texts["package.json"] = json.dumps({"mine": 1}, indent=2) + "\n"
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -26,6 +27,7 @@ def files(tmp_path: Path) -> dict[str, bytes]:
 
 COMPARE = ("compare", "a.run", "b.run", "--qrels", "q.qrels", "--baseline", "a.run")
 TREC = ("trec", "--topics", "t.jsonl", "--docs", "d.jsonl", "--retriever", "bm25", "--reranker", "none")
+EXPORT = ("pool", "a.run", "--out", "new.jsonl", "--export")
 GIVEN = "is given to this command, and would be overwritten; give another: "
 
 
@@ -48,6 +50,15 @@ GIVEN = "is given to this command, and would be overwritten; give another: "
         (("judgements", "ann.csv", "--out", "ann.csv"), f"--out: ann.csv: {GIVEN}--out ann-new.qrels"),
         (("judgements", "ann.csv", "--out", "t.jsonl"), "--out: t.jsonl: is no qrels file"),
         (("pool", "a.run", "b.run", "--fused", "notes.txt"), "--fused: notes.txt: is no run"),
+        ((*EXPORT, "trec-pool=notes.txt"), "notes.txt: notes.txt is there already, and is no export"),
+        ((*EXPORT, "qrels-template=q.qrels"), "q.qrels: q.qrels is there already, and is no export"),
+        ((*EXPORT, "doccano=ann.jsonl"), "ann.jsonl: ann.labels.json is there already, and is no export"),
+        ((*EXPORT, "mteb=."), "is there already and not empty"),
+        (("report", "runs", "--out", "notes.txt"), "--out: notes.txt: is no table that Heed wrote"),
+        (("report", "runs", "--format", "latex", "--out", "notes.txt"), "give another: --out notes-new.tex"),
+        (("report", "runs", "--html", "notes.txt"), "--html: notes.txt: is no page that Heed wrote"),
+        (("annotate", "p.jsonl", "--export", "csv=ann.csv"), "ann.csv: ann.csv is there already, and is no export"),
+        (("annotate", "p.jsonl", "--export", "."), ".: has original.qrels, of no earlier export; name another folder"),
     ],
 )
 def test_what_would_be_overwritten_is_refused_before_any_work(
@@ -68,9 +79,29 @@ def test_what_a_command_wrote_is_written_again(files: dict[str, bytes], heed: He
             ("pool", "a.run", "b.run", "--depth", str(times), "--out", "p.jsonl", "--json", "c.json"),
             ("pool", "a.run", "b.run", "--depth", str(times), "--fused", "f.run"),
             ("judgements", "ann.csv", "--out", "judged.qrels"),
+            (*EXPORT, "trec-pool=pooled", "--depth", str(times)),
+            (*TREC, "--qrels", "q.qrels"),
+            ("report", "runs", "--out", "table.txt", "--html", "page.html"),
+            ("report", "runs", "--out", "table.md", "--format", "markdown"),
+            ("report", "runs", "--out", "table.tex", "--format", "latex"),
+            ("report", "runs", "--out", "table.csv", "--format", "csv"),
         ):
             result = heed(f"pipelines.{command[0]}", *command[1:])
             assert result.returncode == 0, result.stderr
+
+
+def test_an_export_that_was_filled_in_is_kept(files: dict[str, bytes], heed: Heed, tmp_path: Path) -> None:
+    export = (*EXPORT, "csv=x.csv", "--topics", "t.jsonl", "--docs", "d.jsonl", "--export", "doccano=x.jsonl")
+    result = heed("pipelines.pool", *export[1:])
+    assert result.returncode == 0, result.stderr
+    for name in ("x.csv", "x.labels.json"):
+        written = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(written + b" ")
+        refused = heed("pipelines.pool", *export[1:])
+        assert refused.returncode == 1 and f"{name} is there already" in refused.stderr
+        assert (tmp_path / name).read_bytes() == written + b" "
+        (tmp_path / name).write_bytes(written)
+    assert heed("pipelines.pool", *export[1:]).returncode == 0
 
 
 def test_a_corrected_copy_overwrites_only_itself(files: dict[str, bytes], heed: Heed, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_only_its_own_files_are_replaced(server: Server, small: list[str], tmp_p
     result = heed("pipelines.judge", *small, "--out", "people.qrels", "--quiet")
     assert result.returncode == 1 and "people.qrels: is there already, and is not what a model judged" in result.stderr
     result = heed("pipelines.judge", *small, "--qrels", "people.qrels", "--out", "people.qrels", "--quiet")
-    assert "--out people.qrels: is read too and would be overwritten" in result.stderr
+    assert "--out: people.qrels: is given to this command, and would be overwritten" in result.stderr
     assert people.read_text() == "1 0 d1 1\n" and server.calls == 0
     for _ in range(2):  # its own is replaced
         assert heed("pipelines.judge", *small, "--quiet").returncode == 0

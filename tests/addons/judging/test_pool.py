@@ -150,7 +150,6 @@ def test_another_process_writes_the_same_bytes(files: Path, heed_process: Heed) 
         (["a.run", "--only-relevant", "zeros"], "zeros: no document is relevant, so there is none to judge again"),
         (["a.run", "--exclude-judged", "all"], "the pool is empty: all documents of the runs are judged already"),
         (["a.run", "--exclude-judged", "absent"], "absent: no such file"),
-        (["a.run", "--exclude-judged", "pool.jsonl"], "--out pool.jsonl: is read too and would be overwritten"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -367,6 +367,16 @@ def missing_for_export(task: Task, final: FinalGrades) -> str:
     return f"{parts[0].upper()}{parts[1:]}." if parts else ""
 
 
+FILES = ("original.qrels", "changed.qrels", "topics.jsonl", "judgements.jsonl", "agreement.json", "guidelines.md")
+
+
+def check_export(folder: Path) -> None:
+    """Raise :class:`DataError` where the export to ``folder`` would overwrite files that are of no earlier one."""
+    present = [name for name in FILES if (folder / name).exists()]
+    if present and "agreement.json" not in present:
+        raise DataError(f"{folder}: has {brief(present)}, of no earlier export; name another folder")
+
+
 def export(
     task: Task,
     store: Store,
@@ -386,8 +396,10 @@ def export(
     ``without`` is in any file.
     Returns lines that say what was written and what was not.
 
-    Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged.
+    Raises :class:`UsageError` for an assessor without judgements, and :class:`DataError` if nothing is judged, and as
+    :func:`check_export` does.
     """
+    check_export(folder)
     judgements = store.judgements()
     for name in without:
         _chosen(judgements, name)  # raises for a name without judgements
@@ -399,8 +411,6 @@ def export(
     if not chosen and not final.original:
         raise DataError(f"{store.path}: no document is judged; there is nothing to export")
     gaps = [*_unjudged_lines(task, final, unjudged), *_gaps(task, final, chosen, narratives)]
-    lines = _write(task, _filled(task, final, int(unjudged)) if unjudged in ("-1", "0") else final, narratives, folder)
-    _write_judgements(folder / "judgements.jsonl", store, judgements, narratives)
     pairs = pair_agreements(judgements, task.grades())
     same = same_grades(((pair["first"], pair["second"]), Agreement(**pair["agreement"])) for pair in pairs)
     differing = disagreements(current(judgements, narratives), store.deciders())
@@ -409,7 +419,10 @@ def export(
             item["by_rule"] = final.by_rule[key]
     labels = {str(grade): label for grade, label in task.scale}
     ruled = {"labels": labels, "rule": resolve or None, "decided_by_rule": len(final.by_rule), "same_grades": same}
+    # the first file, by which check_export knows an export, also after a kill
     write_json(folder / "agreement.json", {"scale": task.grades(), **ruled, "pairs": pairs, "disagreements": differing})
+    lines = _write(task, _filled(task, final, int(unjudged)) if unjudged in ("-1", "0") else final, narratives, folder)
+    _write_judgements(folder / "judgements.jsonl", store, judgements, narratives)
     if guidelines := store.properties().get("guidelines"):
         write_bytes(folder / "guidelines.md", guidelines.encode())
     progress = progress_lines(task, store, judgements, narratives) if task.assigned else []

@@ -18,7 +18,7 @@ from heed.extras import require
 from heed.files import digest, finished, finished_folder, locked, read_text, write_bytes, write_json, write_packed
 from heed.formats.trec_files import Pool, write_qrels
 from heed.progress import brief, counted, log, number_of, warn
-from heed.reuse import NOTE, Note, digests, read_note, write_note
+from heed.reuse import NOTE, Note, digests, note_of, read_note, unchanged_note, write_note
 from heed.types import UNJUDGED, Document, Topic
 
 if TYPE_CHECKING:
@@ -127,16 +127,16 @@ def new_folder(path: Path) -> Iterator[Path]:
     :class:`DataError` if anything else is there.
     """
     path = path.absolute()
-    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or _is_export(path))):
-        raise DataError(f"{path}: is there already and not empty; name a new folder, or remove this one first")
+    check_new_folder(path)
     with locked(path.parent), finished_folder(path) as part:
         yield part
         write_note(part / NOTE, Note({}, digests(part)))
 
 
-def _is_export(folder: Path) -> bool:
-    note = read_note(folder / NOTE)
-    return note is not None and note.files == digests(folder)
+def check_new_folder(path: Path) -> None:
+    """Raise :class:`DataError` unless ``path`` is absent, or a folder that is empty or an unchanged export."""
+    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or unchanged_note(path))):
+        raise DataError(f"{path}: is there already and not empty; name a new folder, or remove this one first")
 
 
 COLOURS = ("#d9d9d9", "#fdd49e", "#fc8d59", "#d7301f")  # pale to strong; doccano needs one for each label
@@ -477,6 +477,7 @@ class _Form(NamedTuple):
     write: Callable[[Path, ExportedPool], None]
     suffixes: tuple[str, ...] = ()  # by which the tool recognises the file; none: any name, or a folder
     shows_text: bool = True
+    companion: str = ""  # suffix of a second file
     package: str = ""  # that it is written by, where this is not installed with Heed
 
 
@@ -491,9 +492,14 @@ _FORMS = {
     "csv": _Form("the same as a table in UTF-8; no cell becomes a formula", write_csv, (".csv",)),
     "xlsx": _Form("the same as an Excel workbook", write_xlsx, (".xlsx",)),
     "label-studio": _Form(
-        "Label Studio's tasks, and its labelling configuration (.xml)", write_label_studio, (".json",)
+        "Label Studio's tasks, and its labelling configuration (.xml)", write_label_studio, (".json",), companion=".xml"
     ),
-    "doccano": _Form("doccano's text classification, and its labels (.labels.json)", write_doccano, (".jsonl",)),
+    "doccano": _Form(
+        "doccano's text classification, and its labels (.labels.json)",
+        write_doccano,
+        (".jsonl",),
+        companion=".labels.json",
+    ),
     "rank_llm": _Form("rank_llm's requests", write_rank_llm, (".jsonl",)),
     "mteb": _Form(
         "a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels (needs pyarrow: make models)",
@@ -505,7 +511,10 @@ FORMATS = {name: form.description for name, form in _FORMS.items()}  # for a com
 
 
 def check_form(form: str, path: Path) -> None:
-    """Raise :class:`UsageError` for an unknown form, without its package, and for a suffix that its tool refuses."""
+    """Raise :class:`UsageError` for an unknown form, without its package, and for a suffix that its tool refuses.
+
+    :class:`DataError` where a file or folder is there that is no export, or was changed since, as by its assessor.
+    """
     if form not in _FORMS:
         raise UsageError(f"export as {form!r}: expected one of {', '.join(_FORMS)}")
     chosen = _FORMS[form]
@@ -515,6 +524,19 @@ def check_form(form: str, path: Path) -> None:
         )
     if chosen.package:
         require(chosen.package, f"export as {form}")
+    if chosen.write is write_mteb:
+        check_new_folder(path)
+        return
+    present, note = _digests(chosen, path), read_note(note_of(path))
+    if present and not (note and (not note.finished or present.items() <= note.files.items())):
+        problem = f"{brief([*present])} is there already, and is no export, or was changed since"
+        raise DataError(f"{path}: {problem}; name another file, or remove it")
+
+
+def _digests(form: _Form, path: Path) -> dict[str, str]:
+    """Return the digests of those files of an export to ``path`` that are there, by name."""
+    files = [path, path.with_suffix(form.companion)] if form.companion else [path]
+    return {file.name: digest(file) for file in files if file.exists()}
 
 
 def export(form: str, path: Path, exported: ExportedPool) -> None:
@@ -531,4 +553,11 @@ def export(form: str, path: Path, exported: ExportedPool) -> None:
         log.info(f"{number_of(len(empty), 'topic')} of the pool without documents, left out: {brief(empty)}")
     exported = exported._replace(pool={qid: docids for qid, docids in exported.pool.items() if docids})
     check_exported(exported, chosen.shows_text)
-    chosen.write(path, exported)
+    if chosen.write is write_mteb:  # which has its note in its folder
+        write_mteb(path, exported)
+        return
+    write_note(note_of(path), Note({}, _digests(chosen, path), finished=False))
+    try:
+        chosen.write(path, exported)
+    finally:
+        write_note(note_of(path), Note({}, _digests(chosen, path)))
