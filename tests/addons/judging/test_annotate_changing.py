@@ -217,6 +217,55 @@ def test_a_command_that_fails_applies_nothing(folder: Path, option: str, text: s
     assert sqlite3.connect(folder / "pool.db").execute("SELECT * FROM kept").fetchall() == before
 
 
+@pytest.mark.parametrize(
+    ("export", "problem"),
+    [
+        (("--export", "out", "--unjudged", "error"), "1 of 3 pooled documents are not judged (topic 1: 1)"),
+        (("--export", "out", "--assessor", "Bob"), "Bob has judged nothing"),
+        (("--export", "csv=docs.jsonl"), "docs.jsonl: csv is recognised by its suffix"),
+        (("--export", "csv=out.csv", "--assessor", "Bob"), "Bob has no topic"),
+        (("--export", "."), "has topics.jsonl, of no earlier export"),
+    ],
+)
+def test_an_update_whose_export_fails_is_not_applied(
+    folder: Path, heed: Heed, export: tuple[str, ...], problem: str
+) -> None:
+    (folder / "assigned.tsv").write_text("1\tAnn\n")
+    with opened(folder, "--assign", folder / "assigned.tsv") as (_, store):
+        Judging(store).grade("Ann", "1", "a", 3)
+        Judging(store).grade("Ann", "1", "b", 3)
+    write_jsonl(folder / "topics.jsonl", [FERRIES | {"query": "other"}])
+    files = ("pool.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl", "--update")
+    failed = heed("pipelines.annotate", *files, *export)
+    assert failed.returncode == 1 and problem in failed.stderr, failed.stderr
+    with closing(Store(folder / "pool.db")) as store:
+        assert json.loads(store.properties()["topics"])[0]["query"] == "ferries"
+    assert heed("pipelines.annotate", *files, "--export", "out").returncode == 0
+    assert '"other"' in (folder / "out" / "topics.jsonl").read_text()
+    with closing(Store(folder / "pool.db")) as store:
+        assert json.loads(store.properties()["topics"])[0]["query"] == "other"
+
+
+def test_a_grade_that_waited_while_a_text_was_corrected_is_of_the_earlier_text(folder: Path) -> None:
+    (folder / "people.tsv").write_text("Ann\n")
+    files = (folder / "pool.jsonl", "--topics", folder / "topics.jsonl", "--docs", folder / "docs.jsonl")
+    with inviting(*files, "--assessors", folder / "people.tsv") as server:
+        links = server.links
+        versions = {docid: server.asked("Ann", f"/api/document?docid={docid}")["version"] for docid in "abc"}
+    write_jsonl(folder / "docs.jsonl", [{"id": docid, "text": f"text {docid}"} for docid in "acd"])
+    with (folder / "docs.jsonl").open("a") as stream:
+        stream.write('{"id": "b", "text": "text b, corrected"}\n')
+    with inviting(*files, "--update") as server:
+        server.links = links
+        waiting = [{**grade("1", docid, 2), "read": versions[docid]} for docid in "ab"]
+        assert server.send("Ann", *waiting, grade("1", "c", 2))[0] == 200
+        topic = server.asked("Ann", "/api/topic?qid=1")
+        assert [document["original"]["stale"] for document in topic["documents"]] == [False, True, False]
+        read = server.asked("Ann", "/api/document?docid=b")["version"]
+        assert read != versions["b"] and server.send("Ann", {**grade("1", "b", 2), "read": read})[0] == 200
+        assert not server.asked("Ann", "/api/topic?qid=1")["documents"][1]["original"]["stale"]
+
+
 def test_withdrawn_topics_are_left_out_of_an_assignment(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a"]}, {"qid": "2", "docids": ["a"]}])
     write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
@@ -296,7 +345,9 @@ def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, 
     added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "again=Ann", "--export", "out")
     assert added.returncode == 0, added.stderr
     assert read_qrels(folder / "out" / "changed.qrels") == {"1": {"a": 2, "b": 0, "c": 0}}
-    done = heed(*share)
+    kept = heed(*share)
+    assert kept.returncode == 1 and "again.csv is there already, and is no export, or was changed" in kept.stderr
+    done = heed("pipelines.annotate", "pool.jsonl", "--export", "csv=none.csv", "--only-open")
     assert done.returncode == 1 and "no document is left to judge" in done.stderr
 
 

@@ -71,7 +71,10 @@ Payload = dict[str, Any]
 
 
 class _Sent(msgspec.Struct):
-    """A change as the page sends it: the text of a narrative with the version it is based on, a note, grade or mark."""
+    """A change as the page sends it: the text of a narrative with the version it is based on, a note, grade or mark.
+
+    ``read`` is the version of the document that was graded.
+    """
 
     kind: Literal["narrative", "note", "grade", "unsure", "skipped", "passage"]
     qid: str
@@ -84,6 +87,7 @@ class _Sent(msgspec.Struct):
     unsure: bool = False
     skipped: bool = False
     passage: Passage | None = None
+    read: str = ""
 
     def problems(self, task: Task, wording: str) -> Iterator[str]:
         """Yield what the page of this task would not send."""
@@ -108,7 +112,7 @@ class _Sent(msgspec.Struct):
         if self.kind in MARKS:
             value = getattr(self, self.kind)
             return Change(*judged, msgspec.json.encode(value).decode() if value else "")
-        return Change(*judged, self.grade, wording if self.condition == "changed" else "", by=by)
+        return Change(*judged, self.grade, wording if self.condition == "changed" else "", by=by, read=self.read)
 
 
 class _Body(msgspec.Struct):
@@ -411,7 +415,7 @@ class AnnotationServer:
             raise HTTPException(404)
         table = as_table(document.text, known=True) if document.tabular else None
         shown = table and {"caption": table.caption, "header": table.header, "body": table.body}
-        return {**document._asdict(), "table": shown}  # None unless it is displayed as one
+        return {**document._asdict(), "version": document.version, "table": shown}  # None unless it is displayed as one
 
     async def _changes(self, request: Request) -> Response:
         sent = self._sent(request, await read_body(request, object))

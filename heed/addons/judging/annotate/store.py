@@ -374,7 +374,7 @@ class Change(NamedTuple):
 
     ``value`` is the grade (None takes it back), the note, the narrative, or a mark as JSON. ``wording`` is the
     narrative that a grade was given under; ``base`` the version of the narrative that was edited; ``by`` who made an
-    adjudicator's decision.
+    adjudicator's decision; ``read`` the version of the document that was graded, empty where that is not known.
     """
 
     kind: str
@@ -385,6 +385,7 @@ class Change(NamedTuple):
     wording: str = ""
     base: int = 0
     by: str = ""
+    read: str = ""
 
 
 class Judgement(NamedTuple):
@@ -578,7 +579,11 @@ class Store:
 
     def document(self, docid: str) -> PooledDocument | None:
         """Return a document of the pool; None for any other."""
-        rows = self._rows("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
+        with self._lock:
+            return self._document(docid)
+
+    def _document(self, docid: str) -> PooledDocument | None:
+        rows = self._db.execute("SELECT docid, title, date, text, tabular FROM documents WHERE docid = ?", (docid,))
         return next(map(PooledDocument._make, rows), None)
 
     def get(self, docids: Sequence[str]) -> list[Document]:
@@ -654,6 +659,9 @@ class Store:
     def _apply(self, entry: Event, change: Change, waited: float) -> None:
         before = read_state(self._db, *entry.key())
         after = _after(change, before)
+        if change.read and change.value is not None:  # a grade, which may have waited while the text was corrected
+            document = self._document(change.docid)
+            after |= {"wording": EARLIER} if document and document.version != change.read else {}
         if after == before:
             return
         if change.kind == NARRATIVE and change.base != before["version"]:

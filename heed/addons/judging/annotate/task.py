@@ -13,7 +13,7 @@ import msgspec
 from heed.addons.judging.exchange import judgements
 from heed.addons.judging.exchange.judgements import assessor_name
 from heed.errors import UsageError, fail
-from heed.files import read_lines
+from heed.files import digest_json, read_lines
 from heed.formats.trec_files import Pool
 from heed.progress import brief, log
 from heed.types import Document, Qrels, Span, Topic
@@ -191,6 +191,11 @@ class PooledDocument(NamedTuple):
     date: str
     text: str
     tabular: bool
+
+    @property
+    def version(self) -> str:
+        """A digest of all of it, by which a grade says what it was given for."""
+        return digest_json(self)[:16]
 
 
 class Passage(msgspec.Struct, forbid_unknown_fields=True):

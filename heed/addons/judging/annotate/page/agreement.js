@@ -5,7 +5,7 @@ import { byId, make, setLanguage, toast } from "./dom.js";
 import { analyse, patience } from "./marking.js";
 import { editMark } from "./narrative.js";
 import { highlight } from "./passages.js";
-import { fetchDocument, markedText } from "./reading.js";
+import { fetchDocument, markedText, versionOf } from "./reading.js";
 import { get, newId } from "./server.js";
 import { documentLanguage, labelOf, page, shade, topicOf } from "./state.js";
 
@@ -246,7 +246,7 @@ export function decideShown(grade) {
 
 function decide({ item, view, show }, grade) {
   const { qid, docid, condition } = item;
-  const changes = [{ kind: "grade", qid, docid, condition, grade }];
+  const changes = [{ kind: "grade", qid, docid, condition, grade, read: versionOf(docid) }];
   const wording = condition === "changed" ? view.changed : "";
   page.queue.push("/api/changes", { id: newId(), assessor: ADJUDICATED, by: page.assessor, changes, wording });
   item.decision = grade;

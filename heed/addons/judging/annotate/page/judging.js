@@ -4,7 +4,7 @@ import { change, keyOf } from "./changes.js";
 import { byId, toast } from "./dom.js";
 import { isEditing, wasEdited } from "./narrative.js";
 import { go, nextIndex, saveEdits, scrollToDocument, show, step } from "./navigation.js";
-import { drawnDocument, showMarks, showPassage, showReading } from "./reading.js";
+import { drawnDocument, showMarks, showPassage, showReading, versionOf } from "./reading.js";
 import { newId } from "./server.js";
 import { isDrawn, unseen } from "./shown.js";
 import {
@@ -53,7 +53,7 @@ export function grade(value) {
   const wasDue = isDue(entry);
   if (judgementOf(entry).grade === value && !isStale(entry)) return;
   const skip = judgementOf(entry).skipped ? [{ ...keyOf(entry), kind: "skipped", skipped: false }] : [];
-  change([{ ...keyOf(entry), kind: "grade", grade: value }, ...skip]);
+  change([{ ...keyOf(entry), kind: "grade", grade: value, read: versionOf(entry.docid) }, ...skip]);
   const next = nextIndex();
   const end = next < 0 ? "; it was the topic's last" : "";
   if (value !== null) toast(`${page.index + 1}. ${entry.docid}: ${value} ${labelOf(value)}${end}`);

@@ -35,6 +35,9 @@ export async function fetchDocument(docid) {
   return known;
 }
 
+/** Return the version of a document as it is on the page, for a grade of it. */
+export const versionOf = (docid) => cache.get(docid)?.version;
+
 /** Draw everything on the right; the document itself once it is loaded. */
 export async function showReading() {
   showMarks();
