@@ -230,6 +230,26 @@ def test_what_is_withdrawn_is_not_published(campaign: None) -> None:
     assert read_qrels(Path("release/original.qrels"))["1"].keys() == GRADES.keys() - {"d5"}
 
 
+def test_a_version_is_published_once_and_what_a_kill_left_is_removed(
+    campaign: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(".release.part").mkdir()
+    Path(".release.part/topics.jsonl").write_text("half")
+    write_facts(description="A draft.")
+    assert publish("pool.db") == 0
+    write_facts()  # other words about the same judgements
+    assert publish("pool.db") == 0 and FACTS["description"] in Path("release/README.md").read_text()
+    before = digests(Path("release"))
+    with contextlib.closing(Store(Path("pool.db"))) as store:
+        Judging(store).grade("Zoe", "2", "d3", 2)
+    assert publish("pool.db") == 1
+    said = f"release: version {FACTS['version']} is published there with other content of default/"
+    assert said in capsys.readouterr().err and digests(Path("release")) == before
+    write_facts(version="9.1")
+    assert publish("pool.db") == 0 and read_qrels(Path("release/original.qrels"))["2"]["d3"] == 2
+    assert not Path(".release.part").exists()
+
+
 def test_the_readme_says_whether_another_system_can_be_judged(campaign: None) -> None:
     orders = {"s.original": "012", "s.changed": "120", "t.original": "021", "t.changed": "012"}
     lists = {name: {"1": [f"d{number}" for number in order]} for name, order in orders.items()}

@@ -37,7 +37,7 @@ from heed.addons.judging.publishing.records import (
 from heed.datasets.collection import Collection
 from heed.errors import DataError, UsageError, fail
 from heed.extras import require
-from heed.files import finished, write_bytes, write_json, write_packed
+from heed.files import finished, parse_json, read_text, write_bytes, write_json, write_packed
 from heed.formats.document_store import DocumentStore, open_store
 from heed.formats.topics import record_of
 from heed.formats.trec_files import Pool, write_qrels
@@ -46,7 +46,7 @@ from heed.ranking import in_order
 from heed.reuse import digests
 from heed.types import Run, Topic
 
-DOCIDS, SUMS = "docids.txt", "SHA256SUMS"
+DOCIDS, SUMS, README, CROISSANT = "docids.txt", "SHA256SUMS", "README.md", "croissant.json"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class Release:
 def publish(release: Release, out: Path) -> list[str]:
     """Write the release to the new folder ``out``, read it back, and return lines of what was written.
 
-    The folder is there as a whole or not at all. Raises :class:`UsageError` where judgements under one of the
+    The folder is there as a whole or not at all; one of the same version is replaced where its records are the same,
+    and what a killed process left of ``out`` is removed. Raises :class:`UsageError` where judgements under one of the
     narratives are missing, and :class:`DataError` for judged documents that the collection lacks, for assessors' names
     and secrets in a file, and where Heed, ir_datasets or MTEB read other records than those written.
     """
@@ -96,6 +97,7 @@ def publish(release: Release, out: Path) -> list[str]:
         if release.texts:
             records = records._replace(documents=digest_of(document[:3] for document in store))
         _write(part, release, store, records)
+        _check_version(out, part, release.facts.text("version"))
         if release.annotation:
             harmless = release.facts.listed("not names")
             fail(leaks(part, release.annotation.names, release.annotation.secrets, harmless))
@@ -183,6 +185,17 @@ def _write(part: Path, release: Release, store: DocumentStore, records: Records)
     write_packed(part / SUMS, (f"{sha256}  {name}\n" for name, sha256 in digests(part).items()))
 
 
+def _check_version(out: Path, part: Path, version: str) -> None:
+    """Raise :class:`DataError` where the release in ``out`` has the same version and other records than ``part``."""
+    if not (out / CROISSANT).exists() or parse_json(read_text(out / CROISSANT))["version"] != version:
+        return
+    before, now = digests(out), digests(part)
+    names = sorted({*before, *now} - {README, CROISSANT, SUMS})
+    if differing := [name for name in names if before.get(name) != now.get(name)]:
+        problem = f"version {version} is published there with other content of {brief(differing)}"
+        raise DataError(f"{out}: {problem}; give the facts another version, or name another folder")
+
+
 def _describe(part: Path, release: Release, store: DocumentStore, files: Mapping[str, str]) -> None:
     """Write who judged, the README, and Croissant; ``files`` are the paths of Parquet, with their splits."""
     from pyarrow.parquet import read_schema
@@ -204,9 +217,9 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Mapping
         "reusable": indent(_reusable(release, store), "    "),
     }
     text = readme(release.facts, collection.topics, collection.judging.qrels, lang, parts)
-    write_bytes(part / "README.md", text.encode())
+    write_bytes(part / README, text.encode())
     columns = {path: read_schema(part / path).names for path in files}
-    write_json(part / "croissant.json", croissant(release.facts, digests(part), columns))
+    write_json(part / CROISSANT, croissant(release.facts, digests(part), columns))
 
 
 def _grades(annotation: Annotation) -> str:
