@@ -110,6 +110,11 @@ def test_what_should_have_fallen_is_listed_and_those_that_did_not_come_first(tab
     assert texts(tab, ".fallen h2 span") == [count]
     listed = tab.evaluate("[...document.querySelectorAll('.fallen a')].map((a) => a.dataset.docid)")
     assert set(listed[: len(wrong)]) == wrong and set(listed) == moved
+    cut = """[...document.querySelectorAll('.fallen :is(.name, .id)')].filter((cell) => {
+        cell.textContent = "clueweb22-en0012-34-56789-".repeat(9);
+        return cell.scrollWidth > cell.clientWidth;
+    }).length"""
+    assert tab.evaluate(cut) == 0, "ids are whole"
 
 
 OUTCOMES = """selector => Object.fromEntries([...document.querySelectorAll(`${selector} .shift`)].map(mark =>

@@ -64,7 +64,7 @@ export function documentLink(topic, place, conditions, href, facts) {
   const title = topic.titles[place];
   return make(
     "a",
-    { href, "data-docid": docid, title: title ? `${docid}: ${title}` : null },
+    { href, "data-docid": docid, title: title ? `${docid}: ${title}` : docid },
     ...facts.filter(Boolean),
     grades(topic, place, conditions),
     make("span", { class: "name", dir: "auto" }, title || docid),
