@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,15 +19,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ABSENT = {
-    "Chromium": not CHROMIUM.exists(),
-    "Firefox": not firefox.FIREFOX or not find_spec("websockets"),
-    "WebKitGTK": not (webkit.DRIVER and webkit.SCREEN and webkit.BROWSER),
+    "Chromium": "" if CHROMIUM.exists() else "no Chromium",
+    "Firefox": firefox.NOT_INSTALLED,
+    "WebKitGTK": "" if webkit.DRIVER and webkit.SCREEN and webkit.BROWSER else "no WebKitGTK",
 }
 pytestmark = [
     pytest.mark.disturbance,
     pytest.mark.parametrize(
         "browser",
-        [pytest.param(name, marks=pytest.mark.skipif(no, reason=f"no {name}")) for name, no in ABSENT.items()],
+        [pytest.param(name, marks=pytest.mark.skipif(bool(why), reason=why)) for name, why in ABSENT.items()],
     ),
 ]
 

@@ -1,20 +1,19 @@
 """Report and annotation in a Firefox, where there is one: the same views, nothing requested, no hostile text run."""
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from annotating import running, sample_pool
 from explored_results import PAYLOADS, hostile, sample
-from firefox import FIREFOX, Firefox, firefox
+from firefox import NOT_INSTALLED, Firefox, firefox
 from window import ENTER
 
 from heed.report.page import write_page
 from heed.report.results import read_tree
 
-pytestmark = pytest.mark.skipif(not FIREFOX or not find_spec("websockets"), reason="no Firefox, or no websockets")
+pytestmark = pytest.mark.skipif(bool(NOT_INSTALLED), reason=NOT_INSTALLED)
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,16 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from window import PATIENCE, Window
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
+NOT_INSTALLED = (
+    "no Firefox" if not FIREFOX else "" if find_spec("websockets") else "no websockets: make test installs it"
+)
 LISTENING = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
 
 
