@@ -452,6 +452,8 @@ def read_objects(path: Path, encoding: str | None = None) -> Iterator[tuple[int,
 
 _digests: dict[str, str] = {}  # of files that this process has read, by what the system says of each
 _large: ContextVar[dict[str, str] | None] = ContextVar("large", default=None)  # the same, of large files
+# folders made or used inside a block of remembering, of which it need not be said again
+OPENED: ContextVar[set[Path] | None] = ContextVar("opened", default=None)
 
 
 @contextmanager
@@ -465,11 +467,12 @@ def remembering(folder: Path, verify: bool = False) -> Iterator[None]:
     with suppress(DataError, ValueError):
         before = dict(json.loads(read_bytes(path)))
     digests = {} if verify else {**before}
-    token = _large.set(digests)
+    tokens = _large.set(digests), OPENED.set(set())
     try:
         yield
     finally:
-        _large.reset(token)
+        _large.reset(tokens[0])
+        OPENED.reset(tokens[1])
     unused = {key: sha256 for key, sha256 in before.items() if key not in digests}
     after = dict([*{**unused, **digests}.items()][-MOST_NOTED:])
     if after != before:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.errors import DataError, HeedError
-from heed.files import digest, digest_json, finished_folder, part_and_old, read_bytes, write_json
+from heed.files import OPENED, digest, digest_json, finished_folder, part_and_old, read_bytes, write_json
 from heed.progress import brief, log
 from heed.types import Query
 
@@ -206,7 +206,11 @@ def ensure_folder(folder: Path, recipe: Recipe, build: Callable[[Path], Recipe |
     ``goes_on`` gets what it had made for the same recipe when it was stopped.
     """
     reason = folder_reason(folder, recipe)
-    log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
+    opened = OPENED.get()
+    if reason or opened is None or folder.absolute() not in opened:
+        log.info(f"{folder}: {reason or 'used again, inputs and settings are the same'}")
+    if opened is not None:
+        opened.add(folder.absolute())
     if reason is None:
         for left in part_and_old(folder):  # begun for another recipe, or left by a kill
             shutil.rmtree(left, ignore_errors=True)

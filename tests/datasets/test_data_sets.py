@@ -54,6 +54,8 @@ def test_of_a_beir_folder_the_corpus_alone_is_searched_for_its_judged_queries(tm
     assert [line for line in again.stderr.splitlines() if line.startswith("indexes/sea/eng/bm25:")] == [
         "indexes/sea/eng/bm25: used again, inputs and settings are the same"
     ]
+    anew = heed("pipelines.trec", "--docs", "sea/", "--retriever", "bm25", "--indexes", "new", "--out", "newer")
+    assert [line for line in anew.stderr.splitlines() if "eng/bm25:" in line] == ["new/sea/eng/bm25: building"]
     line = next(line for line in result.stdout.splitlines() if line.startswith("bm25"))
     assert line.split() == ["bm25", "query", *["100.0"] * 4, "1"]
 
