@@ -69,7 +69,10 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["data"], "it is a copy of a --benchmark, or of an entry named with --dataset")
         refuse(options, ["catalogue"], "name one of its entries with --dataset")
         if not data.docs:
-            refuse_data(data, "name documents with --docs, --dataset or --benchmark too", names=(*FILES, "lang"))
+            instead = (
+                "give --docs PATH, --dataset NAME or --benchmark NAME too, or leave it out for the embedded sample"
+            )
+            refuse_data(data, instead, names=(*FILES, "lang"))
             log.info("no collection named: this is the embedded sample, invented news in English for a first try")
             name, data = "neuclir-sample", replace(data, lang="eng")
     parameters = parameters_of(options, DESCRIBED) | parameters_of(options, options.layout)

@@ -105,7 +105,7 @@ class Judging(NamedTuple):
         if of_pairs and not self.pairs:
             raise UsageError(f"measure {of_pairs[0]}: compares two runs, but this collection compares no conditions")
         reverse = any(pair.reverse for pair in self.pairs)
-        check_pair(of_pairs, traps=bool(self.traps), reverse=reverse, corpus_size=True)
+        check_pair(of_pairs, traps=bool(self.traps), reverse=reverse, corpus_size=True, collection=True)
         of_runs = [measure for measure in further if not is_of_pair(measure) and measure not in requested]
         for qrels in self.qrels.values() or [{}]:
             check_measures(of_runs, qrels)

@@ -330,14 +330,18 @@ def check_measures(measures: Sequence[str | Measure], qrels: Qrels) -> None:
             provided(parse_name(str(measure)))
 
 
-def check_pair(measures: Sequence[str | Measure], traps: bool, reverse: bool, corpus_size: bool) -> None:
-    """Raise :class:`UsageError` for measures that need what a comparison has not."""
-    needs = {"NFR": (traps, "traps=FILE, documents with what is negated"), "IRS": (corpus_size, "corpus_size=N")}
+def check_pair(
+    measures: Sequence[str | Measure], traps: bool, reverse: bool, corpus_size: bool, collection: bool = False
+) -> None:
+    """Raise :class:`UsageError` for measures that need what a comparison has not, or a ``collection``."""
+    field = "traps" if collection else "traps=FILE"
+    needs = {"NFR": (traps, f"{field}, documents with what is negated"), "IRS": (corpus_size, "corpus_size=N")}
     for measure in measures:
         of_three = declared.of == "three" if (declared := find(measure)) else False
         has, needed = needs.get(str(measure), (reverse or not of_three, "runs under a reversed instruction"))
         if not has:
-            raise UsageError(f"measure {measure}: needs {needed}, which this comparison has not")
+            absent = "collection has not; heed compare takes them" if collection else "comparison has not"
+            raise UsageError(f"measure {measure}: needs {needed}, which this {absent}")
 
 
 def _computed_here(measure: str | Measure) -> Measure | None:

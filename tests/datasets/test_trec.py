@@ -491,7 +491,10 @@ def test_documents_that_need_a_licence_are_told_with_the_command_that_says_how(
             "--topics: not used by followir/core17; it takes fields, data",
         ),
         (["--docs", "d.jsonl"], "topics: none are given for these docs; name a TREC, JSONL or TSV file"),
-        (["--topics", "t.tsv"], "--topics: not used here; name documents with --docs, --dataset or --benchmark too"),
+        (
+            ["--topics", "t.tsv"],
+            "--topics: not used here; give --docs PATH, --dataset NAME or --benchmark NAME too, or leave it out",
+        ),
         (["--docs", "none.jsonl", "--topics", "t.tsv"], "none.jsonl: no such file, and not an id that ir_datasets"),
         (
             ["--dataset", "disks45/none"],
