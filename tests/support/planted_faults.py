@@ -247,6 +247,9 @@ FAULTS = [
     Fault("a rank that comes twice", put(6, 4, "1"), 6, "rank-order", "found rank 1 in topic 201, expected 2"),
     Fault("ranks from 0 after ranks from 1", put(5, 4, "0"), 5, "rank-order", "found rank 0"),
     Fault("a score that is a word", put(3, 5, "high"), 3, "score", "found score 'high'"),
+    Fault(
+        "a decimal comma", put(1, 5, "9,5"), 1, "comma", "expected a point in place of the comma; write 9.5 (fixable)"
+    ),
     Fault("not a number", put(3, 5, "nan"), 3, "score", "found score 'nan'"),
     Fault("infinity", put(1, 5, "1e999"), 1, "score", "found score '1e999'"),
     Fault("a number as Python has it", put(1, 5, "1_0"), 1, "score", "found score '1_0'"),

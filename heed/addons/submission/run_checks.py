@@ -22,6 +22,7 @@ from heed.ranking import in_order
 FORM = "topic Q0 docid rank score tag"
 RANK = re.compile(r"0|[1-9][0-9]{0,17}")
 COLUMN_NAME = re.compile(r"(?!nan$|inf$|infinity$)[a-z]\w*", re.IGNORECASE)
+THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")  # a comma that may part them, or be a decimal one
 FEW = 10  # a topic with less than one in so many of the median topic's documents has far fewer than the others
 DEPTH = {  # severity of a list that is too deep, and what the track does with it
     "cut": (WARNING, "cuts the list"),
@@ -120,7 +121,11 @@ class _RunCheck:
         else:
             self._damaged = True
             problem = f"found {number_of(len(fields), 'field')} ({text[:60]!r}), expected 6: {FORM}"
-            remedy = "put spaces in place of commas" if "," in text and len(fields) == 1 else "write the line again"
+            remedy = (
+                f"put spaces in place of commas: tr , ' ' < {self._report.path} > NEW.run"
+                if "," in text and len(fields) == 1
+                else "write the line again"
+            )
             if len(fields) == 5 and fields[1] != "Q0":
                 remedy = "is Q0 missing behind the topic?"
             elif len(without_words(fields)) == 6:
@@ -205,14 +210,16 @@ class _RunCheck:
 
     def _check_score(self, number: int, text: str, docid: str) -> None:
         topic = self._topic
-        score = parse_score(text) if text.isascii() else None
-        if score is None:
+        point = text.replace(",", ".")
+        score = parse_score(point) if text.isascii() else None
+        if score is None or THOUSANDS.fullmatch(text):
             problem = f"found score {text!r}, expected a finite number, as 12.5 or 1e-3"
-            point = text.replace(",", ".")
-            is_comma = "," in text and parse_score(point) is not None
-            remedy = f"write {point}" if is_comma else "score the document again"
+            remedy = "score the document again" if score is None else f"write {point}, or without the comma"
             self._report.error(number, "score", f"{problem}; {remedy}")
             return
+        if point != text:
+            problem = f"found score {text!r}, expected a point in place of the comma"
+            self._report.error(number, "comma", f"{problem}; write {point} (fixable)")
         if topic.score is not None:
             topic.varies = topic.varies or score != topic.score
             # without ranks the lines are taken to be in their order

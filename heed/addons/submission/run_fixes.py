@@ -21,6 +21,7 @@ FIXED = {  # the change, by the kind of problem that it solves
     "blank": "{} blank lines removed",
     "comment": "{} comments removed",
     "header": "{} header removed",
+    "comma": "{} decimal commas made points",
     "q0": "{} lines with Q0 in column 2",
     "contiguity": "{} times a topic's lines were put together",
     "duplicate": "{} repeated lines with the same score left out",
@@ -77,6 +78,7 @@ def _read(path: Path, new_tag: str, changes: Counter[str]) -> Topics:
         if len(fields) != 6 or fields[0].startswith("#") or is_header(number, fields):
             continue
         qid, _, docid, rank, score, tag = fields
+        score = score.replace(",", ".")
         changes["lines with single spaces between the fields"] += text != " ".join(fields)
         changes[f"lines with the tag {new_tag}"] += tag != (new_tag or tag)
         first = topics.setdefault(qid, {}).setdefault(docid, ScoredLine(score, rank))

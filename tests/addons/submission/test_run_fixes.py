@@ -67,6 +67,7 @@ FIXED = [
     Fault("one topic by rising scores", one_rising, 0, "", "1 topics sorted by score"),
     Fault("ties in file order", swap(2, 3, 3), 0, "", "1 topics sorted by score, then docid"),
     Fault("a line twice", lambda run: insert(3, run[1])(run), 0, "", "1 repeated lines with the same score left out"),
+    Fault("decimal commas", raw(lambda run: run.replace(b".5 ", b",5 ")), 0, "", " decimal commas made points"),
     Fault("nothing", list, 0, "", ""),
 ]
 
@@ -129,6 +130,8 @@ def test_the_tag_is_written_where_it_is_given(tmp_path: Path) -> None:
 
 REFUSED = [
     Fault("two scores", put(4, 3, uuid(98)), 4, "duplicate", "in topic 200, with score 1e-3 after 9.5"),
+    Fault("a comma of two meanings", put(1, 5, "9,500"), 1, "score", "; write 9.500, or without the comma"),
+    Fault("commas", raw(lambda run: run.replace(b" ", b",")), 1, "fields", "tr , ' ' < "),
     Fault("NaN", put(3, 5, "nan"), 3, "score", "found score 'nan'"),
     Fault("five fields", put(6, 3, ""), 6, "fields", "found 5 fields"),
     Fault("two tags", put(7, 6, "other"), 7, "tag", "fixable with a new tag"),
