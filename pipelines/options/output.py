@@ -24,9 +24,8 @@ def _begins(path: Path, signs: Sequence[str]) -> bool:
     return any(sign in beginning for sign in signs)
 
 
-KINDS: dict[
-    str, tuple[str, Callable[[Path], bool]]
-] = {  # what commands write, by the suffix that it has: words for it, and whether a file is one
+# what commands write, by the suffix that it has: words for it, and whether a file is one
+KINDS: dict[str, tuple[str, Callable[[Path], bool]]] = {
     ".json": ("JSON that Heed wrote", is_written_json),
     ".jsonl": ("pool", is_pool),
     ".qrels": ("qrels file", is_qrels),
