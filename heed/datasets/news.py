@@ -142,16 +142,11 @@ def _language(lang: str) -> str:
 def _other_languages(request: Data, translated: bool) -> Iterator[str]:
     """Yield problems with ids of ir_datasets that are in another language than the one asked for."""
     for text in [*request.docs, *([request.topics] if request.topics else [])]:
-        known = _known_id(text)
+        known = irds.parse_id(text)
         if known and known.lang != request.lang:
             yield f"{text}: is in {known.lang}, found lang={request.lang}; give lang={known.lang}, or other data"
         if known and translated and text != request.topics:
             yield f"{text}: these documents are in {known.lang}; give translated files, or leave docs_lang=eng out"
-
-
-def _known_id(text: str) -> irds.DatasetId | None:
-    """Return the parts of an ir_datasets id; None for a path that exists and for other texts."""
-    return None if Path(text).exists() else irds.parse_id(text)
 
 
 def _mfollowir_folder(request: Data) -> Path | None:
@@ -183,7 +178,7 @@ def _given_documents(docs: Sequence[str]) -> list[Path]:
     """Return the files of ``docs``; for an ir_datasets id the file that ir_datasets keeps."""
     paths = []
     for text in docs:
-        known = _known_id(text)
+        known = irds.parse_id(text)
         paths.append(irds.documents_file(known.source, known.lang) if known else Path(text))
         if known and not paths[-1].exists():
             raise DataError(_how_to_get(_name(text), known.lang, translated=False))
@@ -192,7 +187,7 @@ def _given_documents(docs: Sequence[str]) -> list[Path]:
 
 def _name(text: str) -> str:
     """Return the collection's name for a document file: the real one's for an id, else the file's stem."""
-    known = _known_id(text)
+    known = irds.parse_id(text)
     if known:
         return next(name for name, source in SOURCES.items() if source == known.source)
     if data_set_of(Path(text)):
