@@ -12,26 +12,24 @@ from heed.datasets.loading import find_collections
 from heed.errors import UsageError, fail
 from heed.experiment.experiment import Experiment, Pool
 from heed.experiment.ledger import pool_facts
-from heed.experiment.merged_runs import RULES, add_merged
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
 from heed.formats.run_formats import external_files, read_external_runs
-from heed.measures.registry import as_measures, needs_subtopics
+from heed.measures.registry import as_measures
 from heed.measures.summary import Detail, average, cutoff_of, printed, table
 from heed.progress import brief, log, number_of, warn
 from heed.reranking.maxp import Cut
 from heed.retrieval.bm25.index import Bm25
 from heed.retrieval.dense.search import Dense
 from heed.retrieval.fused import FusedRetriever
-from heed.systems.make import Search, refuse_twins, split_name
+from heed.systems.make import Search, refuse_twins
 from heed.systems.user_objects import check_name
 from heed.types import Reranker, Retriever, Run
 from pipelines.options.data import data_of
 from pipelines.options.settings import Machinery, machinery_of, maxp_of, search_of
 from pipelines.resources import log_resources
 
-RERANKER = "reranker"  # beside the rules, a way to make one list of several languages'
 NOTHING = "--retriever none: nothing is left to run; name a retriever, or runs of your own with --run"
 
 
@@ -41,19 +39,15 @@ def run_named(
     data: Data,
     parameters: Mapping[str, Any],
     catalogue: Catalogue | None = None,
-    merge: str = "",
+    run: "Callable[[Job, Collection], Results]" = lambda job, collection: job.run(collection)[0],
 ) -> None:
     """Run all systems over each collection called ``name``, print tables and the average of several, write their files.
 
-    The collections are those of :func:`heed.datasets.loading.find_collections`; ``merge`` says how the lists of the
-    languages of one become one list.
+    The collections are those of :func:`heed.datasets.loading.find_collections`; ``run`` does one.
     """
     collections = find_collections(name, data, parameters, catalogue)
     job = _job_of(options, collections[0])
-    if collections[0].parts:
-        results = [job.run_languages(collections[0], merge)]
-    else:
-        results = [job.run(collection)[0] for collection in collections]
+    results = [run(job, collection) for collection in collections]
     whole = results[0]
     if len(results) > 1:
         whole = _average([_with_score(each, of.averaged) for each, of in zip(results, collections, strict=True)])
@@ -142,9 +136,10 @@ class Job:
 
     def run(self, collection: Collection) -> tuple[Results, list[SystemRuns]]:
         """Run all systems over one collection, print its table, and return the results and the runs."""
-        return self._evaluate(self._experiment(collection), self._runs)
+        return self.evaluate(self.experiment(collection), self._runs)
 
-    def _experiment(self, collection: Collection) -> Experiment:
+    def experiment(self, collection: Collection) -> Experiment:
+        """Return the experiment over a collection, as the options have it."""
         options = self.options
         experiment = Experiment(
             replace(collection, judging=collection.judging.also(self.measures)),
@@ -164,12 +159,12 @@ class Job:
     def _runs(self, experiment: Experiment) -> list[SystemRuns]:
         """Return the runs of all systems; errors in any of their names or files come before the first search."""
         published = self.has_published_pool(experiment.collection)
-        external = self._external_runs(experiment)
+        external = self.external_runs(experiment)
         retrievers = [experiment.retriever(self.machinery.system(name, Retriever)) for name in self.retrievers]
         fail(self._unused(retrievers), UsageError)
         has_pool = bool(retrievers or published)
         names = self.rerankers if self.rerankers is not None else ["polarity"] if has_pool else []
-        rerankers = self._rerankers(experiment, names)
+        rerankers = self.rerankers_of(experiment, names)
         systems = [system.name for system in (*retrievers, *rerankers)]
         refuse_twins([*systems, *external], [*self.retrievers, *names, *(f"{name}=FILE" for name in external)])
         if rerankers and not has_pool:
@@ -179,14 +174,15 @@ class Job:
         runs = [experiment.retrieve(retriever) for retriever in retrievers]
         if has_pool:
             pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
-            runs += self._rerank(experiment, rerankers, pool)
-        return runs + [self._add(experiment, name, external.pop(name)) for name in [*external]]  # in memory once
+            runs += self.rerank(experiment, rerankers, pool)
+        return runs + [self.add(experiment, name, external.pop(name)) for name in [*external]]  # in memory once
 
-    def _rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
+    def rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
+        """Return the runs of rerankers over a pool."""
         reuse = self.options.reuse_scores
         return [experiment.rerank(each, pool, maxp=self.maxp, reuse_scores=reuse) for each in rerankers]
 
-    def _external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
+    def external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
         """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
         if not self.external:
             return {}
@@ -197,13 +193,13 @@ class Job:
             check_name(name)
         return external
 
-    def _add(self, experiment: Experiment, name: str, runs: dict[str, Run]) -> SystemRuns:
+    def add(self, experiment: Experiment, name: str, runs: dict[str, Run]) -> SystemRuns:
         """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
         files = external_files(self.external, experiment.conditions).get(name, {})
         facts = pool_facts([files[condition] for condition in runs if condition in files], experiment.documents.digest)
         return experiment.add(name, runs, facts=facts)
 
-    def _rerankers(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
+    def rerankers_of(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
         """Return the rerankers of these names; :class:`UsageError` for a version that none of them has."""
         self.machinery.check_version(names)
         return [experiment.reranker(self.machinery.system(name, Reranker)) for name in names]
@@ -219,7 +215,7 @@ class Job:
         if self.search.vectors and not any(retriever.takes_vectors for retriever in dense):
             yield "vectors: none of the retrievers searches them; name the bi-encoder that made them"
 
-    def _evaluate(
+    def evaluate(
         self, experiment: Experiment, run: Callable[[Experiment], list[SystemRuns]]
     ) -> tuple[Results, list[SystemRuns]]:
         """Evaluate the runs that ``run`` makes, print their table, and return the results and the runs."""
@@ -243,37 +239,6 @@ class Job:
             files = f"runs, summary.json, report.html ({size:.2f} MB), manifest.yml"
         log.info(f"{experiment.folder}/: {files} and more")
         return results, runs
-
-    def run_languages(self, collection: Collection, merge: str) -> Results:
-        """Run all systems over each language, print its table and that of the merged lists; return their results.
-
-        ``merge`` is one of :data:`heed.experiment.merged_runs.RULES`, the first where it is empty, or ``reranker``.
-        """
-        names, rule = list[str](), RULES[0] if merge in ("", RERANKER) else merge
-        if merge == RERANKER:
-            usual = ["polarity"] if _in_english(collection) else []
-            names = usual if self.rerankers is None else [*self.rerankers]
-        fail(_contradictions(self, collection, merge, names), UsageError)
-        whole = self._experiment(collection)
-        with whole:  # what may be wrong with the whole is known before anything is searched
-            external = self._external_runs(whole)
-            rerankers = self._rerankers(whole, names) if names else []
-            refuse_twins([reranker.name for reranker in rerankers], names)
-            log.info(f"{len(collection.parts)} languages, {whole.documents.count} documents")
-        measures = [measure for measure in self.measures if not needs_subtopics(measure)]
-        job = replace(self, external=(), measures=measures)
-        if merge == RERANKER:  # which is of all languages together
-            job = replace(job, rerankers=(), machinery=replace(self.machinery, version=None))
-        parts = collection.parts if self.retrievers else {}
-        by_language = {lang: job.run(part)[1] for lang, part in parts.items()}
-
-        def merged(experiment: Experiment) -> list[SystemRuns]:
-            lists = add_merged(experiment, by_language, rule)
-            if rerankers:
-                lists += self._rerank(experiment, rerankers, experiment.pool(lists, self.pool_depth))
-            return lists + [self._add(experiment, name, runs) for name, runs in external.items()]
-
-        return self._evaluate(whole, merged)[0]
 
     def print_results(self, title: str, results: Results, pool: str) -> None:
         """Print the measures that are asked for and those that look no deeper than the runs, and a paper's systems.
@@ -300,31 +265,3 @@ class Job:
             yield "runs of --run are as they came"
         if data_of(self.options).judged:
             yield "judgements of your own, so the figures are not comparable"
-
-
-def _in_english(collection: Collection) -> bool:
-    """Return whether the documents of all languages are English, by translation."""
-    return all(part.language.code == "eng" for part in collection.parts.values())
-
-
-def _contradictions(job: Job, collection: Collection, merge: str, rerankers: Sequence[str]) -> Iterator[str]:
-    """Yield why ``job`` cannot run over several languages, with ``rerankers`` over one pool of all of them."""
-    if merge == RERANKER and any(topic.lang != "eng" for topic in collection.topics):
-        yield "--merge reranker: one query for documents in all languages; give --query-lang eng"
-    if merge == RERANKER and not rerankers:
-        yield "--merge reranker: name a reranker of documents in all languages (--reranker NAME)"
-    of_words = [name for name in rerankers if split_name(name)[1].partition("+")[0] in ("rank_bm25", "polarity")]
-    if not _in_english(collection):
-        yield from (
-            f"--merge reranker --reranker {name}: compares words, and the documents' are of several languages; choose "
-            "a multilingual model, or --docs-lang eng"
-            for name in of_words
-        )
-    if not job.retrievers and (merge or job.rerankers is not None):
-        yield "--retriever none: there is nothing to merge or to rerank; name a retriever"
-    if not job.retrievers and not job.external:
-        yield NOTHING
-    if job.search.lucene_index or job.search.vectors:
-        yield "--index and --vectors: are of one language; leave them out"
-    if job.options.pool == "published":
-        yield "--pool published: there are no candidate lists over several languages; leave it out"

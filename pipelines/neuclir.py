@@ -1,8 +1,10 @@
 """Run NeuCLIR, HC4 or mFollowIR: Chinese, Persian or Russian news, or all three, with instructions."""
 
 import argparse
+from functools import partial
 
-from heed.datasets.news import MLIR, NEWS
+from heed.datasets.multilingual import MLIR
+from heed.datasets.news import NEWS
 from pipelines.command import main_of, refuse
 from pipelines.options.collection import collection_options
 from pipelines.options.data import data_of, data_options, layout_options, parameters_of
@@ -49,11 +51,15 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     from pipelines.launch import run_named
 
-    if options.lang != MLIR:
-        refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
     name = {"auto": "neuclir1", "sample": "neuclir-sample"}.get(options.collection, options.collection)
-    parameters = {**parameters_of(options, NEWS), "or_sample": options.collection == "auto"}
-    run_named(options, name, data_of(options), parameters, merge=options.merge or "")
+    about = name, data_of(options), {**parameters_of(options, NEWS), "or_sample": options.collection == "auto"}
+    if options.lang == MLIR:
+        from pipelines.multilingual import run_languages
+
+        run_named(options, *about, run=partial(run_languages, merge=options.merge or ""))
+    else:
+        refuse(options, ["merge"], "it makes one list of the languages of --lang mlir")
+        run_named(options, *about)
 
 
 main = main_of(parser, _run)

@@ -229,9 +229,9 @@ def documents_file(source: str, lang: str) -> Path:
 
 
 def parse_id(text: str) -> DatasetId | None:
-    """Return the parts of an id such as ``neuclir/1/zh/trec-2022`` or ``hc4/fa/dev``; None for another text."""
+    """Return the parts of an id such as ``neuclir/1/zh/trec-2022``; None for another text, and a path that exists."""
     source, *rest = text.split("/")
-    if source not in DOCUMENTS or (source == "neuclir" and rest[:1] != ["1"]):
+    if Path(text).exists() or source not in DOCUMENTS or (source == "neuclir" and rest[:1] != ["1"]):
         return None
     lang, *part = (rest[1:] if source == "neuclir" else rest) or [""]
     if lang not in CODES or len(part) > 1:

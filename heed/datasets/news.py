@@ -1,30 +1,28 @@
-"""News: NeuCLIR 1, HC4 and the embedded sample, in one language or in all three, and mFollowIR."""
+"""News: NeuCLIR 1, HC4 and the embedded sample, and mFollowIR."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from heed.data import FILES, Data
 from heed.datasets import irds, sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, given_judgements, given_topics, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
+from heed.datasets.multilingual import LANGS, MLIR, SAMPLE, multilingual
 from heed.datasets.own_files import OWN, LocalCopy, read_described, read_own
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
 from heed.formats.data_set_folders import collection_name, data_set_in, data_set_of
 from heed.formats.data_sets import is_mfollowir, read_mfollowir
-from heed.formats.documents import SUFFIXES, DocumentLine, Documents, Files, Source, corpus_files
+from heed.formats.documents import SUFFIXES, Files, corpus_files
 from heed.formats.topics import recognised
 from heed.languages import code_of, foreign_letters, known_language, language, suggestion
 from heed.measures.evaluate import Judging
 from heed.progress import log
-from heed.types import Qrels, SubtopicGrades, Topic
+from heed.types import Qrels, Topic
 
-LANGS = ("zho", "fas", "rus")
-MLIR = "mlir"  # what the track calls the task in all languages, in place of one
-SAMPLE = "neuclir-sample"
 SOURCES = {"neuclir1": "neuclir", "hc4": "hc4"}  # collection: what ir_datasets calls it
 
 
@@ -57,8 +55,11 @@ def _read(
         unused = {parameter: value for parameter, value in parameters.items() if value}
         OWN._replace(takes=("lang", "fields")).check(f"{SAMPLE} in English", request, unused)
         return read_described(members, request)
-    read = _multilingual if request.lang == MLIR else news
-    return [read("" if or_sample else name, request, translated, translation, tuple(map(str, years)))]
+
+    def read(of_language: Data) -> Collection:
+        return news("" if or_sample else name, of_language, translated, translation, tuple(map(str, years)))
+
+    return [multilingual(read, request, translated) if request.lang == MLIR else read(request)]
 
 
 def _read_mfollowir(members: Sequence[Named], request: Data, *, data: LocalCopy = None) -> list[Collection]:
@@ -141,16 +142,11 @@ def _language(lang: str) -> str:
 def _other_languages(request: Data, translated: bool) -> Iterator[str]:
     """Yield problems with ids of ir_datasets that are in another language than the one asked for."""
     for text in [*request.docs, *([request.topics] if request.topics else [])]:
-        known = _known_id(text)
+        known = irds.parse_id(text)
         if known and known.lang != request.lang:
             yield f"{text}: is in {known.lang}, found lang={request.lang}; give lang={known.lang}, or other data"
         if known and translated and text != request.topics:
             yield f"{text}: these documents are in {known.lang}; give translated files, or leave docs_lang=eng out"
-
-
-def _known_id(text: str) -> irds.DatasetId | None:
-    """Return the parts of an ir_datasets id; None for a path that exists and for other texts."""
-    return None if Path(text).exists() else irds.parse_id(text)
 
 
 def _mfollowir_folder(request: Data) -> Path | None:
@@ -182,7 +178,7 @@ def _given_documents(docs: Sequence[str]) -> list[Path]:
     """Return the files of ``docs``; for an ir_datasets id the file that ir_datasets keeps."""
     paths = []
     for text in docs:
-        known = _known_id(text)
+        known = irds.parse_id(text)
         paths.append(irds.documents_file(known.source, known.lang) if known else Path(text))
         if known and not paths[-1].exists():
             raise DataError(_how_to_get(_name(text), known.lang, translated=False))
@@ -191,7 +187,7 @@ def _given_documents(docs: Sequence[str]) -> list[Path]:
 
 def _name(text: str) -> str:
     """Return the collection's name for a document file: the real one's for an id, else the file's stem."""
-    known = _known_id(text)
+    known = irds.parse_id(text)
     if known:
         return next(name for name, source in SOURCES.items() if source == known.source)
     if data_set_of(Path(text)):
@@ -256,109 +252,3 @@ def _with_sample(request: Data) -> Data:
     topics, qrels = str(root / "topics" / SAMPLE / f"{lang}.jsonl"), root / "qrels" / SAMPLE
     original, changed = request.qrels or qrels / "original.qrels", request.changed_qrels or qrels / "changed.qrels"
     return replace(request, topics=topics, topics_format="heed", qrels=original, changed_qrels=changed)
-
-
-@dataclass(frozen=True)
-class Joined:
-    """The documents of several sources that have none in common, as a :class:`heed.formats.documents.Source`."""
-
-    sources: Sequence[Source]
-
-    def __str__(self) -> str:
-        return ", ".join(map(str, self.sources))
-
-    @property
-    def recipe(self) -> list[Any]:
-        """What the sources say of themselves."""
-        return [source.recipe for source in self.sources]
-
-    def lines(self) -> Iterator[DocumentLine]:
-        """Yield every line of every source."""
-        return (line for source in self.sources for line in source.lines())
-
-
-def _multilingual(name: str, request: Data, translated: bool, translation: str, years: Sequence[str]) -> Collection:
-    """Return the collection of all languages.
-
-    Its ``parts`` are what is searched. It has all their documents, and their judgements with the language as the
-    subtopic: merged lists are measured, and may be reranked, over it.
-
-    Documents of the user's files are given as ``zho=PATH``. Of the embedded sample, which says the same in every
-    language, each document is there in one of them.
-    """
-    documents, parts = _by_language(request.docs), dict[str, Collection]()
-    for number, lang in enumerate(documents or LANGS):
-        of_language = replace(request, lang=lang, docs=documents.get(lang, ()))
-        part = news(name, of_language, translated, translation, years)
-        parts[lang] = _third(part, number) if part.name == SAMPLE else part
-    names = {lang: part.name for lang, part in parts.items()}
-    if documents:
-        parts = {lang: replace(part, name=request.name or "multilingual") for lang, part in parts.items()}
-    elif len(set(names.values())) > 1:
-        listed = ", ".join(f"{lang}: {called}" for lang, called in names.items())
-        raise UsageError(f"collections of different names ({listed}); name one that is here in every language")
-    if any(part.candidates for part in parts.values()):
-        raise UsageError("mFollowIR's topics differ from language to language; give topics of NeuCLIR's form")
-    topics: dict[str, Topic] = {}
-    for part in parts.values():
-        topics = {topic.qid: topic for topic in part.topics} | topics
-    judging = {lang: part.judging for lang, part in parts.items()}
-    conditions = dict.fromkeys(condition for each in judging.values() for condition in each.qrels)
-    qrels = {name: _qrels({lang: each.qrels.get(name, {}) for lang, each in judging.items()}) for name in conditions}
-    if any(not isinstance(grades, SubtopicGrades) for each in qrels.values() for grades in each.values()):
-        parts = {lang: replace(part, judging=Judging({})) for lang, part in parts.items()}
-    first, native = next(iter(parts.values())), request.query_lang == "native"
-    index = f"{MLIR}-mt" if translated else MLIR
-    return Collection(
-        name=first.name,
-        subset=index if native else f"eng-{index}",
-        index=index,
-        language=language("eng") if translated or not native else first.language,
-        source=Joined([part.source for part in parts.values()]),
-        topics=list(topics.values()),
-        judging=Judging(qrels),
-        warnings=list(dict.fromkeys(warning for part in parts.values() for warning in part.warnings)),
-        parts=parts,
-    )
-
-
-def _by_language(docs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values of ``docs`` by language, without the languages' names."""
-    documents: dict[str, tuple[str, ...]] = {}
-    for text in docs:
-        lang, equals, path = text.partition("=")
-        lang = code_of(lang)
-        if not equals or lang not in LANGS:
-            expected = " or ".join(f"{each}={path or text}" for each in LANGS)
-            raise UsageError(f"{text}: documents in several languages need each file's: expected {expected}")
-        documents[lang] = (*documents.get(lang, ()), path)
-    if len(documents) == 1:
-        raise UsageError(f"documents in {next(iter(documents))} alone; give those of another language, or another lang")
-    return documents
-
-
-def _third(part: Collection, number: int) -> Collection:
-    """Return every third document of the sample, beginning with ``number``, and their judgements."""
-    documents_of_language = [line.document for line in part.source.lines() if line.document]
-    documents = documents_of_language[number :: len(LANGS)]
-    docids = {document.docid for document in documents}
-    judged = {
-        condition: {
-            qid: {docid: grade for docid, grade in grades.items() if docid in docids} for qid, grades in qrels.items()
-        }
-        for condition, qrels in part.judging.qrels.items()
-    }
-    subset, index = f"{MLIR}-{part.subset}", f"{MLIR}-{part.index}"
-    judging = part.judging._replace(qrels=judged)
-    return replace(part, subset=subset, index=index, source=Documents(documents), judging=judging)
-
-
-def _qrels(by_language: Mapping[str, Qrels]) -> Qrels:
-    """Return judgements with the language as the subtopic; as they are where they name no language."""
-    first, *others = by_language.values()
-    if first and all(each == first for each in others):  # the same file for each language
-        return first
-    qids = dict.fromkeys(qid for qrels in by_language.values() for qid in qrels)
-    return {
-        qid: SubtopicGrades({lang: qrels[qid] for lang, qrels in by_language.items() if qrels.get(qid)}) for qid in qids
-    }

@@ -181,7 +181,7 @@ def pool_texts(data: Data, translation: str = "") -> Collection:
 def _pool_topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], Sequence[Path]]:
     """Return the topics over documents in ``lang``, and the documents that belong to them if they are mFollowIR's."""
     path, known, query_lang = Path(data.topics), irds.parse_id(data.topics), data.queries_in(lang)
-    if known and not path.exists():
+    if known:
         return irds.judged(known.source, [known.part], lang, query_lang, data.fields, translation)[0], []
     if is_mfollowir(path, lang):
         read = read_mfollowir(path, lang, query_lang)
@@ -192,7 +192,7 @@ def _pool_topics(data: Data, lang: str, translation: str) -> tuple[list[Topic], 
 def documents_of(docs: Sequence[str], encoding: str) -> Source:
     """Return the documents of files and folders, or of one id of ir_datasets; tables where there are no records."""
     paths = [*map(Path, docs)]
-    known = None if paths[0].exists() else irds.parse_id(docs[0])
+    known = irds.parse_id(docs[0])
     if not known and len(docs) == 1 and not paths[0].exists():
         return IrDataset(docs[0])
     if known:

@@ -70,13 +70,17 @@ def test_2023_has_queries_and_takes_the_gains_file(home: Path) -> None:
     assert qrels == {"200": {"u2": 1}, "201": {"u3": 3}}
 
 
-def test_ids_are_recognised() -> None:
+def test_ids_are_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hc4/fa").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
     parsed = {
         "neuclir/1/zh/trec-2022": ("neuclir", "zho", "2022"),
         "neuclir/1/fa": ("neuclir", "fas", ""),
         "hc4/ru/dev": ("hc4", "rus", "dev"),
     }
-    parsed |= dict.fromkeys(["neuclir/2/zh", "hc4/zho/dev", "docs/zh/x", "hc4/../../etc"])
+    parsed |= dict.fromkeys(
+        ["neuclir/2/zh", "hc4/zho/dev", "docs/zh/x", "hc4/../../etc", "hc4/fa"]
+    )  # the last is a folder here
     assert {text: irds.parse_id(text) for text in parsed} == parsed
 
 

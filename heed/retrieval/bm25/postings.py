@@ -176,7 +176,7 @@ class MatrixSearch:
         self.postings, self._places = postings, {name: place for place, name in enumerate(postings.fields)}
         self.find = lru_cache(TERMS_KEPT)(self._find)
         with java_errors("opening the postings"):
-            self._as_list, fields = java("java.util.Arrays").asList, java("java.util.ArrayList")()
+            fields = java("java.util.ArrayList")()
             for name, field in postings.fields.items():
                 average = field.occurrences / field.documents_with
                 fields.add(java(POSTINGS)(str(postings.folder / name), k1, b, average))
