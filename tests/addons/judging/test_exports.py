@@ -319,7 +319,7 @@ def test_what_cannot_be_exported_is_told_all_at_once(tmp_path: Path) -> None:
     whole = material(tmp_path)
     out = tmp_path / "p.jsonl"
     assert refused("jsonl", out, whole._replace(topics={})) == [
-        f"topic {qid}: in the pool and not among the topics; give the topics file it is from" for qid in POOL
+        f"topic {qid}: in the pool and not among the topics; give topics=PATH, the file it is from" for qid in POOL
     ]
     assert refused("jsonl", out, whole._replace(condition="reversed")) == [
         f"topic {qid}: has no reversed instruction (it has: original, changed); choose another condition"
@@ -330,7 +330,7 @@ def test_what_cannot_be_exported_is_told_all_at_once(tmp_path: Path) -> None:
         for docid in ("no", "nix")
     ]
     assert refused("jsonl", out, whole._replace(documents=None)) == [
-        "this form shows the documents' texts; give the documents"
+        "this form shows the documents' texts; give docs=PATH"
     ]
     assert refused("jsonl", out, whole._replace(pool={})) == ["the pool holds no document; there is nothing to export"]
     odd = whole._replace(pool={"1 2": ["a b", "ok"], "": ["b\nc"]})
