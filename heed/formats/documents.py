@@ -101,6 +101,10 @@ class Documents:
         """Check the documents; raises :class:`DataError` naming each without a proper id, title or text."""
         self._documents, problems = [], []
         for number, document in enumerate(documents, 1):
+            if not isinstance(document, Document):
+                raise DataError(
+                    f"{MEMORY}: found {type(document).__name__}, expected heed.Document(docid, title, text)"
+                )
             line = checked(MEMORY, number, dict(zip(("id", "title", "text"), document[:3], strict=True)))
             if line.document is None:
                 problems.append(f"{MEMORY}, number {number}: {line.problem}")

@@ -51,8 +51,8 @@ class CommandParser(argparse.ArgumentParser):
         """
         home = os.path.expanduser("~/")  # noqa: PTH111 (Path raises where there is none)
         typed = sys.argv[1:] if args is None else args
-        arguments = [re.sub(r"(?<![^=])~/", lambda _: home, argument) for argument in typed]
-        for argument in takewhile("--".__ne__, arguments):
+        self._typed = [re.sub(r"(?<![^=])~/", lambda _: home, argument) for argument in typed]
+        for argument in takewhile("--".__ne__, self._typed):
             if argument == "--help-all":
                 print(self.format_help(), end="")
                 sys.exit(0)
@@ -60,7 +60,7 @@ class CommandParser(argparse.ArgumentParser):
             if re.fullmatch(r"--?[A-Za-z][\w-]+", name) and name not in self._option_string_actions:
                 meant = did_you_mean(f"--{name.lstrip('-')}", [*self._option_string_actions], before="; ")
                 self.error(f"no option {name}{meant}")
-        return super().parse_args(arguments, namespace)
+        return super().parse_args(self._typed, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -71,7 +71,8 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the options, without pages of usage, and exit with 2."""
         message = message.removeprefix("argument ")
-        repeated = [action.option_strings[-1] for action in self._actions if type(action) is argparse._AppendAction]
+        options = [action.option_strings[-1] for action in self._actions if type(action) is argparse._AppendAction]
+        repeated = [option for option in options if option in self._typed]
         if message.startswith("unrecognized arguments") and repeated:
             message += f"; {', '.join(repeated)}: write the option before each of its values"
         end = "" if message.endswith("?") else ";"

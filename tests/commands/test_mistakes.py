@@ -111,3 +111,10 @@ def test_wrong_values_in_python_are_named_by_their_arguments() -> None:
         heed.load("neuclir-sample")
     with pytest.raises(HeedError, match="depth: found '10', expected a whole number from 1"):
         heed.Experiment(heed.load("neuclir-sample", lang="zho"), depth="10")  # type: ignore[arg-type]
+    with pytest.raises(HeedError, match=r"found dict, expected heed\.Document\(docid, title, text\)"):
+        heed.Documents([{"id": "1", "text": "x"}])  # type: ignore[list-item]
+
+
+def test_values_of_a_repeated_option_are_asked_for_only_where_it_is_typed(heed: Heed) -> None:
+    line = heed("pipelines.fetch", "followir", "infosearch").stderr
+    assert line.startswith("error: unrecognized arguments: infosearch; python -m pipelines.fetch --help")
