@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 SHOWN = 20  # problems printed before the rest are only counted
-PLACE = re.compile(r", ((?:line|document) [^\s:]+)(?=: )|, column \d+")
+PLACE = re.compile(r"(?:^|[,:] )((?:line|topic|document) [^\s:]+)(?=: )|, column \d+")
 
 
 class HeedError(Exception):
@@ -65,7 +65,7 @@ def in_one_line(error: Exception) -> str:
 def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
     """Raise one ``error`` that lists all ``problems``, one a line; do nothing without any.
 
-    Those that differ in the line of a file alone, or in the document, are one: the first, with the places of others.
+    Those that differ in line, topic or document alone are one: the first, with the places of a few others.
     """
     alike: dict[str, list[str]] = {}
     for problem in problems:
@@ -80,7 +80,7 @@ def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
 
 
 def _with_places(first: str, *others: str) -> str:
-    """Return the first of problems that are the same, with the lines or documents of a few others."""
+    """Return the first of problems that are the same, with the places of a few others."""
     places = [match[1] for other in others if (match := PLACE.search(other)) and match[1]]
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return f"{first}; the same in {', '.join(places[:3])}{more}" if places else first
