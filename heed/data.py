@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from heed.compute import described
+from heed.languages import check_encoding
 
 FIELDS = {"title": "title (query)", "description": "description", "both": "title and description"}  # of the query
 TOPIC_FORMS = ("heed", "neuclir", "tsv", "trec", "mfollowir")
@@ -42,6 +43,10 @@ class Data:
         metavar="NAME",
     )
     name: str = described("", "name of the collection of your documents (default: that of their file)", metavar="NAME")
+
+    def __post_init__(self) -> None:
+        """Raise :class:`heed.errors.UsageError` for an unknown encoding, also where all files are UTF-8."""
+        check_encoding(self.encoding)
 
     @property
     def judged(self) -> dict[str, Path]:

@@ -1,9 +1,11 @@
 """The errors that Heed raises on purpose."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 SHOWN = 20  # problems printed before the rest are only counted
+PLACE = re.compile(r"(?:^|[,:] )((?:line|topic|document) [^\s:]+)(?=: )|, column \d+")
 
 
 class HeedError(Exception):
@@ -61,14 +63,27 @@ def in_one_line(error: Exception) -> str:
 
 
 def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
-    """Raise one ``error`` that lists all ``problems``, one a line; do nothing without any."""
-    listed = list(problems)
-    if not listed:
+    """Raise one ``error`` that lists all ``problems``, one a line; do nothing without any.
+
+    Those that differ in line, topic or document alone are one: the first, with the places of a few others.
+    """
+    alike: dict[str, list[str]] = {}
+    for problem in problems:
+        alike.setdefault(PLACE.sub("", problem), []).append(problem)
+    if not alike:
         return
+    listed = [_with_places(*same) for same in alike.values()]
     lines = listed[:SHOWN]
     if len(listed) > SHOWN:
         lines.append(f"… and {len(listed) - SHOWN} more problems of this kind")
     raise error("\n".join(lines))
+
+
+def _with_places(first: str, *others: str) -> str:
+    """Return the first of problems that are the same, with the places of a few others."""
+    places = [match[1] for other in others if (match := PLACE.search(other)) and match[1]]
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return f"{first}; the same in {', '.join(places[:3])}{more}" if places else first
 
 
 def did_you_mean(

@@ -43,6 +43,10 @@ PACKED = re.compile(  # how compressed files begin; zstd's second form is of pzs
     rb"(?P<gzip>\x1f\x8b)|(?P<bzip2>BZh[1-9][1\x17])|(?P<xz>\xfd7zXZ\0)|(?P<zstd>\(\xb5/\xfd|P\*M\x18)|"
     rb"(?P<lz4>\x04\"M\x18)"
 )
+OTHERS = {
+    b"PK\x03\x04": "a ZIP archive, as .docx and .xlsx are: unpack it, or save it as text",
+    b"%PDF-": "a PDF: save its text",
+}
 FULL = re.compile(r"No space left on device|Disk quota exceeded|disk is full|\d+ requested and \d+ written")
 MAKE_ROOM = "make room, or choose a folder on another disk, then run again"
 LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -65,13 +69,22 @@ def in_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise OSError(f"not {name.upper()}, as its byte-order mark says: {error.reason}") from error
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, where it is not there; raise :class:`DataError` where it, or one above it, is a file."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next((path for path in (folder, *folder.parents) if path.is_file()), folder)
+        raise DataError(f"{file}: is a file, expected a folder; choose another folder") from error
+
+
 @contextmanager
 def finished(path: Path) -> Iterator[IO[bytes]]:
     """Open ``path`` for writing bytes; it appears, whole and on disk, only when the block ends without an error.
 
     Raises :class:`DataError` while another process, or thread, is writing the same file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     part = path.with_name(f".{path.name}.part")  # always the same name, so that killed processes leave one at most
     with _open_locked(part) as stream:
         try:
@@ -179,7 +192,7 @@ def finished_folder(path: Path, is_begun: Callable[[Path], bool] | None = None) 
     It is empty, but for what an earlier process, stopped before the block's end, has left of work that ``is_begun``.
     Without that function nothing is left. Callers hold :func:`locked` on the parent, so nobody else is writing there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     part, old = part_and_old(path)
 
     def remove_remains() -> bool:
@@ -253,6 +266,8 @@ def unpacked(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         form = PACKED.match(file.peek(8))
         kind = form.lastgroup if form else ""
+        if other := next((text for begin, text in OTHERS.items() if file.peek(8).startswith(begin)), ""):
+            raise OSError(other)
         if kind == "xz":
             yield from _unpacked(file, lambda: lzma.LZMADecompressor(memlimit=WINDOW))
         elif kind == "zstd":
@@ -329,6 +344,8 @@ def parse_json(text: str) -> Any:
     """
     try:
         value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg}, column {error.colno}" if error.lineno == 1 else str(error)) from error
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     if "\\u" in text and SURROGATE.search(text):
@@ -516,7 +533,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     The file ``.lock`` is there while the lock is held, and after a kill, where it locks nothing.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     path = folder / ".lock"
     with _open_locked(path) as stream:
         try:

@@ -146,7 +146,7 @@ def language(code: str) -> Language:
     """
     known = known_language(code)
     if known is None:
-        raise UsageError(f"language: found {code!r}, expected one of {', '.join(LANGUAGES)}{suggestion(code)}")
+        raise UsageError(f"lang: found {code!r}, expected one of {', '.join(LANGUAGES)}{suggestion(code)}")
     return known
 
 
@@ -188,6 +188,14 @@ def foreign_letters(text: str, expected: Language) -> tuple[str, str] | None:
     return letters.capitalize(), next(iter(by_own + [each.code for each in others if not each.own_letters]), "")
 
 
+def check_encoding(name: str) -> None:
+    """Raise :class:`UsageError` for a name that is neither that of an encoding nor the code of a language."""
+    try:
+        "a".encode("utf-8" if known_language(name) else name or "utf-8")
+    except LookupError as error:
+        raise UsageError(f"encoding: found {name!r}, expected one such as gb18030 or cp1251") from error
+
+
 def named(encoding: str | None) -> list[str]:
     """Return ``encoding`` alone if it is the name of one, not a language, for the recipe of what was read in it."""
     return [encoding] if encoding and not known_language(encoding) else []
@@ -211,10 +219,8 @@ def encoding_of(content: bytes, encoding: str | None, likely: Sequence[str] = ()
     if not encoding or lang:
         problem.reason += f", and none of {', '.join(lang.encodings)} fits clearly" if lang and lang.encodings else ""
         raise problem
-    try:
-        content.decode(encoding)
-    except LookupError as error:
-        raise UsageError(f"encoding: found {encoding!r}, expected one such as gb18030 or cp1251") from error
+    check_encoding(encoding)
+    content.decode(encoding)
     return encoding
 
 

@@ -27,7 +27,6 @@ GIVEN = r"(?<![^\s(])(?!b=)([a-z]\w*)=(True\b)?"
 # options of other names than the library's fields, in every command that has them
 CALLED = {
     "conditions": "--condition",
-    "language": "--lang",
     "measures": "--measure",
     "rerankers": "--reranker",
     "retrievers": "--retriever",

@@ -26,6 +26,7 @@ from heed.retrieval.fused import FusedRetriever
 from heed.systems.make import Search, refuse_twins
 from heed.systems.user_objects import check_name
 from heed.types import Reranker, Retriever, Run
+from pipelines.command import refuse
 from pipelines.options.data import data_of
 from pipelines.options.settings import Machinery, machinery_of, maxp_of, search_of
 from pipelines.resources import log_resources
@@ -84,6 +85,8 @@ def _job_of(options: argparse.Namespace, collection: Collection) -> "Job":
         rerankers=_without_none(options.reranker) if options.reranker else None,
         external=options.run or (),
     )
+    if job.rerankers == []:
+        refuse(options, ["rerank_depth", "maxp", "reuse_scores"], "--reranker none rescores nothing")
     measures = map(str, as_measures(options.measure)) if job.retrievers else ()
     deeper = [name for name in measures if cutoff_of(name) > options.depth]
     if deeper:

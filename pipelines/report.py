@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         help="write tables and plots as one HTML file (default RUNS_DIR/report.html)",
     )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write each plot as a file into this folder")
-    parser.add_argument("--plot-format", choices=("svg", "png", "pdf"), default="svg", help="of --plots (default svg)")
+    parser.add_argument("--plot-format", choices=("svg", "png", "pdf"), help="of --plots (default svg)")
     parser.add_argument(
         "--site",
         type=Path,
@@ -79,6 +79,8 @@ def _run(options: argparse.Namespace) -> None:
     check_target(options, "out", TABLE_FORMS[options.format])
     if not options.site:
         refuse(options, ["title"], "it is the heading of --site")
+    if not options.plots:
+        refuse(options, ["plot_format"], "it is that of --plots")
     if not (options.site or options.html):
         refuse(options, ["baseline"], "it is that of --html and --site; heed compare prints a table")
     for folder in options.runs:
@@ -97,8 +99,8 @@ def _run(options: argparse.Namespace) -> None:
         with timed("plots"):
             drawn = plots(folders, most=sum(len(results.rows) for results in folders))  # those of all systems
             for plot in bar(drawn, len(drawn), "drawing", "plots"):
-                path = options.plots / f"{plot.name}.{options.plot_format}"
-                write_bytes(path, render(plot.spec, options.plot_format))
+                form = options.plot_format or "svg"
+                write_bytes(options.plots / f"{plot.name}.{form}", render(plot.spec, form))
             log.info(f"{options.plots}: {number_of(len(drawn), 'plot')}")
     if options.html:
         with timed("page"):

@@ -16,7 +16,7 @@ from heed.ranking import ranked
 from heed.reranking.rescore import PoolDocuments
 from heed.reuse import RESULTS, queries_digest
 from heed.systems.make import forms
-from heed.types import CONDITIONS, Reranker, Topic, closed
+from heed.types import CONDITIONS, Reranker, Topic, closed, conditions_of
 from pipelines.command import main_of
 from pipelines.options.collection import depth_option, keep_own_id_option, maxp_option, program_option
 from pipelines.options.data import TEXTS, condition_option, data_options, run_reading_options
@@ -70,8 +70,8 @@ def _run(options: argparse.Namespace) -> None:
         raise UsageError(f"tag: found {options.tag!r}, expected one word, such as {as_tag(options.tag)}")
     indexes, lang, source, read = named_texts(options)
     condition = options.condition or usual_condition(read)
+    conditions_of(read, [condition])
     topics = [topic for topic in read if topic.has(condition)]
-    fail([] if topics else [f"{options.topics}: no topic carries an instruction for condition {condition}"])
     with locked(options.out.parent), locked(indexes), remembering(indexes, options.verify):
         with timed("documents") as work:
             store = open_documents(source, indexes)
@@ -148,7 +148,8 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
     if unused:
         warn(f"{options.run}: left out {number_of(len(unused), 'topic')} that {options.topics} lacks: {brief(unused)}")
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))
-    fail([f"{options.run}: {len(missing)} of its documents are not in --docs: {brief(missing)}"] if missing else [])
+    absent = f"{len(missing)} of its documents are not in --docs: {brief(missing)}; give the documents that it ranks"
+    fail([f"{options.run}: {absent}"] if missing else [])
     return pooled
 
 

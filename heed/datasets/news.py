@@ -50,7 +50,7 @@ def _read(
     name, translated = members[0].name, docs_lang == "eng"
     if request.name and not request.docs:
         raise UsageError("name: not used here; it names a collection of docs")
-    if name == SAMPLE and request.lang != MLIR and language(request.lang).code == "eng":
+    if name == SAMPLE and request.lang != MLIR and code_of(request.lang) == "eng":
         parameters = {"docs_lang": translated, "translation": translation, "years": years}
         unused = {parameter: value for parameter, value in parameters.items() if value}
         OWN._replace(takes=("lang", "fields")).check(f"{SAMPLE} in English", request, unused)

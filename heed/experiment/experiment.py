@@ -426,5 +426,5 @@ def _listed(field: str, systems: SystemRuns | Sequence[SystemRuns]) -> Sequence[
 
 
 def _check_depth(depth: int) -> None:
-    if depth < 1:
-        raise UsageError(f"depth: found {depth}, expected at least 1")
+    if not isinstance(depth, int) or depth < 1:
+        raise UsageError(f"depth: found {depth!r}, expected a whole number from 1")

@@ -428,7 +428,7 @@ def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore) -> tup
         for line in bar(source.lines(), 0, "documents", "documents"):
             if line.document is None:
                 if len(problems) == SHOWN:
-                    raise DataError("\n".join([*problems, "… and more; reading stopped here"]))
+                    fail([*problems[:-1], "… and more; reading stopped here"])
                 problems.append(f"{line.path}, line {line.line_no}: {line.problem}")
                 continue
             body = BETWEEN.join([text.encode() for text in line.document[1:]])

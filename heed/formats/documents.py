@@ -35,7 +35,7 @@ from heed.types import Document
 
 ID_FIELDS = ("id", "_id", "docid", "doc_id", "docno", "pid")
 TEXT_FIELDS = ("text", "contents", "body", "content", "doc", "passage", "segment", "abstract")  # BRIGHT, MAIR, CSL
-RENAME = "rename the field (said once a file)"
+RENAME = "rename the field"
 OTHERS = (".json", ".jl")  # read in a folder that has none of the usual ones
 SUFFIXES = (".jsonl", ".parquet", *OTHERS)
 TSV = ".tsv"  # read where they are named: in a folder they may be topics or judgements
@@ -101,6 +101,10 @@ class Documents:
         """Check the documents; raises :class:`DataError` naming each without a proper id, title or text."""
         self._documents, problems = [], []
         for number, document in enumerate(documents, 1):
+            if not isinstance(document, Document):
+                raise DataError(
+                    f"{MEMORY}: found {type(document).__name__}, expected heed.Document(docid, title, text)"
+                )
             line = checked(MEMORY, number, dict(zip(("id", "title", "text"), document[:3], strict=True)))
             if line.document is None:
                 problems.append(f"{MEMORY}, number {number}: {line.problem}")
@@ -159,20 +163,12 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
 
 
 def read_documents(path: Path, encoding: str | None = None) -> Iterator[DocumentLine]:
-    """Yield every document of a file, or the problem with its line.
-
-    That an id or text is under no known key is one problem a file for the same keys.
-    """
+    """Yield every document of a file, or the problem with its line."""
     if is_trec_documents(path):
         yield from read_trec_documents(path, encoding)
         return
-    reported = set()
     for number, record, text in _records(path, encoding):
-        line = checked(path, number, record)._replace(text=text)
-        if line.problem not in reported:
-            yield line
-        if line.problem.endswith(RENAME):
-            reported.add(line.problem)
+        yield checked(path, number, record)._replace(text=text)
 
 
 def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any, str]]:

@@ -113,11 +113,12 @@ def _mteb(path: Path, predictions: dict[str, Any], subset: str | None) -> Run:
     if any(isinstance(score, float | int) for scores in by_topic for score in scores.values()):
         choices = {path.name: predictions}  # as pytrec_eval, ranx and BEIR have a run, and MTEB 1 a split
     chosen = [name for name in choices if subset is None or name == subset or name.split("/")[0] == subset]
+    if not choices:
+        raise DataError(f'{path}: no run in it; expected {{"qid": {{"docid": score}}}}, or MTEB predictions')
     if len(chosen) != 1:
         of_subset = f"subset {subset}: " if subset else ""
         raise DataError(
-            f"{path}: {of_subset}{len(chosen)} sets of predictions fit; subset=NAME chooses one of "
-            f"{', '.join(choices) or 'none'}"
+            f"{path}: {of_subset}{len(chosen)} sets of predictions fit; subset=NAME chooses one of {', '.join(choices)}"
         )
     problems: list[str] = []
     run: Run = {}

@@ -155,10 +155,8 @@ def _advice(langs: list[str]) -> str:
         return "give a file with topics"
     if not (known := known_language(langs[0])):
         return f"{langs[0]} is no code of a language{suggestion(langs[0])}"
-    return (
-        f"give lang={known.code} if the documents are in {known.name} too, else query_lang={known.code}, "
-        "which heed neuclir takes"
-    )
+    other = "query_lang=eng, which heed neuclir takes" if known.code == "eng" else 'take "lang" out of the topics'
+    return f"give lang={known.code} if the documents are in {known.name} too, else {other}"
 
 
 def _slips(record: dict[str, Any]) -> Iterator[str]:

@@ -214,7 +214,8 @@ def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Ite
             elif len(fields) == 6:
                 problems.append((number, f"score {fields[4]!r}, expected a finite number"))
             elif fields:
-                problems.append((number, f"{len(fields)} columns, expected 6 (topic Q0 docid rank score tag)"))
+                hint = ", as judgements have" if len(fields) == 4 else ""
+                problems.append((number, f"{len(fields)} columns{hint}, expected 6 (topic Q0 docid rank score tag)"))
         if rows:
             numbers, qids, docids, ranks, scores = map(list, zip(*rows, strict=True))
             yield numbers, qids, docids, ranks, scores
@@ -474,9 +475,11 @@ def read_pool(path: Path) -> Pool:
     """Read a pool; raises :class:`DataError` naming bad lines, topics or documents that come twice, an empty file."""
     pooled: Pool = {}
     problems = []
+    if is_run(path):
+        raise DataError(f"{path}: a run, expected a pool; make one: heed pool {path} --depth 100 --out pool.jsonl")
     for line_no, record in read_objects(path):
-        if "docids" not in record and {"query", "title"} & record.keys():
-            raise DataError(f"{path}: holds topics or documents, expected a pool, as heed pool writes it")
+        if "docids" not in record and ("qid" not in record or {"query", "title"} & record.keys()):
+            raise DataError(f'{path}: found {brief([*record])}, expected a pool: {{"qid": …, "docids": […]}}')
         qid, docids = record.get("qid"), record.get("docids")
         if not isinstance(qid, str) or qid.split() != [qid]:
             problems.append(f"{path}, line {line_no}: qid is {qid!r}, expected a word")

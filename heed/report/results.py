@@ -142,13 +142,13 @@ def read_tree(runs: Path, measured: ResultsFolder | None = None) -> list[Results
     summary without rows; such folders are logged and left out.
     """
     if not runs.is_dir():
-        raise DataError(f"{runs}: no such folder; give a results folder, such as runs/neuclir-sample/zho, or a tree")
+        problem = "is a file" if runs.exists() else "no such folder"
+        raise DataError(f"{runs}: {problem}; give a results folder, such as runs/neuclir-sample/zho, or a tree")
     below = (path.relative_to(runs) for path in runs.rglob("summary.json"))
     paths = sorted(path for path in below if not any(part.startswith(".") for part in path.parts))
     if not paths:
-        raise DataError(
-            f"{runs}: no summary.json in it or below it; give a folder that a collection command wrote, such as runs"
-        )
+        example = "a folder that a collection command wrote, such as runs/neuclir-sample/zho"
+        raise DataError(f"{runs}: no summary.json in it or below it; give {example}")
     problems: list[str] = []
     folders = [
         measured if measured and path.parent == Path() else _read_folder(runs, path.parent, problems) for path in paths

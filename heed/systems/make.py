@@ -50,7 +50,8 @@ class Search(NamedTuple):
     vectors: str | Path | None = None
 
     def check(self) -> None:
-        """Raise :class:`UsageError` for an unknown kind of index."""
+        """Raise :class:`UsageError` for an unknown kind of index, and for what BM25 cannot have."""
+        fail(self.bm25.problems(), UsageError)
         if self.faiss not in KINDS:
             raise UsageError(f"faiss: found {self.faiss!r}, expected one of {', '.join(KINDS)}")
 
@@ -207,7 +208,7 @@ def make(system: object, place: Place, role: type[S]) -> S:
     name, source = split_name(system)
     maker = MAKERS[kind_of(source)]
     if role not in maker.roles:
-        raise _wrong_role(f"{source}: a {_words(maker.roles[0])}", role, maker.roles)
+        raise _wrong_role(source, f"a {_words(maker.roles[0])}", role, maker.roles)
     in_role = _in_role(maker.make(source, place, role), place, role)
     if name:
         in_role = copy(in_role)  # one of BM25 is shared
@@ -229,7 +230,7 @@ def system_of(model: Model, place: Place, role: type[System]) -> System:
         return retriever
     roles = {ENCODER: ANY, RERANKER: (Reranker,)}.get(family.system, ())
     if role not in roles:
-        raise _wrong_role(f"{model.source}: of family {family_of(model)}", role, roles)
+        raise _wrong_role(model.source, f"of family {family_of(model)}", role, roles)
     system: System = family.make(model, place.compute, place.answers)
     return system
 
@@ -257,15 +258,15 @@ def _in_role(system: System, place: Place, role: type[S]) -> S:
         in_role = Similarity(system, place.corpus, reads) if role is Reranker else place.dense(system)
     if not isinstance(in_role, role):
         roles = [each for each in ANY if isinstance(system, each)]
-        raise _wrong_role(f"{system.name}: a {_words(roles[0])}", role, roles)
+        raise _wrong_role(system.name, f"a {_words(roles[0])}", role, roles)
     return in_role
 
 
-def _wrong_role(begin: str, role: type[System], roles: Sequence[type[System]]) -> UsageError:
-    advice = f"; give it as {_words(roles[0])}=NAME" if roles else ""
+def _wrong_role(name: str, kind: str, role: type[System], roles: Sequence[type[System]]) -> UsageError:
+    advice = f"; give {_words(roles[0])}={name}" if roles else ""
     if role is Reranker and roles[:1] == (Retriever,):
         advice = f"; it searches; rerankers of Heed's own are {', '.join(built_in(Reranker))}"
-    return UsageError(f"{begin}, no {_words(role)}{advice}")
+    return UsageError(f"{name}: {kind}, no {_words(role)}{advice}")
 
 
 def _words(role: type[System]) -> str:

@@ -1,6 +1,7 @@
 """The parser that every command starts from, and types of options' values."""
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -44,8 +45,14 @@ class CommandParser(argparse.ArgumentParser):
         print(text + last, end="", file=file or sys.stdout)
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Return the options; one that there is not is an error before argparse misses one that is required."""
-        for argument in takewhile("--".__ne__, sys.argv[1:] if args is None else args):
+        """Return the options; one that there is not is an error before argparse misses one that is required.
+
+        ~/ is the home folder behind an = and in quotation marks too, where no shell puts it in.
+        """
+        home = os.path.expanduser("~/")  # noqa: PTH111 (Path raises where there is none)
+        typed = sys.argv[1:] if args is None else args
+        self._typed = [re.sub(r"(?<![^=])~/", lambda _: home, argument) for argument in typed]
+        for argument in takewhile("--".__ne__, self._typed):
             if argument == "--help-all":
                 print(self.format_help(), end="")
                 sys.exit(0)
@@ -53,7 +60,7 @@ class CommandParser(argparse.ArgumentParser):
             if re.fullmatch(r"--?[A-Za-z][\w-]+", name) and name not in self._option_string_actions:
                 meant = did_you_mean(f"--{name.lstrip('-')}", [*self._option_string_actions], before="; ")
                 self.error(f"no option {name}{meant}")
-        return super().parse_args(args, namespace)
+        return super().parse_args(self._typed, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -64,10 +71,12 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the options, without pages of usage, and exit with 2."""
         message = message.removeprefix("argument ")
-        repeated = [action.option_strings[-1] for action in self._actions if isinstance(action, argparse._AppendAction)]
+        options = [action.option_strings[-1] for action in self._actions if type(action) is argparse._AppendAction]
+        repeated = [option for option in options if option in self._typed]
         if message.startswith("unrecognized arguments") and repeated:
             message += f"; {', '.join(repeated)}: write the option before each of its values"
-        print(f"error: {escaped(message)}; {self.prog} --help lists the options", file=sys.stderr)
+        end = "" if message.endswith("?") else ";"
+        print(f"error: {escaped(message)}{end} {self.prog} --help lists the options", file=sys.stderr)
         sys.exit(2)
 
 

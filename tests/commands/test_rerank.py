@@ -165,7 +165,7 @@ def test_what_cannot_be_rescored_is_an_error(made: Path, heed: Heed, tmp_path: P
         (
             made / "bm25.query.run",
             ("--condition", "reversed"),
-            "no topic carries an instruction for condition reversed",
+            "--condition: found reversed, but none of the 12 topics carries an instruction for it",
         ),
     ):
         result = heed(COMMAND, run, *SAMPLE, *told, "--reranker", "polarity", "--out", "new.run", "--quiet")

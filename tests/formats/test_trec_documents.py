@@ -177,7 +177,7 @@ def test_articles_of_the_washington_post_have_the_words_of_anserini(tmp_path: Pa
     theirs = segment.iterator().next().contents()
     assert article.document is not None and article.document.contents().split() == theirs.split()
     assert other.document == Document("b2", "", "")
-    assert list_of_texts.problem.endswith("rename the field (said once a file)")
+    assert list_of_texts.problem.endswith("rename the field")
 
 
 def test_articles_of_ir_datasets_are_read_as_those_of_files(tmp_path: Path, heed_process: Heed) -> None:

@@ -315,9 +315,7 @@ def test_a_pool_is_written_in_its_form_and_every_bad_line_is_told(tmp_path: Path
     path.write_text("")
     topics = tmp_path / "topics.jsonl"
     topics.write_text('{"qid": "1", "query": "a"}\n' * 8)
-    with pytest.raises(
-        HeedError, match=r"topics\.jsonl: holds topics or documents, expected a pool, as heed pool writ"
-    ):
+    with pytest.raises(HeedError, match=r"topics\.jsonl: found .*, expected a pool"):
         read_pool(topics)
     with pytest.raises(HeedError, match="holds no pool lines"):
         read_pool(path)

@@ -63,7 +63,7 @@ def test_a_guessed_family_is_told_and_stands_in_the_manifest(
         (
             ("--reranker", "none", "--retriever", tiny_cross_encoder),
             "of family cross-encoder (guessed from config.json (BertForSequenceClassification); --family NAME "
-            "overrules it), no retriever; give it as --reranker NAME",
+            "overrules it), no retriever; give --reranker ",
         ),
         (("--reranker", "causle", "--family", "causle"), "family 'causle' is unknown; did you mean causal?"),
     ):

@@ -154,7 +154,7 @@ def test_an_unknown_code_names_near_ones(found: str, near: str) -> None:
     assert suggestion(found) == (f"; did you mean {near}?" if near else "")
     assert suggestion(found, ["jpn"]) == ""
     if found != "uk":
-        with pytest.raises(UsageError, match=f"^language: found '{found}', expected one of eng, .*, vie"):
+        with pytest.raises(UsageError, match=f"^lang: found '{found}', expected one of eng, .*, vie"):
             language(found)
 
 

@@ -105,7 +105,7 @@ def test_models_alone_are_systems_of_an_experiment(
         (lambda: heed.reranker(Overlap(), device="cpu", compute=Compute()), "device and threads beside compute"),
         (lambda: heed.reranker(Overlap()).score("q", "text"), "texts: found one text, expected a list of texts"),
         (lambda: heed.reranker(Overlap()).score(Query("1", "q"), TEXTS, "only"), "instruction beside a heed.Query"),
-        (lambda: heed.reranker(Overlap()).score("q", TEXTS, lang="tlh"), "language: found 'tlh'"),
+        (lambda: heed.reranker(Overlap()).score("q", TEXTS, lang="tlh"), "lang: found 'tlh'"),
         (lambda: heed.reranker(Overlap), "type: .*; give an object, such as Overlap"),
         (lambda: heed.encoder(LetterCounts()).encode_queries("q"), "queries: found one text, expected a list of texts"),
     ],

@@ -178,11 +178,11 @@ def test_a_name_without_the_role_says_which_it_has(small: Experiment, tiny_cross
     assert problem("bm25", Reranker) == (
         "bm25: a retriever, no reranker; it searches; rerankers of Heed's own are polarity, rank_bm25"
     )
-    assert problem("x=polarity", Retriever) == "polarity: a reranker, no retriever; give it as reranker=NAME"
-    assert problem("command:cat", Encoder) == "command:cat: a reranker, no bi-encoder; give it as reranker=NAME"
+    assert problem("x=polarity", Retriever) == "polarity: a reranker, no retriever; give reranker=polarity"
+    assert problem("command:cat", Encoder) == "command:cat: a reranker, no bi-encoder; give reranker=command:cat"
     of_model = "of family cross-encoder (guessed from config.json"
     assert problem(str(tiny_cross_encoder), Retriever).startswith(f"{tiny_cross_encoder}: {of_model}")
-    assert problem(str(tiny_cross_encoder), Retriever).endswith("no retriever; give it as reranker=NAME")
+    assert problem(str(tiny_cross_encoder), Retriever).endswith(f"no retriever; give reranker={tiny_cross_encoder}")
     assert (
         problem("over:Over", Retriever)
         == "over:Over: has no encode_documents and encode_queries; it scores, so use it as a reranker"

@@ -168,7 +168,7 @@ def test_names_with_white_space_and_bytes_that_are_not_utf_8_are_errors_with_the
         f"{spaced}, line 1: the file's name is the docid and holds white space; rename the file",
         f"{tmp_path / 'tables/t.jsonl'}, line 1: "
         "found id, expected a text in text, contents, body, content, doc, passage, segment, abstract; "
-        "rename the field (said once a file)",
+        "rename the field",
     ]
 
 

@@ -137,8 +137,8 @@ def judge_chat(
     except (ModuleNotFoundError, ModelError) as error:
         reason = advice(str(error.name)) if isinstance(error, ModuleNotFoundError) else error
         raise UsageError(
-            f"{model.source}: has no entry that names its family; a model behind an API needs the family api-chat, "
-            f"and one of the hub its files: {reason}"
+            f"{model.source}: has no entry that names its family; give family=api-chat for a model behind an API; "
+            f"one of the hub: {reason}"
         ) from error
     if model.family == "api-chat":
         return ApiChat(model, answers, lambda _, answer: parse_grade(answer, scale) is not None, needs_key)

@@ -186,6 +186,8 @@ class Registry:
         model = self.find(source)
         if model.status == "named":
             raise ModelError(f"{source}: cannot be run ({model.note}); bring its run file")
+        if Path(model.source).is_dir() and not any(Path(model.source).glob("*.json")):
+            raise ModelError(f"{source}: no config.json in this folder; expected one as save_pretrained writes it")
         if Path(model.source).is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", model.source):
             return model
         is_served = bool(model.family) and FAMILIES[model.family].library == SERVICE  # by a server's own name
@@ -204,10 +206,9 @@ class Registry:
         if is_served:
             return model
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
-        meant = did_you_mean(source, sorted(others), 3, before="; ")
-        if built_in and not meant:
-            meant = f"; Heed's own are {', '.join(built_in)}"
-        raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name{meant}")
+        advice = f"Heed's own are {', '.join(built_in)}" if built_in else "heed models lists them"
+        meant = did_you_mean(source, sorted(others), 3) or advice
+        raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name; {meant}")
 
 
 def near_entry(source: str) -> str:

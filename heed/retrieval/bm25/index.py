@@ -52,6 +52,14 @@ class Bm25Settings(NamedTuple):
         weights = {"caption": self.caption, "header": self.header, "cells": self.cells}
         return {name: weight for name, weight in weights.items() if weight}
 
+    def problems(self) -> Iterator[str]:
+        """Yield what BM25 cannot have, and a k1 with which single precision would round the scores of matches to 0."""
+        if not 0 <= self.k1 <= MAX_K1:
+            yield f"k1: found {self.k1}, expected a number from 0 to {MAX_K1}"
+        if not 0 <= self.b <= 1:
+            yield f"b: found {self.b}, expected a number from 0 to 1"
+        yield from self.feedback.problems()
+
 
 class Searcher:
     """An open index; thread-safe.
@@ -70,7 +78,7 @@ class Searcher:
 
         Raises :class:`UsageError` for a k1 or b that BM25 cannot have.
         """
-        fail(_impossible(settings), UsageError)
+        fail(settings.problems(), UsageError)
         self._settings, self._folder, analysis = settings, folder, Analysis(language)
         self.terms, self.terms_of_each = analysis.terms, analysis.terms_of_each  # of texts, as the index holds them
 
@@ -167,15 +175,6 @@ class Subset:
         """Nothing is looked up before the first query."""
         self.docids = docids
         self.numbers: Numbers | None = None
-
-
-def _impossible(settings: Bm25Settings) -> Iterator[str]:
-    """Yield what BM25 cannot have, and a k1 with which single precision would round the scores of matches to 0."""
-    if not 0 <= settings.k1 <= MAX_K1:
-        yield f"k1: found {settings.k1}, expected a number from 0 to {MAX_K1}"
-    if not 0 <= settings.b <= 1:
-        yield f"b: found {settings.b}, expected a number from 0 to 1"
-    yield from settings.feedback.problems()
 
 
 def build_index(

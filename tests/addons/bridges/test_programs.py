@@ -279,7 +279,10 @@ def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(writ
             ("--reranker", "polarity", "--config", "1"),
             "--config: is the version of a program, and --reranker names none",
         ),
-        (("--retriever", "command:./score"), "command:./score: a reranker, no retriever; give it as --reranker NAME"),
+        (
+            ("--retriever", "command:./score"),
+            "command:./score: a reranker, no retriever; give --reranker command:./score",
+        ),
     ],
 )
 def test_programs_of_one_name_and_a_version_of_nothing_are_refused(

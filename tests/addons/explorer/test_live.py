@@ -378,7 +378,7 @@ def test_documents_and_indexes_that_are_gone_are_named_and_nothing_is_built(runs
         (("--port", "80"), "--port: found 80, expected 1024 to 65535"),
         (("--allow-host", "evil"), "--allow-host: found 'evil', expected HOST:PORT"),
         (("--reranker", "bge-rerank"), "bge-rerank: no system, no folder and no hub id"),
-        (("--retriever", "polarity"), "polarity: a reranker, no retriever; give it as --reranker NAME"),
+        (("--retriever", "polarity"), "polarity: a reranker, no retriever; give --reranker polarity"),
     ],
 )
 def test_options_that_cannot_be_are_one_line(runs: Path, heed: Heed, options: tuple[str, str], said: str) -> None:

@@ -66,7 +66,7 @@ def test_the_sample_is_found_by_the_pools_topics_in_the_language_of_its_folder(t
         ),
         (
             ("lost.jsonl", "--topics", "topics.jsonl", "--docs", "docs.jsonl"),
-            "1 document of the pool: not in docs.jsonl: gone; give the documents that were pooled",
+            "1 document of the pool: not in docs.jsonl: gone; give --docs PATH, the documents that were pooled",
         ),
         (("pool.jsonl", "--topics", "topics.jsonl", "--docs", "absent.jsonl"), "absent.jsonl: no such file"),
         (

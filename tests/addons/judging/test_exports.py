@@ -317,20 +317,21 @@ def refused(form: str, path: Path, given: ExportedPool) -> list[str]:
 
 def test_what_cannot_be_exported_is_told_all_at_once(tmp_path: Path) -> None:
     whole = material(tmp_path)
-    out = tmp_path / "p.jsonl"
+    out, (first, *others) = tmp_path / "p.jsonl", POOL
+    rest = ", ".join(f"topic {qid}" for qid in others)
     assert refused("jsonl", out, whole._replace(topics={})) == [
-        f"topic {qid}: in the pool and not among the topics; give the topics file it is from" for qid in POOL
+        f"topic {first}: in the pool and not among the topics; give topics=PATH, the file it is from; "
+        f"the same in {rest}"
     ]
     assert refused("jsonl", out, whole._replace(condition="reversed")) == [
-        f"topic {qid}: has no reversed instruction (it has: original, changed); choose another condition"
-        for qid in POOL
+        f"topic {first}: has no reversed instruction (it has: original, changed); choose another condition; "
+        f"the same in {rest}"
     ]
     assert refused("jsonl", out, whole._replace(pool={"12": ["no", "nix", "007"]})) == [
-        f"document {docid}: in the pool and not in the collection; give the documents it is from"
-        for docid in ("no", "nix")
+        "document no: in the pool and not in the collection; give the documents it is from; the same in document nix"
     ]
     assert refused("jsonl", out, whole._replace(documents=None)) == [
-        "this form shows the documents' texts; give the documents"
+        "this form shows the documents' texts; give docs=PATH"
     ]
     assert refused("jsonl", out, whole._replace(pool={})) == ["the pool holds no document; there is nothing to export"]
     odd = whole._replace(pool={"1 2": ["a b", "ok"], "": ["b\nc"]})

@@ -270,7 +270,7 @@ def test_a_server_s_own_name_needs_no_entry_with_its_family(small: list[str], he
         (("--run", "a.run", "--qrels", "q"), "--run: one system has no order"),
         (("--model", "intfloat/e5-base-v2"), "of family bi-encoder, which answers no question; expected api-chat, cau"),
         (("--model", "openai/gpt-nano-typo/x"), "no system, no folder and no hub id"),
-        (("--model", "openai/gpt-nano"), "openai/gpt-nano: .*; a model behind an API needs the family api-chat"),
+        (("--model", "openai/gpt-nano"), "openai/gpt-nano: .*; give --family api-chat for a model behind an API"),
         (("--condition", "reversed"), "topic 1: has no reversed instruction"),
     ],
 )

@@ -315,7 +315,7 @@ def read_pooled(source: Source, docids: Docids[str], required: bool = True) -> I
             tabular = line.document.is_table or as_table(text) is not None
             yield PooledDocument(docid, title, _date(line), text, tabular)
     absent = f"{number_of(len(missing), 'document')} of the pool: not in {source}: {brief([*missing])}"
-    lost = [f"{absent}; give the documents that were pooled"] if missing else []
+    lost = [f"{absent}; give docs=PATH, the documents that were pooled"] if missing else []
     fail([*lost, *problems] if lost and required else [])
 
 

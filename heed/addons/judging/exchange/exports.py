@@ -106,7 +106,7 @@ def check_exported(exported: ExportedPool, shows_text: bool) -> None:
 def _topic_problem(qid: str, exported: ExportedPool) -> str:
     topic, condition = exported.topics.get(qid), exported.condition
     if topic is None:
-        return f"topic {qid}: in the pool and not among the topics; give the topics file it is from"
+        return f"topic {qid}: in the pool and not among the topics; give topics=PATH, the file it is from"
     if condition == "query" or condition in topic.instructions:
         return ""
     carried = ", ".join(topic.instructions) or "none"
@@ -115,7 +115,7 @@ def _topic_problem(qid: str, exported: ExportedPool) -> str:
 
 def _store(exported: ExportedPool) -> Texts:
     if exported.documents is None:
-        raise UsageError("this form shows the documents' texts; give the documents")
+        raise UsageError("this form shows the documents' texts; give docs=PATH")
     return exported.documents
 
 

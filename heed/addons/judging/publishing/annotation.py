@@ -90,6 +90,10 @@ class Annotation(NamedTuple):
 
 def read_export(folder: Path) -> Annotation:
     """Return the annotation that ``heed annotate`` exported to ``folder``; :class:`DataError` for a changed one."""
+    if not (folder / JUDGEMENTS).is_file():
+        raise DataError(
+            f"{folder}: no {JUDGEMENTS}; expected a database of heed annotate, or the folder of its --export"
+        )
     read, agreement = [*read_objects(folder / JUDGEMENTS)], parse_json(read_text(folder / AGREEMENT))
     grades = (None, *agreement.get("scale", ()))
     fail(
