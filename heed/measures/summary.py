@@ -222,10 +222,13 @@ def cells(rows: Sequence[Row]) -> list[list[str]]:
     """Return header and lines of the table of ``rows`` as text; ``-`` where there is no figure."""
     grid = layout(rows)
     values = [format_value(row["measure"], row["value"]) for row in rows]
-    lines = [["system", "condition", *grid.measures, "n"]]
+    lines, above = [["system", "condition", *grid.measures, "n"]], ["", ""]
     for line in grid.lines:
         figures = [values[line.rows[measure]] if measure in line.rows else ABSENT for measure in grid.measures]
-        lines.append([line.system, line.condition, *figures, str(line.n)])
+        # below itself a system under a condition is there by measures of another number of topics
+        labels = [line.system, line.condition]
+        lines.append([*(["", ""] if labels == above else labels), *figures, str(line.n)])
+        above = labels
     return lines
 
 

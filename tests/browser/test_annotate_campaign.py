@@ -158,7 +158,7 @@ def test_without_an_edit_judging_stays_on_the_original(chromium: "Browser", tmp_
         ann.page.goto(server.address)
         ann.page.wait_for_selector("#document .facts")
         assert ann.page.get_attribute("#tab-original", "aria-selected") == "true"
-        assert ann.text("#overall") == "3 of 3 original"
+        assert ann.text("#overall") == "3 of 3 judged"
         ann.press("c", "1")
         assert ann.squares() == ["", "", ""] and "edit it first" in ann.text("#toast")
         assert ann.page.is_disabled("#grades [data-grade='1']")
@@ -168,7 +168,7 @@ def test_without_an_edit_judging_stays_on_the_original(chromium: "Browser", tmp_
         names = [square.get_attribute("aria-label") for square in ann.page.locator("#strip button").all()]
         assert names == ["1. D0: relevant", "2. D1: relevant", "3. D2: not relevant"]
         assert ann.page.get_attribute("#topics button", "aria-label") == (
-            "301: ferry accidents, 3 of 3 original, 0 of 0 read again"
+            "301: ferry accidents, 3 of 3 judged, 0 of 0 read again"
         )
 
 

@@ -102,7 +102,7 @@ def test_a_grade_is_unsure_and_what_is_skipped_comes_back_at_the_end(
         ann.press("0", "1")
         assert ann.shown() == "D1", "the others are judged"
         assert titles(ann)[:2] == ["1. D0: relevant, unsure", "2. D1: no grade, skipped"]
-        assert ann.text("#overall") == "3 of 4 original", "what is skipped is not judged"
+        assert ann.text("#overall") == "3 of 4 judged", "what is skipped is not judged"
         ann.press("s")
         assert ann.shown() == "D1", "nothing else is left"
         ann.press("1", "u")
@@ -200,12 +200,12 @@ def test_time_left_is_by_ones_own_pace_without_pauses(chromium: "Browser", tmp_p
                 judged = ("grade", "7", "original", f"D{number}")
                 write_entry(db, Event(f"{name}{number}", 0, time, name, "batch", *judged, {}, after))
     with running(given[0]) as server, assessor(chromium, server) as ann:
-        assert ann.text("#overall") == "7 of 12 original · 4 min left"  # 5 · 40 s, begun minutes count
+        assert ann.text("#overall") == "7 of 12 judged · 4 min left"  # 5 · 40 s, begun minutes count
         assert ann.page.get_attribute("#overall", "title") == (
             "40 s a document; pauses of more than 10 minutes are not counted"
         )
         ann.press("0")
-        assert ann.text("#overall") == "8 of 12 original · 3 min left"  # 4 · 40 s = 160 s
+        assert ann.text("#overall") == "8 of 12 judged · 3 min left"  # 4 · 40 s = 160 s
         ann.saved()
         ann.press("a")
         ann.page.wait_for_selector("#agreement .progress")

@@ -84,7 +84,10 @@ def test_the_table_is_printed_with_every_condition_and_the_sample_is_told(sample
     standard = ["nDCG@10", "Judged@20", "AP", "R@100"]  # of 91 tables
     pairwise = ["p-MRR", "selectivity", "IRS", "NFR"]
     assert re.split("  +", header) == ["system", "condition", *standard, *pairwise, "n"]
-    printed = [line.split() for line in lines]
+    printed = [line.split() for line in lines if not line.startswith(" ")]
+    labels = [(system, condition) for system, condition, *_ in printed]
+    assert len(labels) == len({*labels}), "NFR, of other topics than IRS, has a line without labels below"
+    assert [line.split()[-1] for line in lines if line.startswith(" ")] == 3 * ["22", "3"]
     assert {(system, condition) for system, condition, *_ in printed} == set(sample.values("nDCG@10")) | set(
         sample.values("p-MRR")
     )

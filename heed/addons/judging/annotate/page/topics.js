@@ -60,7 +60,7 @@ function timeLeft(left) {
   return minutes < 60 ? ` · ${Math.ceil(minutes)} min left` : ` · ${(minutes / 60).toFixed(1)} h left`;
 }
 
-const nameOf = (tab) => (tab === "changed" && page.again ? "read again" : tab);
+const nameOf = (tab) => (tab === "changed" ? "read again" : "judged"); // as the log has it
 
 function rowData(topic) {
   const { qid, query, language } = topic;
