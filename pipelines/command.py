@@ -72,7 +72,7 @@ def run_command(
         ):
             check_target(options, "json", ".json")
             body(options)
-            if timings:  # of the command itself
+            if timings and options.verbose:  # of the command itself
                 from pipelines.resources import log_resources
 
                 log_resources(timings)

@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING, Any
 from heed.errors import DataError, UsageError, fail
 from heed.files import nearest, write_json
 from heed.formats.judgements import read_judgements
-from heed.formats.topic_ids import pair, renamed, select, stem
+from heed.formats.topic_ids import renamed, stem
 from heed.formats.trec_files import warn_of_tags
 from heed.measures import PerTopic
 from heed.measures.baseline import LABELS, BaselineRow
-from heed.measures.comparison import (
-    MEASURES,
-    Absence,
-    Statistics,
-    absent,
-    compare,
-    statistics,
-    warn_of_comparison,
-)
+from heed.measures.comparison import Absence, absent
 from heed.measures.evaluate import measure_runs
-from heed.measures.per_topic import Inputs, paired
+from heed.measures.per_topic import Inputs
 from heed.measures.registry import as_measures, help_text
 from heed.measures.significance import ALPHA, POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.summary import (
@@ -36,6 +28,16 @@ from heed.measures.summary import (
     factor,
     format_value,
     own_directions,
+)
+from heed.measures.two_runs import (
+    MEASURES,
+    Statistics,
+    compare,
+    pair,
+    paired,
+    select,
+    statistics,
+    warn_of_comparison,
 )
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run

@@ -235,7 +235,8 @@ class Job:
             self.print_results(title, results, pool)
         else:
             print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
-        log_resources(experiment.timings)
+        if self.options.verbose:
+            log_resources(experiment.timings)
         files = "runs, manifest.yml"
         if results.rows:
             size = (experiment.folder / "report.html").stat().st_size / 1e6

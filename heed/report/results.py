@@ -63,6 +63,12 @@ class ResultsFolder:
         """The rows of ``summary.json``: system, condition, measure, value, and ``n``, the topics of the mean."""
         return [*self.summary_rows] or rows_of(self.details)
 
+    def summary(self) -> dict[str, Any]:
+        """Return the content of ``summary.json``."""
+        about = {"collection": self.collection, "subset": self.subset, "rows": self.rows, "warnings": [*self.warnings]}
+        further = {"lower_is_better": {**self.lower_is_better}, "systems": [*self.systems]}
+        return about | {name: value for name, value in further.items() if value}
+
     def compare(
         self, baseline: str = "", test: str = "", across_pools: bool = False, measures: Collection[str] = ()
     ) -> AgainstBaseline:
