@@ -13,7 +13,7 @@ from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
 from heed.addons.judging.annotate.store import Store, wording_of
-from heed.addons.judging.annotate.task import Task, topic_differences
+from heed.addons.judging.annotate.task import Edits, Task, topic_differences
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels, write_qrels
 from heed.types import Topic
@@ -93,7 +93,7 @@ def test_long_narratives_are_shown_where_they_differ() -> None:
     """Two texts of which only the first forty characters were shown looked the same."""
     before, now = (Topic("1", "fas", "کشتی", {"original": f"نیم‌فاصله{' x' * 30} {word}{' y' * 30}"}) for word in "ab")
     shown = [f"'…{'x ' * 10}{word}{' y' * 9} …'" for word in "ba"]
-    assert topic_differences(before, now, []) == [f"original narrative {shown[0]}, not {shown[1]}"]
+    assert topic_differences(before, now, Edits()) == [f"original narrative {shown[0]}, not {shown[1]}"]
 
 
 def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_again(
@@ -149,6 +149,34 @@ def test_changed_narratives_are_taken_from_a_file_once(folder: Path) -> None:
         lines = export(task, store, folder / "out")
     assert any("2 judgements made before the narrative's last edit" in line for line in lines)
     assert not (folder / "out" / "changed.qrels").exists()
+
+
+def test_an_edit_on_the_page_is_named_before_a_file_replaces_it(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begin(folder)
+
+    def give(changed: str) -> None:
+        texts = {"original": "Sunk ferries.", "changed": changed}
+        write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": texts}])
+
+    give("Sunk ferries, in 1994.")
+    with opened(folder, "--update") as (_, store):
+        Judging(store).edit("Ann", "1", "Sunk ferries, at night.")
+        for docid in "ab":
+            Judging(store).grade("Ann", "1", docid, 1, "changed")
+        Judging(store).grade("Bela", "1", "a", 1, "changed")
+    with opened(folder):
+        pass  # the file of before has nothing new
+    give("Sunk ferries, by day.")
+    edit = "changed narrative 'Sunk ferries, by day.', not 'Sunk ferries, at night.'"
+    who = ", edited on the page by Ann, with 3 grades under it"
+    with pytest.raises(HeedError, match=f"topic 1 has {edit}{who}; give what it was made with"):
+        opened(folder).__enter__()
+    with opened(folder, "--update") as (_, store):
+        assert f"topic 1 is corrected: {edit}{who}, grades under the changed narrative are to be given" in caplog.text
+        assert store.narratives()["1"][0] == "Sunk ferries, by day."
+    give("Sunk ferries, by ice.")
+    with pytest.raises(HeedError, match="by ice.', not 'Sunk ferries, by day.'; give"):  # that of a file
+        opened(folder).__enter__()
 
 
 def test_other_texts_of_documents_are_noticed_at_a_start(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,7 @@ or was added before, is one: so adding can be interrupted, repeated, and done ag
 import re
 import secrets
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection as Docids
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heed.addons.judging.annotate.grades import current
 from heed.addons.judging.annotate.store import (
     ADDED,
     CORRECTION,
@@ -44,6 +45,7 @@ from heed.addons.judging.annotate.store import (
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
     CONDITIONS,
+    Edits,
     Passage,
     PooledDocument,
     Task,
@@ -186,11 +188,11 @@ def _stored(
         same = [qid for qid in pool if task.lang_of(qid) == other.lang]  # in another language they would differ too
         if collection.topics:
             other = replace(other, topics=_topics(collection, [qid for qid in same if qid in task.pool]))
-    narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
-    compared = replace(task, topics=task.topics | other.topics) if update else task
+    now, edits = _edited(store, task)
+    compared = replace(task, topics=now | other.topics if update else now)
     advice = "give what it was made with, take corrected topics by update=True, or name another database"
     fail(
-        (f"{store.path}: {difference}; {advice}" for difference in task_differences(compared, other, narratives)),
+        (f"{store.path}: {difference}; {advice}" for difference in task_differences(compared, other, edits)),
         UsageError,
     )
     if collection:
@@ -216,15 +218,30 @@ def _with_new_topics(task: Task, pool: Pool, collection: Collection | None) -> T
     return replace(task, topics=topics, langs=langs, pool=join_pools(task.pool, {qid: [] for qid in new}))
 
 
+def _edited(store: Store, task: Task) -> tuple[dict[str, Topic], dict[str, Edits]]:
+    """Return the topics with changed narratives as they are now, and those that a file may have: now and before."""
+    narratives, topics, edits = store.narratives(), dict(task.topics), dict[str, Edits]()
+    counting = current(store.judgements(), {qid: text for qid, (text, _) in narratives.items()})
+    graded = Counter(each.qid for each in counting if each.condition == "changed" and each.grade is not None)
+    for qid, topic in task.topics.items():
+        text, version = narratives.get(qid, ("", 0))
+        if version:
+            topics[qid] = topic.instructed({**topic.instructions, "changed": text})
+        name, count = store.edited_by(version), number_of(graded[qid], "grade")
+        by = f", edited on the page by {name}, with {count} under it" if name else ""
+        edits[qid] = Edits([text, topic.instructions.get("changed", "")], by)
+    return topics, edits
+
+
 def _corrected(store: Store, task: Task, topics: Mapping[str, Topic]) -> Task:
     """Return the task with ``topics`` in place of its own; log what is another one, and how much is to judge again."""
     corrected = {}
-    narratives = store.narratives()
+    narratives, (now, edits) = store.narratives(), _edited(store, task)
     for qid, later in topics.items():
         before = task.topics[qid]
         topic = later.instructed({**before.instructions, **later.instructions})
         text, version = narratives.get(qid, ("", 0))
-        differing = topic_differences(before, topic, [text])
+        differing = topic_differences(now[qid], topic, edits[qid])
         if not differing:
             continue
         corrected[qid] = topic
@@ -547,7 +564,7 @@ def _add(
     for entry in log_here:
         if entry.kind == NARRATIVE:
             edits[entry.qid].append(entry.after["text"])
-    differences = task_differences(task, addition.task, edits)
+    differences = task_differences(task, addition.task, {qid: Edits(texts) for qid, texts in edits.items()})
     fail(f"{addition.path}: {difference}" for difference in differences)
     here = {entry.origin(): entry.assessor for entry in log_here}
     before: dict[str, str | None] = {entry.assessor: None for entry in addition.entries}  # their names here

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -329,7 +329,14 @@ def new_in(later: Pool, first: Pool) -> Pool:
     return {qid: docids for qid, docids in new.items() if docids}
 
 
-def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]) -> list[str]:
+class Edits(NamedTuple):
+    """The changed narratives that a topic has or had, and ``by`` what is said of who made the current one."""
+
+    texts: Sequence[str] = ()
+    by: str = ""
+
+
+def task_differences(task: Task, other: Task, edits: Mapping[str, Edits]) -> list[str]:
     """Return the differences that keep judgements of ``other`` from counting for ``task``, each as a sentence.
 
     A changed narrative may also be one of the topic's ``edits``: an export writes the current one into its topics.
@@ -337,7 +344,7 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     unknown = [qid for qid in other.pool if qid not in task.pool]
     sentences = [f"topics {brief(unknown)} are not in the database, which has {brief([*task.pool])}"] if unknown else []
     for qid, topic in other.topics.items():
-        differing = topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
+        differing = topic_differences(task.topics[qid], topic, edits.get(qid, Edits())) if qid in task.topics else []
         sentences += [f"topic {qid} has {', '.join(differing)}"] if differing else []
     langs = {(other.lang_of(qid), task.lang_of(qid)) for qid in other.pool if qid in task.pool}
     for there, here in sorted(langs):
@@ -349,7 +356,7 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     return [*sentences, f"other given judgements of topics {brief(judged)}"] if judged else sentences
 
 
-def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
+def topic_differences(stored: Topic, topic: Topic, edits: Edits) -> list[str]:
     """Return the parts in which a topic is not the ``stored`` one; its changed narrative may be one of ``edits``."""
     texts = [("language", stored.lang, topic.lang), ("query", stored.query, topic.query)]
     before, now = stored.instructions, topic.instructions
@@ -358,9 +365,13 @@ def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list
         texts.append(("description", stored.description, topic.description))
     # by words: earlier versions of Heed read other line breaks
     differing = [(name, before, now) for name, before, now in texts if before.split() != now.split()]
-    if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
-        differing = [text for text in differing if text[0] != "changed narrative"]
-    return [f"{name} {_excerpt(now, before)}, not {_excerpt(before, now)}" for name, before, now in differing]
+    changed = f"{CONDITIONS[1]} narrative"
+    if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits.texts]:
+        differing = [text for text in differing if text[0] != changed]
+    return [
+        f"{name} {_excerpt(now, before)}, not {_excerpt(before, now)}{edits.by if name == changed else ''}"
+        for name, before, now in differing
+    ]
 
 
 def _excerpt(text: str, other: str) -> str:
