@@ -1,5 +1,6 @@
 """A campaign that changes: topics and documents added, corrected and withdrawn, with what is to be judged again."""
 
+import csv
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -357,6 +358,23 @@ def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folde
     assert idle.returncode == 1 and "--only-open: not used here" in idle.stderr
 
 
+def test_a_share_that_is_filled_in_is_its_persons_under_any_name_of_the_file(folder: Path, heed: Heed) -> None:
+    begin(folder)
+    assert heed("pipelines.annotate", "pool.jsonl", "--assessor", "Ann", "--export", "csv=share.csv").returncode == 0
+    with (folder / "share.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = [*csv.DictReader(stream)]
+    assert {row["assessor"] for row in rows} == {"Ann"}
+    with (folder / "filled.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [*rows[0]])
+        writer.writeheader()
+        writer.writerows({**row, "grade": "2"} for row in rows)
+    added = heed("pipelines.annotate", "pool.jsonl", "--add", "filled.csv", "--as", "Ann=Ann", "--export", "out")
+    assert "filled.csv: 3 judgements of Ann, 3 of them new here" in added.stderr
+    renamed = heed("pipelines.annotate", "pool.jsonl", "--rename", "Ann=Ann Lee", "--export", "out")
+    assert "Ann is Ann Lee: 3 judgements" in renamed.stderr
+    assert '"assessor": "Ann Lee"' in (folder / "out" / "judgements.jsonl").read_text()
+
+
 def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, heed: Heed) -> None:
     begin(folder)  # c is not relevant, so it is not judged again
     with opened(folder) as (_, store):
@@ -370,7 +388,7 @@ def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, 
     (folder / "again.csv").write_text(
         "\n".join([lines[0], lines[1].replace('",,', '",2,'), lines[2].replace('",,', '",0,')])
     )
-    added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "again=Ann", "--export", "out")
+    added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "Ann=Ann", "--export", "out")
     assert added.returncode == 0, added.stderr
     assert read_qrels(folder / "out" / "changed.qrels") == {"1": {"a": 2, "b": 0, "c": 0}}
     kept = heed(*share)

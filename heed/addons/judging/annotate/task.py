@@ -65,11 +65,12 @@ def names_here(
         new_name = name if name == ADJUDICATED else name_before or names.get(name) or name
         new_names[name] = new_name
         if names.get(name, new_name) != new_name:
-            problems.append(f"{path}: {name} was added as {new_name} before, now {names[name]} is given")
+            again = f"give rename='{new_name}={names[name]}' to make it so"
+            problems.append(f"{path}: {name} was added as {new_name} before, now {names[name]} is given; {again}")
         if name in here and new_name == name != ADJUDICATED and not name_before and name not in names:
             problems.append(
-                f"names: {path}: {name} has judged here too; give '{name}={name}' if that is one person, "
-                f"or a name for the other, '{name}={name} 2'"
+                f"names: {path}: {name} has judged here too; give names='{name}={name}' if that is one person, "
+                f"or a name for the other, names='{name}={name} 2'"
             )
     for new_name, count in Counter(new_names.values()).items():
         if count > 1:
