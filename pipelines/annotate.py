@@ -216,6 +216,9 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
             withdrawn_topics = {qid for qid, docid in withdrawn if not docid}
             task = replace(task, assigned=read_assigned(options.assign, task.pool, withdrawn_topics))
             store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
+        nobodys = [qid for qid in task.pool if qid not in task.assigned]
+        if task.assigned and nobodys:
+            log.info(f"assigned to nobody: {brief(nobodys)}")
         if options.assessors:
             warn_of_names(read_people(options.assessors), task.assigned)
         if not options.export:  # which may be refused, and then nothing is changed

@@ -303,7 +303,21 @@ def test_withdrawn_topics_are_left_out_of_an_assignment(folder: Path, caplog: py
     (folder / "assign.tsv").write_text("1\tAnn\n2\tBob\n")
     with opened(folder, "--withdraw", folder / "withdrawn.tsv", "--assign", folder / "assign.tsv") as (task, _):
         assert task.assigned == {"1": ["Ann"]}
-    assert "assign.tsv: withdrawn topics are left out: 2" in caplog.text
+    assert "assign.tsv: withdrawn topics are left out: 2" in caplog.text and "to nobody" not in caplog.text
+
+
+def test_topics_that_are_assigned_to_nobody_are_named_at_every_start(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "assign.tsv").write_text("1\tAnn\n")
+    with opened(folder, "--assign", folder / "assign.tsv"):
+        assert "to nobody" not in caplog.text
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a"]}, {"qid": "2", "docids": ["d"]}])
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    for _ in range(2):
+        caplog.clear()
+        with opened(folder):
+            assert "assigned to nobody: 2" in caplog.text
 
 
 def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None:

@@ -91,8 +91,8 @@ def tabbed_lines(path: Path) -> Iterator[tuple[str, str, str]]:
 def read_assigned(path: Path, pool: Pool, withdrawn: Collection[str] = ()) -> dict[str, list[str]]:
     """Return the assessors of each topic, from lines ``qid<TAB>assessor``: a topic may have several, judging blind.
 
-    Topics without a line are logged, and ``withdrawn`` ones that have a line are left out. Raises :class:`DataError`
-    naming every line that is of another form or of a topic that the pool lacks, and for a file without any line.
+    Those of ``withdrawn`` topics are left out, with a line in the log. Raises :class:`DataError` naming every line that
+    is of another form or of a topic that the pool lacks, and for a file without any line.
     """
     assigned: dict[str, list[str]] = {}
     problems, left_out = [], []
@@ -114,9 +114,6 @@ def read_assigned(path: Path, pool: Pool, withdrawn: Collection[str] = ()) -> di
     fail(problems or ([] if assigned else [f"{path}: empty; expected lines of a topic, a tab, and an assessor"]))
     if left_out:
         log.info(f"{path}: withdrawn topics are left out: {brief([*dict.fromkeys(left_out)])}")
-    without = [qid for qid in pool if qid not in assigned]
-    if without:
-        log.info(f"{path}: {len(without)} of {len(pool)} topics have no assessor: {brief(without)}")
     return assigned
 
 
