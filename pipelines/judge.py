@@ -137,7 +137,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _judgeable(pool: ExportedPool) -> ExportedPool:
-    """Return the pool without topics that are not given, as withdrawn ones, or lack its condition's instruction; say so.
+    """Return the pool without topics that are not given or lack the condition's instruction; say so.
 
     A pool of which nothing would be left is returned as it is.
     """
