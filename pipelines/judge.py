@@ -26,6 +26,7 @@ from heed.addons.judging.model import (
 from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.files import digest
+from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import read_pool
 from heed.models.registry.entries import Model
 from heed.progress import brief, counted, gathering, log, timed, warn
@@ -112,7 +113,7 @@ def _run(options: argparse.Namespace) -> None:
     compute.check()
     model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(compute.max_length)
     with gathering([]) as warnings:
-        pool = _with_instruction(exported_pool(options, read_pool(options.pool)))
+        pool = _judgeable(exported_pool(options, read_pool(options.pool)))
         options.out = out = options.out or judgements_path(options.pool, model.name, pool.condition)
         fail(_contradictions(options), UsageError)
         check_target(options, "out", ".qrels")
@@ -135,14 +136,22 @@ def _run(options: argparse.Namespace) -> None:
         _write(options, out, chat_note, pool, judged, comparison, warnings)
 
 
-def _with_instruction(pool: ExportedPool) -> ExportedPool:
-    """Return the pool without topics that have no instruction of its condition, unless that is all of them; log it."""
+def _judgeable(pool: ExportedPool) -> ExportedPool:
+    """Return the pool without topics that are not given or lack the condition's instruction; say so.
+
+    A pool of which nothing would be left is returned as it is.
+    """
+    absent = [qid for qid in pool.pool if qid not in pool.topics]
     topics = {qid: pool.topics[qid].instructions for qid in pool.pool if qid in pool.topics}
     without = [qid for qid, instructions in topics.items() if pool.condition not in ("query", *instructions)]
-    if not without or len(without) == len(topics):
+    if len(without) == len(topics):
         return pool
-    log.info(f"{counted(len(without), 'topic')} left out, without {pool.condition} instruction: {brief(without)}")
-    return pool._replace(pool={qid: docids for qid, docids in pool.pool.items() if qid not in without})
+    if absent:
+        count, hint = counted(len(absent), "topic"), number_hint(absent, pool.topics)
+        warn(f"{count} left out, in the pool and not among the topics: {brief(absent)}{hint}")
+    if without:
+        log.info(f"{counted(len(without), 'topic')} left out, without {pool.condition} instruction: {brief(without)}")
+    return pool._replace(pool={qid: docids for qid, docids in pool.pool.items() if qid not in {*absent, *without}})
 
 
 def _contradictions(options: argparse.Namespace) -> Iterator[str]:

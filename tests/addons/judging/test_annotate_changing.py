@@ -1,5 +1,6 @@
 """A campaign that changes: topics and documents added, corrected and withdrawn, with what is to be judged again."""
 
+import csv
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
 from heed.addons.judging.annotate.store import Store, wording_of
-from heed.addons.judging.annotate.task import Task, topic_differences
+from heed.addons.judging.annotate.task import Edits, Task, topic_differences
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels, write_qrels
 from heed.types import Topic
@@ -93,7 +94,7 @@ def test_long_narratives_are_shown_where_they_differ() -> None:
     """Two texts of which only the first forty characters were shown looked the same."""
     before, now = (Topic("1", "fas", "کشتی", {"original": f"نیم‌فاصله{' x' * 30} {word}{' y' * 30}"}) for word in "ab")
     shown = [f"'…{'x ' * 10}{word}{' y' * 9} …'" for word in "ba"]
-    assert topic_differences(before, now, []) == [f"original narrative {shown[0]}, not {shown[1]}"]
+    assert topic_differences(before, now, Edits()) == [f"original narrative {shown[0]}, not {shown[1]}"]
 
 
 def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_again(
@@ -149,6 +150,34 @@ def test_changed_narratives_are_taken_from_a_file_once(folder: Path) -> None:
         lines = export(task, store, folder / "out")
     assert any("2 judgements made before the narrative's last edit" in line for line in lines)
     assert not (folder / "out" / "changed.qrels").exists()
+
+
+def test_an_edit_on_the_page_is_named_before_a_file_replaces_it(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begin(folder)
+
+    def give(changed: str) -> None:
+        texts = {"original": "Sunk ferries.", "changed": changed}
+        write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": texts}])
+
+    give("Sunk ferries, in 1994.")
+    with opened(folder, "--update") as (_, store):
+        Judging(store).edit("Ann", "1", "Sunk ferries, at night.")
+        for docid in "ab":
+            Judging(store).grade("Ann", "1", docid, 1, "changed")
+        Judging(store).grade("Bela", "1", "a", 1, "changed")
+    with opened(folder):
+        pass  # the file of before has nothing new
+    give("Sunk ferries, by day.")
+    edit = "changed narrative 'Sunk ferries, by day.', not 'Sunk ferries, at night.'"
+    who = ", edited on the page by Ann, with 3 grades under it"
+    with pytest.raises(HeedError, match=f"topic 1 has {edit}{who}; give what it was made with"):
+        opened(folder).__enter__()
+    with opened(folder, "--update") as (_, store):
+        assert f"topic 1 is corrected: {edit}{who}, grades under the changed narrative are to be given" in caplog.text
+        assert store.narratives()["1"][0] == "Sunk ferries, by day."
+    give("Sunk ferries, by ice.")
+    with pytest.raises(HeedError, match="by ice.', not 'Sunk ferries, by day.'; give"):  # that of a file
+        opened(folder).__enter__()
 
 
 def test_other_texts_of_documents_are_noticed_at_a_start(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -274,7 +303,21 @@ def test_withdrawn_topics_are_left_out_of_an_assignment(folder: Path, caplog: py
     (folder / "assign.tsv").write_text("1\tAnn\n2\tBob\n")
     with opened(folder, "--withdraw", folder / "withdrawn.tsv", "--assign", folder / "assign.tsv") as (task, _):
         assert task.assigned == {"1": ["Ann"]}
-    assert "assign.tsv: withdrawn topics are left out: 2" in caplog.text
+    assert "assign.tsv: withdrawn topics are left out: 2" in caplog.text and "to nobody" not in caplog.text
+
+
+def test_topics_that_are_assigned_to_nobody_are_named_at_every_start(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "assign.tsv").write_text("1\tAnn\n")
+    with opened(folder, "--assign", folder / "assign.tsv"):
+        assert "to nobody" not in caplog.text
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a"]}, {"qid": "2", "docids": ["d"]}])
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    for _ in range(2):
+        caplog.clear()
+        with opened(folder):
+            assert "assigned to nobody: 2" in caplog.text
 
 
 def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None:
@@ -329,6 +372,23 @@ def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folde
     assert idle.returncode == 1 and "--only-open: not used here" in idle.stderr
 
 
+def test_a_share_that_is_filled_in_is_its_persons_under_any_name_of_the_file(folder: Path, heed: Heed) -> None:
+    begin(folder)
+    assert heed("pipelines.annotate", "pool.jsonl", "--assessor", "Ann", "--export", "csv=share.csv").returncode == 0
+    with (folder / "share.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = [*csv.DictReader(stream)]
+    assert {row["assessor"] for row in rows} == {"Ann"}
+    with (folder / "filled.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [*rows[0]])
+        writer.writeheader()
+        writer.writerows({**row, "grade": "2"} for row in rows)
+    added = heed("pipelines.annotate", "pool.jsonl", "--add", "filled.csv", "--as", "Ann=Ann", "--export", "out")
+    assert "filled.csv: 3 judgements of Ann, 3 of them new here" in added.stderr
+    renamed = heed("pipelines.annotate", "pool.jsonl", "--rename", "Ann=Ann Lee", "--export", "out")
+    assert "Ann is Ann Lee: 3 judgements" in renamed.stderr
+    assert '"assessor": "Ann Lee"' in (folder / "out" / "judgements.jsonl").read_text()
+
+
 def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, heed: Heed) -> None:
     begin(folder)  # c is not relevant, so it is not judged again
     with opened(folder) as (_, store):
@@ -342,7 +402,7 @@ def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, 
     (folder / "again.csv").write_text(
         "\n".join([lines[0], lines[1].replace('",,', '",2,'), lines[2].replace('",,', '",0,')])
     )
-    added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "again=Ann", "--export", "out")
+    added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "Ann=Ann", "--export", "out")
     assert added.returncode == 0, added.stderr
     assert read_qrels(folder / "out" / "changed.qrels") == {"1": {"a": 2, "b": 0, "c": 0}}
     kept = heed(*share)

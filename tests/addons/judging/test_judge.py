@@ -258,6 +258,15 @@ def test_topics_without_the_narrative_are_left_out(small: list[str], tmp_path: P
     assert f"1 topic is left out, without changed instruction: {first['qid']}" in result.stderr
 
 
+def test_topics_that_were_withdrawn_are_left_out_with_a_line(small: list[str], tmp_path: Path, heed: Heed) -> None:
+    """As in the topics of an export, which have no withdrawn ones, and beside the pool of before."""
+    pool = [json.loads(line) for line in (tmp_path / "pool.jsonl").read_text().splitlines()]
+    write_jsonl(tmp_path / "more.jsonl", [*pool, {"qid": "de04", "docids": ["x"]}])
+    result = heed("pipelines.judge", "more.jsonl", *small[1:], "--dry-run")
+    assert result.returncode == 0, result.stderr
+    assert "1 topic is left out, in the pool and not among the topics: de04\n" in result.stderr
+
+
 def test_a_server_s_own_name_needs_no_entry_with_its_family(small: list[str], heed: Heed) -> None:
     result = heed("pipelines.judge", *small, "--model", "my-llama", "--family", "api-chat", "--dry-run")
     assert result.returncode == 0 and result.stdout.startswith("my-llama.original: "), result.stderr

@@ -577,6 +577,11 @@ class Store:
         """Return each topic's current changed narrative and its version; 0 is the text that editing started from."""
         return {qid: (text, version) for qid, text, version in self._rows("SELECT qid, text, version FROM narratives")}
 
+    def edited_by(self, version: int) -> str:
+        """Return who made this version of a narrative on the page; empty for that of a file, and for the first."""
+        rows = self._rows("SELECT assessor FROM log WHERE id = ? AND assessor <> ?", (version, ADJUDICATED))
+        return rows[0][0] if rows else ""
+
     def document(self, docid: str) -> PooledDocument | None:
         """Return a document of the pool; None for any other."""
         with self._lock:
