@@ -16,7 +16,7 @@ from heed.experiment.merged_runs import RULES, add_merged
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
-from heed.formats.run_formats import external_files, read_external_runs
+from heed.formats.run_formats import ExternalRun, external_files, read_external_runs
 from heed.measures.registry import as_measures, needs_subtopics
 from heed.measures.summary import Detail, average, cutoff_of, printed, table
 from heed.progress import brief, log, number_of, warn
@@ -26,7 +26,7 @@ from heed.retrieval.dense.search import Dense
 from heed.retrieval.fused import FusedRetriever
 from heed.systems.make import Search, refuse_twins, split_name
 from heed.systems.user_objects import check_name
-from heed.types import Reranker, Retriever, Run
+from heed.types import Reranker, Retriever
 from pipelines.options.data import data_of
 from pipelines.options.settings import Machinery, machinery_of, maxp_of, search_of
 from pipelines.resources import log_resources
@@ -176,17 +176,18 @@ class Job:
             raise UsageError("--retriever none: rerankers have no pool; name a retriever, or use --pool published")
         if not (systems or external):
             raise UsageError(NOTHING)
+        added = [self._add(experiment, name, external.pop(name)) for name in [*external]]  # in memory once
         runs = [experiment.retrieve(retriever) for retriever in retrievers]
         if has_pool:
             pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
             runs += self._rerank(experiment, rerankers, pool)
-        return runs + [self._add(experiment, name, external.pop(name)) for name in [*external]]  # in memory once
+        return runs + added
 
     def _rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
         reuse = self.options.reuse_scores
         return [experiment.rerank(each, pool, maxp=self.maxp, reuse_scores=reuse) for each in rerankers]
 
-    def _external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
+    def _external_runs(self, experiment: Experiment) -> dict[str, dict[str, ExternalRun]]:
         """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
         if not self.external:
             return {}
@@ -197,11 +198,16 @@ class Job:
             check_name(name)
         return external
 
-    def _add(self, experiment: Experiment, name: str, runs: dict[str, Run]) -> SystemRuns:
+    def _add(self, experiment: Experiment, name: str, external: dict[str, ExternalRun]) -> SystemRuns:
         """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
         files = external_files(self.external, experiment.conditions).get(name, {})
-        facts = pool_facts([files[condition] for condition in runs if condition in files], experiment.documents.digest)
-        return experiment.add(name, runs, facts=facts)
+        paths = [files[condition] for condition in external if condition in files]
+        facts, of_runs = (
+            pool_facts(paths, experiment.documents.digest),
+            {each: external[each].facts for each in external},
+        )
+        runs = {condition: external.pop(condition).run for condition in [*external]}
+        return experiment.add(name, runs, facts=facts, of_runs=of_runs)
 
     def _rerankers(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
         """Return the rerankers of these names; :class:`UsageError` for a version that none of them has."""
