@@ -19,6 +19,7 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.extras import installed_version
 from heed.files import digest_json, locked, read_bytes, write_bytes, write_json
+from heed.formats.trec_files import doubtful_names
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts, values_as_seen
 from heed.measures.per_topic import Measure, PerTopic
 from heed.measures.summary import (
@@ -198,9 +199,12 @@ def _warn_of_depths(entries: Sequence[SystemEntry], details: Sequence[Detail], b
 
 
 def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:
-    """Return the warnings in the notes of the runs of ``systems``."""
-    files = (file for system in systems for file in system.files.values())
-    return list(dict.fromkeys(warning for file in files for warning in file.note.facts.get("warnings", ())))
+    """Return the warnings in the notes of the runs of ``systems``, and of runs that look exchanged."""
+    warnings = list[str]()
+    for files in ([*system.files.values()] for system in systems):
+        warnings += [warning for file in files for warning in file.note.facts.get("warnings", ())]
+        warnings += doubtful_names({file.path.name: file.note.facts.get("called", ()) for file in files})
+    return list(dict.fromkeys(warnings))
 
 
 def refresh(runs: Path) -> None:

@@ -266,16 +266,10 @@ def _ensure(
 
     ``make`` gets the path of a journal, which stays where such replies are asked for again: by the next call.
     """
-    name, config = _label(system, queries), system.config
+    name, config, qids = _label(system, queries), system.config, [query.qid for query in queries]
     facts = facts if config else {**facts, "made_by": system.manifest_entry}
     file = RunFile(destination(recipe, facts))
     path, journal = file.path, journal_of(file.path)
-
-    def doubts() -> list[str]:
-        empty = [query.qid for query in queries if query.qid not in file.read()]
-        nothing = f"{path.name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}"
-        flat = one_score(path.name, file.read())
-        return [nothing, *flat] if empty else flat
 
     with replying() as gathered:
         note = finished_note(path) if config is not None and not journal.exists() else None
@@ -288,18 +282,27 @@ def _ensure(
             count, warnings = unanswered(path.name, replies(), run)
             tag = recipe.get("tag") or as_tag(name)
             file.write({qid: scores for qid, scores in run.items() if scores}, tag)
-            said = {"unanswered": count, "warnings": warnings + doubts()}
+            said = {"unanswered": count, "warnings": warnings + doubts(path.name, file.read(), qids)}
             note = Note(recipe, {path.name: digest(path)}, said | facts)
             write_note(note_of(path), note)
         file.note = note
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
     if "warnings" not in file.note.facts:  # of an earlier version
-        file.note = file.note._replace(facts={**file.note.facts, "unanswered": 0, "warnings": doubts()})
+        said = {"unanswered": 0, "warnings": doubts(path.name, file.read(), qids)}
+        file.note = file.note._replace(facts={**file.note.facts, **said})
         write_note(note_of(path), file.note)
     for warning in file.note.facts["warnings"]:
         warn(warning)
     return file
+
+
+def doubts(source: str, run: Scores, qids: Sequence[str]) -> list[str]:
+    """Return why the run of a file is doubtful: topics of ``qids`` without documents, and equal scores."""
+    empty = [qid for qid in qids if not run.get(qid)]
+    nothing = f"{source}: nothing found for {len(empty)} of {len(qids)} topics: {brief(empty)}"
+    flat = one_score(source, run)
+    return [nothing, *flat] if empty else flat
 
 
 def _label(system: Retriever | Reranker, queries: Sequence[Query]) -> str:

@@ -29,8 +29,13 @@ from heed.types import Config, Document, Query, Retriever, Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
 LIMITS = {  # with a greater k1 single precision would round the scores of matches to 0
-    **{"k1": (0, 1000), "b": (0, 1), "fb_docs": (1, inf), "fb_terms": (1, inf)},
-    **{"rm3_weight": (0, 1), "rocchio_alpha": (0, inf), "rocchio_beta": (0, inf)},
+    "k1": (0, 1000),
+    "b": (0, 1),
+    "fb_docs": (1, inf),
+    "fb_terms": (1, inf),
+    "rm3_weight": (0, 1),
+    "rocchio_alpha": (0, inf),
+    "rocchio_beta": (0, inf),
 }
 TEMPORARY = 1.5  # bytes for each of the store, while segments are merged; half of them stay
 TEXTS_AT_ONCE = 50  # queries analysed, and expanded, before they are searched
