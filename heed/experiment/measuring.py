@@ -29,6 +29,7 @@ from heed.measures.summary import (
     cutoff_of,
     ends_before,
     is_merit,
+    list_depths,
     own_directions,
 )
 from heed.progress import brief, gathering, log, logging_only, timed, warn
@@ -137,16 +138,15 @@ def results_of(
         warn(warning)
     earlier, used = read_note(folder / VALUES), dict[str, PerTopic]()
     entries = [_of_lists(system.entry, inputs.size or 0) for system in systems]
-    by_name = {entry["system"]: entry for entry in entries}
+    depths = list_depths(entries)
     with timed("measures"), gathering([]) as warnings:
         warn_of_mixtures(systems)
         moved = shifts(runs, judging, topics)
         remembering = _remembering(judging, earlier.recipe if earlier else {}, used)
         measured = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
-        beyond = [each for each in measured if ends_before(by_name[each["system"]], each["measure"], entries)]
-        details = [each for each in measured if each not in beyond]
-        _warn_of_depths(entries, details, [each["measure"] for each in beyond])
-        against = against_query(runs, judging, topics, details)
+        details = [each for each in measured if not ends_before(each["system"], each["measure"], depths)]
+        _warn_of_depths(depths, measured)
+        against = against_query(runs, judging, topics, measured)
         seen = values_as_seen(runs, judging, topics, details)
     if used:
         write_note(folder / VALUES, Note(used, {}))
@@ -181,21 +181,25 @@ def _of_lists(entry: SystemEntry, size: int) -> SystemEntry:
     return {**entry, "depth": min(entry["depth"], size)}
 
 
-def _warn_of_depths(entries: Sequence[SystemEntry], details: Sequence[Detail], beyond: Sequence[str]) -> None:
-    """Warn where first stages have lists of different depth: which measures of them do not compare.
-
-    Those ``beyond`` look deeper than the lists of some.
-    """
-    depths = {entry["system"]: entry["depth"] for entry in entries if entry["depth"] and not entry.get("first_stages")}
+def _warn_of_depths(depths: Mapping[str, int], measured: Sequence[Detail]) -> None:
+    """Warn where systems have lists of different depth: which measures have no value, and which are of whole lists."""
     if len({*depths.values()}) < 2:
         return
-    known = [f"{name} {depth}" for name, depth in depths.items()]
-    measures = dict.fromkeys(each["measure"] for each in details if is_merit(each["measure"]))
+    measures = dict.fromkeys(each["measure"] for each in measured if is_merit(each["measure"]))
+    deeper: dict[tuple[str, ...], list[str]] = {}
+    for system, depth in sorted(depths.items(), key=lambda each: each[1]):
+        beyond = (name for name in measures if ends_before(system, name, depths))
+        deeper.setdefault(tuple(sorted(beyond, key=cutoff_of)), []).append(str(depth))
+    parts = [
+        f"no {brief(names)} where lists end at {' or '.join(dict.fromkeys(ends))}"
+        for names, ends in deeper.items()
+        if names
+    ]
     whole = [name for name in measures if not cutoff_of(name) and name not in ON_REQUEST]
-    deeper = sorted({*beyond}, key=lambda name: (cutoff_of(name), name))
-    parts = [f"{brief(deeper)}: no value where lists end before"] if deeper else []
-    parts += [f"{brief(whole)}: of whole lists, which do not compare"] if whole else []
-    warn(f"lists of different depth ({brief(known)}): {'; '.join(parts)}")
+    parts += [f"{brief(whole)}: of whole lists, whose length alone can make a difference"] if whole else []
+    warn(
+        f"lists of different depth ({brief([f'{name} {depth}' for name, depth in depths.items()])}): {'; '.join(parts)}"
+    )
 
 
 def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:

@@ -232,6 +232,8 @@ def against_baseline(
     if not names:
         raise UsageError("baseline: no values by topic to compare; give judgements, and run the command again")
     entries = {name: SystemEntry(system=name) for name in names} | {entry["system"]: entry for entry in systems}
+    depths = list_depths(entries.values())
+    details = [each for each in details if not ends_before(each["system"], each["measure"], depths)]
     chosen, sentences = not baseline, list[str]()
     if chosen:
         baseline, reason = _best_first_stage(details, entries)
@@ -239,7 +241,6 @@ def against_baseline(
     elif baseline not in names:
         meant = did_you_mean(baseline, names, before="; ")
         raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
-    depths = list_depths(entries.values())
     same = [_same_lists(each["measure"], entries[each["system"]], entries[baseline], depths) for each in details]
     empty = dict.fromkeys(BaselineRow.__annotations__)
     rows = [
@@ -270,17 +271,17 @@ def against_baseline(
     least = min((tested[_column(row)] * least_p(row["n"]) for row in said if row["test"] != "t"), default=0.0)
     if least >= ALPHA:
         warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(least)} at least")
-    return AgainstBaseline(baseline, chosen, rows + _beyond_lists(rows, entries), sentences, warnings, columns)
+    return AgainstBaseline(baseline, chosen, rows + _beyond_lists(rows, depths), sentences, warnings, columns)
 
 
-def _beyond_lists(rows: Sequence[BaselineRow], entries: Mapping[str, SystemEntry]) -> list[BaselineRow]:
+def _beyond_lists(rows: Sequence[BaselineRow], depths: Mapping[str, int]) -> list[BaselineRow]:
     """Return rows without figures of the measures in ``rows`` that look deeper than a system's lists."""
     had, empty = {(row["system"], *_column(row)) for row in rows}, dict.fromkeys(BaselineRow.__annotations__)
     return [
         cast(BaselineRow, empty | {"system": name, "condition": condition, "measure": measure, "n": 0})
         for condition, measure in dict.fromkeys(map(_column, rows))
-        for name, entry in entries.items()
-        if ends_before(entry, measure, entries.values()) and (name, condition, measure) not in had
+        for name in depths
+        if ends_before(name, measure, depths) and (name, condition, measure) not in had
     ]
 
 

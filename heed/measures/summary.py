@@ -201,15 +201,13 @@ def list_depths(entries: Iterable[SystemEntry]) -> dict[str, int]:
     return {name: depth for name, depth in lists.items() if depth}
 
 
-def ends_before(entry: SystemEntry, measure: str, entries: Iterable[SystemEntry]) -> bool:
-    """Return whether a first stage's lists end before ``measure`` does, and those of another of ``entries`` are longer.
+def ends_before(system: str, measure: str, depths: Mapping[str, int]) -> bool:
+    """Return whether the lists of a system end before ``measure`` does, and those of another are longer.
 
-    Its value would be of shorter lists than the other's: R@100 of 20 documents is R@20. A reranker's pool is said
-    elsewhere.
+    Its value would be of shorter lists than the other's: R@100 of 20 documents is R@20. ``depths`` are those of
+    :func:`list_depths`; lists of a depth that is not known end nowhere.
     """
-    depth = entry.get("depth") or math.inf
-    deepest = max((each.get("depth") or 0 for each in entries if not each.get("first_stages")), default=0)
-    return not entry.get("first_stages") and depth < min(deepest, cutoff_of(measure))
+    return depths.get(system, math.inf) < min(max(depths.values(), default=0), cutoff_of(measure))
 
 
 def cutoff_of(measure: str) -> int:

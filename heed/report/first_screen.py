@@ -1,5 +1,6 @@
 """The first screen of a folder in the page: which system is best, is that sure, which systems follow?"""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from heed.measures.summary import (
     AgainstQuery,
     SystemEntry,
     cutoff_of,
+    ends_before,
     factor,
     format_value,
     is_merit,
@@ -194,11 +196,13 @@ def _headline(
 
 
 def _of_depths(results: ResultsFolder, measure: str) -> str:
-    """Return a sentence that lists of different depth do not compare, where a measure reads whole lists."""
+    """Return a sentence that lists of different depth do not compare, or end before a measure does; it may be empty."""
     depths = list_depths(results.systems)
-    if cutoff_of(measure) or len({*depths.values()}) < 2:
+    short = {name: depth for name, depth in depths.items() if ends_before(name, measure, depths)}
+    if not short and (cutoff_of(measure) or len({*depths.values()}) < 2):
         return ""
-    return f" Their lists differ in depth: {named([f'{name} {depth}' for name, depth in depths.items()])} documents."
+    known = f"{named([f'{name} {depth}' for name, depth in (short or depths).items()])} documents."
+    return f" No {measure} where lists end before: {known}" if short else f" Their lists differ in depth: {known}"
 
 
 def _sure(row: BaselineRow) -> str:
@@ -230,7 +234,8 @@ def _words(system: str, settings: ManifestSettings, entries: Sequence[SystemEntr
         words = ["run made elsewhere"]
     pools = {entry["pool"] for entry in entries if entry.get("pool")}
     rescored = next((entry for entry in entries if entry["system"] == system and entry.get("pool")), None)
-    if rescored and len(pools) > 1:
+    depths = list_depths(entries)
+    if rescored and (len(pools) > 1 or depths.get(system, math.inf) < max(depths.values(), default=0)):
         depth, stages, documents = rescored.get("depth"), rescored.get("first_stages"), rescored.get("documents")
         pool = f"the top {depth} of {named(stages)} by topic" if depth and stages else "a pool"
         words = [word.removesuffix("; rescores the pool") for word in words]
@@ -273,7 +278,7 @@ def answer(results: ResultsFolder) -> Answer:
     ordered = sorted(of_system, key=lambda system: values.get(system, float("-inf")), reverse=True)
     words = _Following(pair, {system: of_system[system] for system in ordered}, results.against_query)
     least, shown = _power(deciding, [each["per_topic"] for each in details])
-    return Answer(pair, measures, words.sentence(least), shown)
+    return Answer(pair, measures, words.sentences(least, list_depths(results.systems)), shown)
 
 
 class _Group(NamedTuple):
@@ -302,6 +307,23 @@ class _Following(NamedTuple):
     pair: str
     verdicts: Mapping[str, Mapping[str, Verdict]]
     against: Sequence[AgainstQuery]
+
+    def sentences(self, least: str, depths: Mapping[str, int]) -> str:
+        """Return which systems follow the instruction: a sentence of those with lists of one depth, where it differs.
+
+        ``least`` is what so many topics can show.
+        """
+        by_depth: dict[int, dict[str, Mapping[str, Verdict]]] = {}
+        for system, by_measure in self.verdicts.items():
+            by_depth.setdefault(depths.get(system, 0), {})[system] = by_measure
+        if len(by_depth) < 2:
+            return self.sentence(least)
+        texts = []
+        for depth in sorted(by_depth, reverse=True):
+            sentence = self._replace(verdicts=by_depth[depth]).sentence(least)
+            lists = f"lists of {depth} documents" if depth else "lists whose depth is not known"
+            texts.append(f"In {lists}, {sentence.replace('No system', 'no system', 1)}")
+        return " ".join([*texts, "The depth of the lists alone can make a difference."])
 
     def sentence(self, least: str) -> str:
         """Return which systems follow the instruction and which do not; ``least`` is what so many topics can show."""
@@ -376,7 +398,7 @@ class _Following(NamedTuple):
         measure = of_systems[0]["measure"]
         instructed = named([format_value(measure, row["instructed"]) for row in of_systems])
         alone = named([format_value(measure, row["query"]) for row in of_systems])
-        return f"judged for it: {measure} {instructed}, by the query alone {alone}"
+        return f"both judged for the instruction: {measure} {instructed}, by the query alone {alone}"
 
 
 def named(texts: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -106,6 +106,17 @@ def run_bm25(root: Path, lang: str, k1: float, depth: int, threads: int) -> None
     ) as experiment:
         first = [experiment.retrieve("bm25"), experiment.retrieve("bm25+rm3")]
         experiment.evaluate([*first, experiment.rerank("polarity", first)])
+
+
+class SameScores:
+    """A reranker that changes nothing: ``runs`` are its scores by condition, -1 where they have none."""
+
+    name = "same"
+    config: ClassVar = {}
+    runs: Mapping[str, Mapping[str, Mapping[str, float]]]
+
+    def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
+        return [self.runs[query.condition][query.qid].get(document.docid, -1.0) for document in documents]
 
 
 class Configured:
@@ -554,10 +565,13 @@ def test_measures_are_of_lists_as_deep_as_they_look(small: Experiment) -> None:
     results = small.evaluate([deep, lists, small.rerank("polarity", deep, depth=50)], measures=["R@10"])
     assert {entry["system"]: entry["depth"] for entry in results.systems} == {"bm25": 144, "fixed": 20, "polarity": 50}
     by_measure = {name: {row["system"] for row in results.rows if row["measure"] == name} for name in ("R@100", "AP")}
-    assert by_measure == {"R@100": {"bm25", "polarity"}, "AP": {"bm25", "fixed", "polarity"}}
+    assert by_measure == {"R@100": {"bm25"}, "AP": {"bm25", "fixed", "polarity"}}
     assert re.search(r"\nfixed +query [^\n]* - ", str(results))
     [warning] = [warning for warning in results.warnings if "different depth" in warning]
-    assert "(bm25 144, fixed 20): R@100" in warning and "AP" in warning and "selectivity" in warning
+    assert warning == (
+        "lists of different depth (bm25 144, fixed 20, polarity 50): no R@100, R@1000 where lists end at 20 or 50; "
+        "AP, p-MRR, selectivity: of whole lists, whose length alone can make a difference"
+    )
     compared = results.compare("bm25")
     rows = {(row["system"], row["measure"]): row for row in compared.rows if row["condition"] == "original"}
     assert rows["fixed", "R@100"]["value"] is None and rows["fixed", "R@10"]["p"] is not None
@@ -570,6 +584,26 @@ def test_measures_are_of_lists_as_deep_as_they_look(small: Experiment) -> None:
     assert all(row["p"] is not None for row in across if (row["system"], row["measure"]) == ("fixed", "AP"))
     manifest = yaml.safe_load((small.folder / "manifest.yml").read_text(encoding="utf-8"))
     assert [each["depth"] for each in manifest["method"]["retrieval"]] == [1000, 20, 50]
+
+
+def test_a_reranker_of_short_lists_is_not_worse_for_their_length(small: Experiment) -> None:
+    """BM25's own scores of its first ten: nDCG@20 has no value, and nDCG@10 is tested."""
+    bm25, cut = small.retrieve("bm25"), SameScores()
+    cut.runs = bm25.contents()
+    same = small.rerank(cut, bm25, depth=10)
+    small.depth = 10
+    results = small.evaluate([bm25, same, small.retrieve("b10=bm25")], measures=["nDCG@10"])
+    rows = {
+        (row["system"], row["measure"]): row for row in results.compare("bm25").rows if row["condition"] == "original"
+    }
+    for name in ("same", "b10"):
+        assert (
+            rows[name, "nDCG@20"]["value"] is rows[name, "nDCG@20"]["p"] is rows[name, "nDCG@20"]["difference"] is None
+        )
+        assert rows[name, "nDCG@10"]["p"] is not None
+    assert not any("ranks" in sentence for sentence in results.compare("bm25").sentences)
+    assert {each["system"] for each in results.against_query if each["measure"] == "nDCG@20"} == {"bm25", "b10", "same"}
+    small.evaluate([bm25, small.rerank(cut, bm25, depth=20)]).value("same", "original", "nDCG@20")  # its lists reach 20
 
 
 def test_the_manifest_tells_documents_and_pool(small: Experiment) -> None:

@@ -283,6 +283,26 @@ def test_measures_that_differ_are_named_each_with_its_interval(tmp_path: Path) -
     )
 
 
+def test_following_is_said_apart_of_lists_of_each_depth(tmp_path: Path) -> None:
+    entries = {"bm25": NONE | {"depth": 1000}, "cut": NONE | {"depth": 10}, "same": POOL | {"depth": 10}}
+    of_measures(tmp_path, {"bm25": {"p-MRR": UNCLEAR}, "cut": {"p-MRR": UP}, "same": {"p-MRR": UP}})
+    path = tmp_path / "summary.json"
+    summary = json.loads(path.read_bytes()) | {"systems": [{"system": name, **of} for name, of in entries.items()]}
+    path.write_text(json.dumps(summary), encoding="utf-8")
+    text = page(read_tree(tmp_path), tmp_path)
+    assert sentence(text).startswith(
+        "In lists of 1000 documents, bm25 does not clearly follow the changed instruction: "
+    )
+    assert sentence(text).endswith(
+        " In lists of 10 documents, cut and same follow the changed instruction (p-MRR +50.0 and +50.0). "
+        "The depth of the lists alone can make a difference."
+    )
+    assert screen_data(text)["words"] == ["", "", "rescored the top 10 of bm25 by topic: 300 documents"]
+    assert screen_data(text)["headlines"][0][0].endswith(
+        " No nDCG@20 where lists end before: cut 10 and same 10 documents."
+    )
+
+
 def test_a_verdict_by_documents_that_nobody_saw_is_none(tmp_path: Path) -> None:
     seen = {"system": "a", "condition": "original>changed", "measure": "p-MRR", "unseen": 7, "documents": 8}
     as_seen = [seen | {"per_topic": dict(zip(map(str, range(8)), UNCLEAR, strict=True))}]
@@ -336,7 +356,7 @@ def test_who_ranks_worse_with_the_instruction_is_not_said_to_follow_it(tmp_path:
         )
     ]
     said = of_measures(tmp_path / "1", dict.fromkeys(("worse", "alike", "before", "unknown"), following), against)
-    figures = "(judged for it: nDCG@20 25.0, by the query alone 50.0; selectivity +50.0; p-MRR +50.0)"
+    figures = "(both judged for the instruction: nDCG@20 25.0, by the query alone 50.0; selectivity +50.0; p-MRR +50.0)"
     assert said == (
         "alike and unknown follow the changed instruction (selectivity +50.0 and +50.0; p-MRR +50.0 and +50.0); "
         f"worse ranks worse with the changed instruction than with the query alone {figures}; "

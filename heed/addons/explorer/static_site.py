@@ -17,7 +17,7 @@ from heed.files import digest, finished_folder, locked, write_bytes
 from heed.measures.baseline import FEWEST
 from heed.measures.pairwise import P_MRR, SELECTIVITY
 from heed.measures.significance import interval
-from heed.measures.summary import ABSENT, AgainstQuery, AsSeen, Detail, Row, format_value, layout
+from heed.measures.summary import ABSENT, AgainstQuery, AsSeen, Detail, Row, SystemEntry, format_value, layout
 from heed.progress import bar, brief, log
 from heed.report.first_screen import SCALES, Answer, answer
 from heed.report.html import compose, page_link, template
@@ -181,7 +181,7 @@ def _joined(group: Sequence[tuple[ResultsFolder, str]]) -> tuple[ResultsFolder, 
     A system's name that an earlier folder has too is followed by its folder.
     """
     rows, details, against, seen = list[Row](), list[Detail](), list[AgainstQuery](), list[AsSeen]()
-    warnings, links = list[str](), dict[str, str]()
+    warnings, links, entries = list[str](), dict[str, str](), list[SystemEntry]()
     for results, page_name in group:
         names = {name: f"{name} ({results.folder})" if name in links else name for name in results.names}
         links |= {name: page_name + page_link(".", "topic", system=system) for system, name in names.items()}
@@ -189,8 +189,9 @@ def _joined(group: Sequence[tuple[ResultsFolder, str]]) -> tuple[ResultsFolder, 
         details.extend(detail | {"system": names[detail["system"]]} for detail in results.details)
         against.extend(each | {"system": names[each["system"]]} for each in results.against_query)
         seen.extend(each | {"system": names[each["system"]]} for each in results.as_seen)
+        entries += [each | {"system": names[each["system"]]} for each in results.systems if each["system"] in names]
         warnings.extend(warning for warning in results.warnings if warning not in warnings)
-    about = replace(group[0][0], summary_rows=rows, details=details)
+    about = replace(group[0][0], summary_rows=rows, details=details, systems=entries)
     return replace(about, against_query=against, as_seen=seen, warnings=warnings), links
 
 
