@@ -112,7 +112,7 @@ class SameScores:
     """A reranker that changes nothing: ``runs`` are its scores by condition, -1 where they have none."""
 
     name = "same"
-    config: ClassVar = {}
+    config: ClassVar[dict[str, int]] = {}
     runs: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -604,6 +604,24 @@ def test_a_reranker_of_short_lists_is_not_worse_for_their_length(small: Experime
     assert not any("ranks" in sentence for sentence in results.compare("bm25").sentences)
     assert {each["system"] for each in results.against_query if each["measure"] == "nDCG@20"} == {"bm25", "b10", "same"}
     small.evaluate([bm25, small.rerank(cut, bm25, depth=20)]).value("same", "original", "nDCG@20")  # its lists reach 20
+
+
+def test_an_earlier_object_of_a_name_is_not_measured_as_the_folders(small: Experiment) -> None:
+    """As notebook cells that are run out of order: the folder has the runs of the other object."""
+    bm25 = small.retrieve("bm25")
+    pool = {qid: [*scores][:2] for qid, scores in bm25["original"].items()}
+    second = SameScores()
+    second.runs, second.config = bm25.contents(), {"step": 2}
+    same = {"config": {"step": 1}, "score": lambda *_: [2.0, 1.0], "name": "same"}
+    first = small.rerank(type("First", (), same)(), pool)
+    value = small.evaluate([bm25, first]).value("same", "original", "nDCG@20")
+    later = small.rerank(second, pool)
+    small.evaluate([bm25, later])
+    told = "same: its runs were replaced by another system's of the same name; retrieve or rerank it again, or give"
+    with pytest.raises(UsageError, match=told):
+        small.evaluate([bm25, first])
+    again = small.rerank(type("First", (), same)(), pool)
+    assert small.evaluate([bm25, again]).value("same", "original", "nDCG@20") == value
 
 
 def test_the_manifest_tells_documents_and_pool(small: Experiment) -> None:
