@@ -66,6 +66,7 @@ class Results(ResultsFolder):
         """Return the content of ``summary.json``."""
         about = {"collection": self.collection, "subset": self.subset, "rows": self.rows, "warnings": [*self.warnings]}
         further = {"lower_is_better": {**self.lower_is_better}, "systems": [*self.systems]}
+        further |= {"baseline": self.baseline, "first_baseline": self.first_baseline}
         return about | {name: value for name, value in further.items() if value}
 
     def value(self, system: str, condition: str, measure: str) -> float:

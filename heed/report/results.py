@@ -1,5 +1,6 @@
 """Results folders read and checked: summary, values by topic, manifest."""
 
+import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from msgspec.json import decode
 
 from heed.addon_table import brought_if_here
 from heed.errors import DataError, HeedError, fail
-from heed.files import read_bytes
+from heed.files import locked, read_bytes, write_json
 from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.summary import AgainstQuery, AsSeen, Detail, Label, Row, Shift, SystemEntry, lower_is_better, rows_of
 from heed.progress import log
@@ -40,7 +41,8 @@ class ResultsFolder:
     ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
     ``systems`` say what each system rescored. ``summary_rows`` are those of a ``summary.json`` that was read. ``path``
     is where they are, ``folder`` that from the folder of the report, and ``runs`` are those of its runs that are in
-    memory, by system and condition. ``baseline`` is that of the report, empty for the best first stage.
+    memory, by system and condition. ``baseline`` is that of the report which was named, and ``first_baseline`` the
+    one that was chosen by its figures where none was: it stays when systems are added.
     """
 
     collection: str
@@ -57,6 +59,7 @@ class ResultsFolder:
     path: Path = Path()
     runs: Mapping[tuple[str, str], Run] = field(default_factory=dict)
     baseline: str = ""
+    first_baseline: str = ""
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -66,7 +69,7 @@ class ResultsFolder:
     def compare(
         self, baseline: str = "", test: str = "", across_pools: bool = False, measures: Collection[str] = ()
     ) -> AgainstBaseline:
-        """Return all systems against the ``baseline``: differences with intervals, p-values, a sentence each.
+        """Return all systems against the ``baseline``, or the report's: differences, p-values, a sentence each.
 
         ``print`` and notebooks show it, and it has ``to_pandas()``; :func:`heed.measures.baseline.against_baseline`
         has the arguments and the errors.
@@ -74,7 +77,8 @@ class ResultsFolder:
         return against_baseline(
             self.details,
             self.systems,
-            baseline,
+            baseline or self.baseline,
+            earlier=self.first_baseline,
             test=test,
             across_pools=across_pools,
             directions=self.lower_is_better,
@@ -119,13 +123,17 @@ class ResultsFolder:
         return f"{self.folder}/summary.json#rows[{index}]"
 
 
-class _Summary(Struct):
+class Summary(Struct):
+    """What ``summary.json`` holds, as :class:`ResultsFolder` has it."""
+
     collection: Label
     subset: Label
     rows: list[Row]
     warnings: list[Label] = []
     lower_is_better: dict[Label, bool] = {}
     systems: list[SystemEntry] = []
+    baseline: Label = ""
+    first_baseline: Label = ""
 
 
 class _PerTopic(Struct):
@@ -177,12 +185,36 @@ def read_folders(folders: Sequence[Path]) -> list[ResultsFolder]:
 def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
     """Return the results of a folder ``below`` the folder ``runs``; add what is wrong to ``problems``."""
     folder = runs / below
-    summary = _read_json(folder / "summary.json", _Summary, problems) or _Summary("", "", [])
+    summary = _read_json(folder / "summary.json", Summary, problems) or Summary("", "", [])
     path = folder / "per_topic.json"
     topics = (path.exists() and _read_json(path, _PerTopic, problems)) or _PerTopic([], [])
     about = summary.collection, summary.subset, topics.rows, summary.warnings, summary.lower_is_better, summary.systems
     figures = summary.rows, topics.shifts, topics.against_query, topics.as_seen
-    return ResultsFolder(*about, *figures, below.as_posix(), folder)
+    results = ResultsFolder(*about, *figures, below.as_posix(), folder)
+    return replace(results, baseline=summary.baseline, first_baseline=summary.first_baseline)
+
+
+def read_summary(folder: Path) -> Summary:
+    """Return the ``summary.json`` in ``folder``, an empty one where none can be read."""
+    try:
+        return decode(read_bytes(folder / "summary.json"), type=Summary)
+    except (HeedError, OSError, DecodeError, UnicodeDecodeError, RecursionError):
+        return Summary("", "", [])
+
+
+def keep_baseline(folder: Path, baseline: str) -> None:
+    """Write into the results in ``folder`` that their reports have this ``baseline``, until another is named.
+
+    Where that cannot be, as in a folder that is not one's own, a warning says so.
+    """
+    path = folder / "summary.json"
+    try:
+        with locked(folder):
+            summary = json.loads(read_bytes(path))
+            if summary.get("baseline") != baseline:
+                write_json(path, summary | {"baseline": baseline})
+    except (HeedError, OSError) as error:
+        log.warning(f"{folder}: {baseline} is the baseline of this page alone: {error}")
 
 
 def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:

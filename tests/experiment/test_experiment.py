@@ -36,6 +36,7 @@ from heed import (
     load,
 )
 from heed.compute import Compute
+from heed.report.results import keep_baseline, read_summary
 from heed.retrieval.bm25.index import Bm25
 
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
@@ -622,6 +623,42 @@ def test_an_earlier_object_of_a_name_is_not_measured_as_the_folders(small: Exper
         small.evaluate([bm25, first])
     again = small.rerank(type("First", (), same)(), pool)
     assert small.evaluate([bm25, again]).value("same", "original", "nDCG@20") == value
+
+
+def test_the_baseline_of_a_report_stays_when_systems_are_added(small: Experiment) -> None:
+    """LSA has the lower nDCG@20 of the two here; another baseline is named then, and is deleted in the end."""
+    lsa, path = small.retrieve("lsa"), small.folder / "report.html"
+    small.evaluate([lsa])
+    results = small.evaluate([lsa, small.retrieve("bm25")])
+    assert results.value("lsa", "original", "nDCG@20") < results.value("bm25", "original", "nDCG@20")
+    assert [results.compare().baseline, results.compare("bm25").baseline] == ["lsa", "bm25"]
+    assert results.compare().sentences[0].startswith("lsa is the baseline, as in earlier results: ")
+    assert results.compare().chosen and "lsa is the baseline, as in earlier results" in path.read_text(encoding="utf-8")
+    fused = small.retrieve("both=rrf:bm25,lsa")
+    keep_baseline(small.folder, "both")
+    results = small.evaluate([lsa, small.retrieve("bm25"), fused])
+    assert results.compare().baseline == read_summary(small.folder).baseline == "both" and not results.compare().chosen
+    for file in fused.files.values():
+        file.path.unlink()
+    assert small.evaluate([lsa]).compare().baseline == "lsa" and not read_summary(small.folder).baseline
+
+
+def test_figures_that_lack_their_judgements_now_are_named(small: Experiment, caplog: pytest.LogCaptureFixture) -> None:
+    bm25 = small.retrieve("bm25")
+    small.evaluate([bm25])
+    judging = small.collection.judging
+    small.collection = replace(
+        small.collection, judging=judging._replace(qrels={"original": judging.qrels["original"]})
+    )
+    caplog.clear()
+    small.evaluate([bm25])
+    assert (
+        "the figures under changed, original>changed are gone, also p-MRR, selectivity: no judgements of them "
+        "were given; give them all in each command"
+    ) in caplog.messages
+    caplog.clear()
+    small.evaluate([bm25])
+    assert "are gone" not in caplog.text
 
 
 def test_the_manifest_tells_documents_and_pool(small: Experiment) -> None:
