@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         "results folder",
     )
     parser.add_argument(
-        "--baseline", metavar="NAME", help="system that pages compare with (default: the best first stage)"
+        "--baseline", metavar="NAME", help="system that pages compare with from now on (default: the best first stage)"
     )
     parser.add_argument("--title", help="heading of --site (default Leaderboard)")
     return parser
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> None:
     from heed.report.charts import render
     from heed.report.page import write_page
     from heed.report.plots import plots
-    from heed.report.results import read_folders
+    from heed.report.results import keep_baseline, read_folders
     from heed.report.tables import tables
 
     if options.html == Path() and len(options.runs) > 1:
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> None:
         refuse(options, ["baseline"], "it is that of --html and --site; heed compare prints a table")
     for folder in options.runs:
         refresh(folder)
-    folders = [replace(each, baseline=options.baseline or "") for each in read_folders(options.runs)]
+    folders = [replace(each, baseline=options.baseline or each.baseline) for each in read_folders(options.runs)]
     for results in folders:
         for warning in results.warnings:
             log.warning(f"{results.folder}: {warning}")
@@ -113,6 +113,8 @@ def _run(options: argparse.Namespace) -> None:
             write_site(folders, options.site, options.title or "Leaderboard")
         pages = number_of(len(folders), "results folder")
         log.info(f"{options.site / 'index.html'}: the site of {pages}, open it in a browser")
+    for results in folders if options.baseline else ():
+        keep_baseline(results.path, options.baseline)
 
 
 main = main_of(parser, _run)

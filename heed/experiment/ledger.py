@@ -13,6 +13,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heed.errors import UsageError, fail
 from heed.experiment.run_files import ASIDE, QUERIES, RunFile, SystemRuns, finished_note, journal_of
 from heed.files import digest, digest_json, read_bytes, write_bytes
 from heed.formats.trec_files import read_run
@@ -94,9 +95,18 @@ class Ledger(NamedTuple):
         """Move runs of other documents and topics to ``earlier/``; return the other systems, with all their runs.
 
         They are first stages, rerankers and systems made elsewhere, each by name. Those that are ``in_memory`` are not
-        read again.
+        read again. Raises :class:`UsageError` for those whose runs others of the name have replaced since.
         """
         of_folder = runs_in(self.folder)
+        fail(
+            (
+                f"{system.name}: its runs were replaced by another system's of the same name; retrieve or rerank it "
+                "again, or give one of the objects another name, in its attribute name"
+                for system in in_memory
+                if _is_replaced(system, of_folder.get(system.name, {}))
+            ),
+            UsageError,
+        )
         for name, files in [*of_folder.items()]:
             if others := [file.path for file in files.values() if not self._has(file.note)]:
                 del of_folder[name]
@@ -178,6 +188,11 @@ def systems_in(folder: Path) -> list[SystemRuns]:
 
 def _in_order(systems: Iterable[SystemRuns]) -> list[SystemRuns]:
     return sorted(systems, key=lambda system: (system.kind, system.name))
+
+
+def _is_replaced(system: SystemRuns, files: Mapping[str, RunFile]) -> bool:
+    """Return whether ``files``, which the folder has of a system's name, are others than its own."""
+    return any(name in files and files[name].sha256 != file.sha256 for name, file in system.files.items())
 
 
 def pool_facts(paths: Sequence[Path], documents: str) -> Recipe:

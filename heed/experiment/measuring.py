@@ -25,6 +25,7 @@ from heed.measures.per_topic import Measure, PerTopic
 from heed.measures.summary import (
     ON_REQUEST,
     Detail,
+    Row,
     SystemEntry,
     cutoff_of,
     ends_before,
@@ -126,8 +127,9 @@ def results_of(
     ``made_by`` is the manifest; ``earlier_rows`` are figures by measures that cannot be computed here.
     """
     from heed.report.page import write_page
-    from heed.report.results import read_tree
+    from heed.report.results import read_summary, read_tree
 
+    before = read_summary(folder)
     write_note(folder / RESULTS, Note({}, {}, finished=False))  # what a process that is killed from here on leaves
     write_topics_file(folder, inputs)
     write_manifest(folder / "manifest.yml", made_by)  # the report reads it
@@ -146,6 +148,7 @@ def results_of(
         measured = [*evaluate(runs, remembering, topics, inputs.size or 0), *earlier_rows]
         details = [each for each in measured if not ends_before(each["system"], each["measure"], depths)]
         _warn_of_depths(depths, measured)
+        _say_what_is_gone(before.rows, measured, {condition for _, condition in runs})
         against = against_query(runs, judging, topics, measured)
         seen = values_as_seen(runs, judging, topics, details)
     if used:
@@ -162,6 +165,7 @@ def results_of(
         as_seen=seen,
         path=folder,
         depth=max(inputs.size or math.inf, SHALLOW),
+        baseline=before.baseline if before.baseline in {system.name for system in systems} else "",
     )
     write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against, "as_seen": seen})
     write_json(folder / "summary.json", results.summary())
@@ -200,6 +204,20 @@ def _warn_of_depths(depths: Mapping[str, int], measured: Sequence[Detail]) -> No
     warn(
         f"lists of different depth ({brief([f'{name} {depth}' for name, depth in depths.items()])}): {'; '.join(parts)}"
     )
+
+
+def _say_what_is_gone(before: Sequence[Row], now: Sequence[Detail], conditions: set[str]) -> None:
+    """Log a warning of the conditions that had figures ``before`` and still have runs, but no judgements ``now``."""
+    had = {row["condition"] for row in now}
+    gone = [row for row in before if row["condition"] not in had and conditions.issuperset(row["condition"].split(">"))]
+    if gone:
+        there = {*(row["measure"] for row in now), *ON_REQUEST}
+        measures = ", ".join(dict.fromkeys(row["measure"] for row in gone if row["measure"] not in there))
+        log.warning(
+            f"the figures under {brief([*dict.fromkeys(row['condition'] for row in gone)])} are gone"
+            f"{f', also {measures}' if measures else ''}: no judgements of them were given; give them all in "
+            "each command"
+        )
 
 
 def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:

@@ -122,7 +122,7 @@ def comparisons(results: ResultsFolder) -> dict[str, AgainstBaseline]:
     if not any(detail["per_topic"] for detail in details):
         return {}
     tested = replace(results, details=details)
-    first = tested.compare(results.baseline)
+    first = tested.compare()
     names = dict.fromkeys(detail["system"] for detail in details)
     others = [name for name in names if name != first.baseline] if len(names) <= BASELINES else []
     return {first.baseline: first} | {name: tested.compare(name) for name in others}

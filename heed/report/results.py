@@ -1,5 +1,6 @@
 """Results folders read and checked: summary, values by topic, manifest."""
 
+import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from msgspec.json import decode
 
 from heed.addon_table import brought_if_here
 from heed.errors import DataError, HeedError, fail
-from heed.files import read_bytes
+from heed.files import locked, read_bytes, write_json
 from heed.measures.baseline import AgainstBaseline, against_baseline
 from heed.measures.summary import AgainstQuery, AsSeen, Detail, Label, Row, Shift, SystemEntry, lower_is_better, rows_of
 from heed.progress import log
@@ -66,13 +67,13 @@ class ResultsFolder:
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
         about = {"collection": self.collection, "subset": self.subset, "rows": self.rows, "warnings": [*self.warnings]}
-        further = {"lower_is_better": {**self.lower_is_better}, "systems": [*self.systems]}
+        further = {"lower_is_better": {**self.lower_is_better}, "systems": [*self.systems], "baseline": self.baseline}
         return about | {name: value for name, value in further.items() if value}
 
     def compare(
         self, baseline: str = "", test: str = "", across_pools: bool = False, measures: Collection[str] = ()
     ) -> AgainstBaseline:
-        """Return all systems against the ``baseline``: differences with intervals, p-values, a sentence each.
+        """Return all systems against the ``baseline``, or the report's: differences, p-values, a sentence each.
 
         ``print`` and notebooks show it, and it has ``to_pandas()``; :func:`heed.measures.baseline.against_baseline`
         has the arguments and the errors.
@@ -80,7 +81,7 @@ class ResultsFolder:
         return against_baseline(
             self.details,
             self.systems,
-            baseline,
+            baseline or self.baseline,
             test=test,
             across_pools=across_pools,
             directions=self.lower_is_better,
@@ -125,13 +126,16 @@ class ResultsFolder:
         return f"{self.folder}/summary.json#rows[{index}]"
 
 
-class _Summary(Struct):
+class Summary(Struct):
+    """What ``summary.json`` holds, as :class:`ResultsFolder` has it."""
+
     collection: Label
     subset: Label
     rows: list[Row]
     warnings: list[Label] = []
     lower_is_better: dict[Label, bool] = {}
     systems: list[SystemEntry] = []
+    baseline: Label = ""
 
 
 class _PerTopic(Struct):
@@ -183,12 +187,33 @@ def read_folders(folders: Sequence[Path]) -> list[ResultsFolder]:
 def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
     """Return the results of a folder ``below`` the folder ``runs``; add what is wrong to ``problems``."""
     folder = runs / below
-    summary = _read_json(folder / "summary.json", _Summary, problems) or _Summary("", "", [])
+    summary = _read_json(folder / "summary.json", Summary, problems) or Summary("", "", [])
     path = folder / "per_topic.json"
     topics = (path.exists() and _read_json(path, _PerTopic, problems)) or _PerTopic([], [])
     about = summary.collection, summary.subset, topics.rows, summary.warnings, summary.lower_is_better, summary.systems
     figures = summary.rows, topics.shifts, topics.against_query, topics.as_seen
-    return ResultsFolder(*about, *figures, below.as_posix(), folder)
+    results = ResultsFolder(*about, *figures, below.as_posix(), folder)
+    return replace(results, baseline=summary.baseline)
+
+
+def read_summary(folder: Path) -> Summary:
+    """Return the ``summary.json`` in ``folder``, which is about to be made anew: empty where none can be read."""
+    return _read_json(folder / "summary.json", Summary, []) or Summary("", "", [])
+
+
+def keep_baseline(folder: Path, baseline: str) -> None:
+    """Write into the results in ``folder`` that their reports have this ``baseline``, until another is named.
+
+    Where that cannot be, as in a folder that is not one's own, a warning says so.
+    """
+    path = folder / "summary.json"
+    try:
+        with locked(folder):
+            summary = json.loads(read_bytes(path))
+            if summary.get("baseline") != baseline:
+                write_json(path, summary | {"baseline": baseline})
+    except (HeedError, OSError) as error:
+        log.warning(f"{folder}: {baseline} is the baseline of this page alone: {error}")
 
 
 def _read_json(path: Path, form: type[Form], problems: list[str]) -> Form | None:

@@ -36,6 +36,7 @@ from heed import (
     load,
 )
 from heed.compute import Compute
+from heed.report.results import keep_baseline, read_summary
 from heed.retrieval.bm25.index import Bm25
 
 RESULTS = ("*.run", "pool.jsonl", "summary.json", "per_topic.json")
@@ -112,7 +113,7 @@ class SameScores:
     """A reranker that changes nothing: ``runs`` are its scores by condition, -1 where they have none."""
 
     name = "same"
-    config: ClassVar = {}
+    config: ClassVar[dict[str, int]] = {}
     runs: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
@@ -604,6 +605,54 @@ def test_a_reranker_of_short_lists_is_not_worse_for_their_length(small: Experime
     assert not any("ranks" in sentence for sentence in results.compare("bm25").sentences)
     assert {each["system"] for each in results.against_query if each["measure"] == "nDCG@20"} == {"bm25", "b10", "same"}
     small.evaluate([bm25, small.rerank(cut, bm25, depth=20)]).value("same", "original", "nDCG@20")  # its lists reach 20
+
+
+def test_an_earlier_object_of_a_name_is_not_measured_as_the_folders(small: Experiment) -> None:
+    """As notebook cells that are run out of order: the folder has the runs of the other object."""
+    bm25 = small.retrieve("bm25")
+    pool = {qid: [*scores][:2] for qid, scores in bm25["original"].items()}
+    second = SameScores()
+    second.runs, second.config = bm25.contents(), {"step": 2}
+    same = {"config": {"step": 1}, "score": lambda *_: [2.0, 1.0], "name": "same"}
+    first = small.rerank(type("First", (), same)(), pool)
+    value = small.evaluate([bm25, first]).value("same", "original", "nDCG@20")
+    later = small.rerank(second, pool)
+    small.evaluate([bm25, later])
+    told = "same: its runs were replaced by another system's of the same name; retrieve or rerank it again, or give"
+    with pytest.raises(UsageError, match=told):
+        small.evaluate([bm25, first])
+    again = small.rerank(type("First", (), same)(), pool)
+    assert small.evaluate([bm25, again]).value("same", "original", "nDCG@20") == value
+
+
+def test_the_named_baseline_of_a_report_stays_while_its_system_does(small: Experiment) -> None:
+    bm25, lsa = small.retrieve("bm25"), small.retrieve("lsa")
+    assert small.evaluate([bm25, lsa]).compare().baseline == "bm25"  # the better one of the two
+    keep_baseline(small.folder, "lsa")
+    results = small.evaluate([bm25, lsa])
+    assert results.compare().baseline == read_summary(small.folder).baseline == "lsa" and not results.compare().chosen
+    assert results.compare("bm25").baseline == "bm25"
+    for file in lsa.files.values():
+        file.path.unlink()
+    assert small.evaluate([bm25]).compare().baseline == "bm25" and not read_summary(small.folder).baseline
+
+
+def test_figures_that_lack_their_judgements_now_are_named(small: Experiment, caplog: pytest.LogCaptureFixture) -> None:
+    bm25 = small.retrieve("bm25")
+    small.evaluate([bm25])
+    judging = small.collection.judging
+    small.collection = replace(
+        small.collection, judging=judging._replace(qrels={"original": judging.qrels["original"]})
+    )
+    caplog.clear()
+    small.evaluate([bm25])
+    assert (
+        "the figures under changed, original>changed are gone, also p-MRR, selectivity: no judgements of them "
+        "were given; give them all in each command"
+    ) in caplog.messages
+    caplog.clear()
+    small.evaluate([bm25])
+    assert "are gone" not in caplog.text
 
 
 def test_the_manifest_tells_documents_and_pool(small: Experiment) -> None:

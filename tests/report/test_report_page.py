@@ -596,6 +596,8 @@ def test_the_command_sets_the_baseline_of_the_page(tmp_path: Path, heed: Heed) -
     assert heed(COMMAND, "runs", "--html", "page.html", "--baseline", "bm25", "--quiet").returncode == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "+50.0 against bm25" in text and "after the fact" not in screen_data(text)["chosen"]
+    assert heed(COMMAND, "runs", "--html", "again.html", "--quiet").returncode == 0
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == text  # what was named stays
     result = heed(COMMAND, "runs", "--html", "page.html", "--baseline", "bm52")
     assert result.returncode == 1 and "--baseline: found 'bm52', expected one of bm25, lsa, mine" in result.stderr
     assert "--baseline: not used here" in heed(COMMAND, "runs", "--baseline", "bm25").stderr
