@@ -49,6 +49,27 @@ def test_a_run_is_cut_rescored_and_tagged(made: Path, heed: Heed, tmp_path: Path
         assert set(scores) == set(list(base[qid])[:7])
 
 
+def test_the_condition_is_that_of_the_run_and_a_contradiction_is_said(made: Path, heed: Heed, tmp_path: Path) -> None:
+    lines = (made / "bm25.changed.run").read_text().splitlines(keepends=True)
+    half = "".join(line for line in lines if line.split()[0] < "04")  # 01, 02, 03 of 12
+    (tmp_path / "half.run").write_text(half)
+    (tmp_path / "mine.changed.txt").write_text(half.replace("bm25-changed", "bm25"))
+    by = "condition changed by its"
+    lacks = "half.run: lacks 9 of 12 topics of "
+    contradiction = "half.run: is of changed by its tag or name, and is rescored under original"
+    for run, options, tag, said in (
+        (made / "bm25.changed.run", (), "changed", [f"{by} note; --condition names another"]),
+        ("half.run", (), "changed", [f"{by} tag or name", lacks]),
+        ("mine.changed.txt", (), "changed", [f"{by} tag or name"]),
+        ("half.run", ("--condition", "original"), "original", [f"warning: {contradiction}"]),
+        (made / "pool.jsonl", (), "original", ["warning: new.changed.run: is of changed by its name, and is rescored"]),
+    ):
+        out = "new.changed.run" if "pool.jsonl" in str(run) else f"{len(said)}{tag}.run"
+        result = heed(COMMAND, run, *SAMPLE, *options, "--reranker", "rank_bm25", "--out", out)
+        assert result.returncode == 0 and [one for one in said if one not in result.stderr] == [], result.stderr
+        assert (tmp_path / out).read_text().split(maxsplit=6)[5] == f"rank_bm25-{tag}"
+
+
 def test_a_finished_run_among_results_is_moved_aside_with_its_other_conditions(
     made: Path, heed: Heed, tmp_path: Path
 ) -> None:
