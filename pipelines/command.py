@@ -79,7 +79,7 @@ def run_command(
                 log_resources(timings)
             sys.stdout.flush()
     except (KeyboardInterrupt, Terminated) as stop:
-        print(*stop.args or ("stopped; what was complete is kept and used again",), file=sys.stderr)
+        print(*stop.args or (_kept(options),), file=sys.stderr)
         return 130 if isinstance(stop, KeyboardInterrupt) else 143
     except BrokenPipeError:
         raise
@@ -88,6 +88,13 @@ def run_command(
             traceback.print_exc()
         return print_error(error, parser)
     return 0
+
+
+def _kept(options: argparse.Namespace) -> str:
+    """Return what a command that was stopped has kept, as its last line."""
+    programs = getattr(options, "config", "") is None and "command:" in options.command_line
+    asked = "; a program without --config is asked for all again" if programs else ""
+    return f"stopped; what was complete is kept and used again{asked}"
 
 
 def _deciding(arguments: Sequence[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import ROOT, Heed, hear_interrupts
 
 from heed.formats.trec_files import read_run
 
@@ -132,6 +132,25 @@ def test_a_local_model_by_passages_killed_and_started_again(
     assert result.returncode == 0 and "of 12 topics are done already" in result.stderr
     assert (tmp_path / "killed/new.run").read_bytes() == (tmp_path / "whole/new.run").read_bytes()
     assert not journals()
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [((), "; a program without --config is asked for all again"), (("--config", "v1"), "")],
+)
+def test_a_stopped_program_is_asked_again_unless_its_version_is_known(
+    made: Path, tmp_path: Path, environment: dict[str, str], version: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "stops.py").write_text(
+        "import os, signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(60)\n"
+    )
+    options = ("--reranker", "stops=command:python3 stops.py", *version, "--out", "new.run", "--quiet")
+    process = subprocess.run(
+        [sys.executable, "-m", COMMAND, *map(str, (made / "bm25.query.run", *SAMPLE, *options))],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, preexec_fn=hear_interrupts,
+    )  # fmt: skip
+    assert process.returncode == 130
+    assert process.stderr == f"stopped; what was complete is kept and used again{said}\n"
 
 
 def test_a_finished_run_outside_results_is_moved_aside(made: Path, heed: Heed, tmp_path: Path) -> None:
