@@ -440,9 +440,9 @@ def _sentence(row: BaselineRow, baseline: str, tested: int, directions: Mapping[
 
 
 def _depths(row: BaselineRow, depths: Mapping[str, int], baseline: str) -> str:
-    """Return words for the depths of two systems' lists where these differ and a measure reads the whole of them."""
+    """Return words for the depths of two systems' lists where a measure reads beyond the shorter one."""
     system, other = (depths.get(name) for name in (row["system"], baseline))
-    if cutoff_of(row["measure"]) or not (system and other) or system == other:
+    if not (system and other) or system == other or 0 < cutoff_of(row["measure"]) <= min(system, other):
         return ""
     return f"; of lists of {system} and {other} documents"
 

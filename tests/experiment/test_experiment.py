@@ -566,6 +566,9 @@ def test_measures_are_of_lists_as_deep_as_they_look(small: Experiment) -> None:
     assert any("AP" in line and "(bm25 144, fixed 20)" in line for line in compared.warnings)
     [sentence] = [line for line in compared.sentences if "p-MRR" in line]
     assert sentence.startswith("polarity ") and sentence.endswith("; of lists of 50 and 144 documents")
+    deeper = results.compare("bm25", measures=["R@100", "R@10"]).sentences  # of 50 documents, and of 10 of each list
+    noted = {("R@100 " in line, line.endswith("; of lists of 50 and 144 documents")) for line in deeper if "R@" in line}
+    assert noted == {(True, True), (False, False)}
     across = results.compare("bm25", across_pools=True).rows
     assert all(row["p"] is not None for row in across if (row["system"], row["measure"]) == ("fixed", "AP"))
     manifest = yaml.safe_load((small.folder / "manifest.yml").read_text(encoding="utf-8"))
