@@ -293,7 +293,17 @@ class Experiment:
                 earlier = finished.get(queries[0].condition)
                 return rescore_to_file(place, reranker, queries, documents, facts, earlier=earlier)
 
+            self._announce(reranker, documents)
             return self._runs_of(reranker, rescored)
+
+    def _announce(self, reranker: Reranker, documents: PoolDocuments) -> None:
+        """Let a reranker say what it will cost under all conditions that have no finished run of it over this pool."""
+        files, made_of = self._ledger.of(reranker.name), digest_json([reranker.config, documents.pool_digest])
+        of = {name: files[name].note.recipe for name in files}
+        done = {name for name in of if digest_json([of[name].get("system"), of[name].get("pool")]) == made_of}
+        left = [condition for condition in self.conditions if condition not in done]
+        if len(left) > 1:
+            reranker.announce([query for condition in left for query in self._queries(condition)], documents)
 
     def _without_own(self, pool: Pool) -> dict[str, Sequence[str]]:
         lists = {qid: [docid for docid in pool[qid] if docid != qid] for qid in self._left_out & pool.keys()}

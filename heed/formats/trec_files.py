@@ -29,11 +29,11 @@ from heed.files import (
 from heed.formats.topic_ids import with_ids
 from heed.progress import brief, log, number_of, warn
 from heed.ranking import in_order, ranked
-from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
+from heed.types import CONDITIONS, Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
 CONDITION_STEPS = {"query": 0, "original": 1, "og": 1, "changed": 2, "new": 2, "reversed": 2}
 TAG = re.compile(rf"(.+)[-_.+]({'|'.join(CONDITION_STEPS)})", re.IGNORECASE)
-
+NAMED = re.compile(rf".+[-_.+]({'|'.join(CONDITIONS)})")
 
 OTHER_FORMS = (".json", ".jsonl", ".parquet")  # of runs that are no TREC files
 
@@ -99,8 +99,14 @@ def called_as(path: Path) -> Sequence[str]:
     """
     if match := TAG.fullmatch(_tag(path)):
         return match[1], match[2]
-    match = next(filter(None, map(TAG.fullmatch, (path.name.rsplit(".", ends)[0] for ends in range(3)))), None)
-    return ("", match[2]) if match else ()
+    condition = condition_in_name(path)
+    return ("", condition) if condition else ()
+
+
+def condition_in_name(path: Path) -> str:
+    """Return the condition that a run's file is named by, as ``mine.changed.run`` is; empty for others."""
+    names = (path.name.rsplit(".", ends)[0] for ends in range(3))
+    return next((match[1] for match in map(NAMED.fullmatch, names) if match), "")
 
 
 def _tag(path: Path) -> str:

@@ -282,6 +282,8 @@ def _converted(origin: str, field: str, value: Any) -> Any:
         return msgspec.convert(value, FIELD_TYPES[field])
     except msgspec.ValidationError as error:
         reason = str(error).replace("Expected", "expected", 1)
+        if field == "price":
+            reason = "expected dollars for a million tokens of input and of output, such as [2.5, 10]"
         raise DataError(f"{origin}: {field} is {repr(value)[:60]}, {reason}") from None
 
 
