@@ -204,7 +204,8 @@ class Registry:
         if is_served:
             return model
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
-        meant = did_you_mean(source, sorted(others), 3, before="; ")
+        spelled = {name.rpartition("/")[2]: name for name in sorted(others)} | {name: name for name in others}
+        meant = did_you_mean(source, spelled, 3, before="; ")
         if built_in and not meant:
             meant = f"; Heed's own are {', '.join(built_in)}"
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name{meant}")
