@@ -601,7 +601,7 @@ def test_in_an_export_of_annotate_a_decision_decides_and_what_is_outdated_is_lef
     assert "condition: no judgement under 'orignal'; there are original" in capsys.readouterr().err
     write_jsonl(file, [lines[0] | {"condition": "changed"}])
     assert main([*command, "changed"]) == 0
-    assert "not judged again, is in changed.qrels of heed annotate --export, not here" in capsys.readouterr().err
+    assert "what was not relevant, and not judged again, is in changed.qrels of " in capsys.readouterr().err
 
 
 def test_documents_outside_the_pool_are_refused_and_unjudged_ones_counted(
