@@ -2,14 +2,18 @@
 
 import csv
 import json
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from annotating import Judging, grade
-from conftest import Heed, write_jsonl
+from conftest import ROOT, Heed, write_jsonl
 from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
@@ -331,6 +335,25 @@ def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None
     assert not any("Spam" in path.read_text() for path in (folder / "out").iterdir())
     refused = heed(*command, "Dan")
     assert refused.returncode == 1 and "error: Dan has judged nothing; who has: Ann, Spam" in refused.stderr
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="root may write everywhere, unless setpriv takes that away")
+def test_from_a_folder_that_is_only_read_judgements_are_exported(folder: Path, tmp_path: Path) -> None:
+    begin(folder)
+    (archive := folder / "archive").mkdir()
+    for name in ("pool.jsonl", "pool.db"):
+        shutil.copy(folder / name, archive)
+        (archive / name).chmod(0o444)
+    archive.chmod(0o555)
+    command = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
+    command += [sys.executable, "-m", "pipelines.annotate", str(archive / "pool.jsonl"), "--no-browser"]
+    exported = subprocess.run([*command, "--export", str(folder / "out")], cwd=ROOT, capture_output=True, text=True)
+    assert exported.returncode == 0, exported.stderr
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES}
+    assert sorted(path.name for path in archive.iterdir()) == ["pool.db", "pool.jsonl"]
+    served = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "readonly database; nothing of it is changed; copy it to a folder of yours, then run again" in served.stderr
+    archive.chmod(0o755)
 
 
 def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folder: Path, heed: Heed) -> None:
