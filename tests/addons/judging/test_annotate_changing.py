@@ -17,8 +17,9 @@ from conftest import ROOT, Heed, write_jsonl
 from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
+from heed.addons.judging.annotate.server import topic_data
 from heed.addons.judging.annotate.store import Store, wording_of
-from heed.addons.judging.annotate.task import Edits, Task, topic_differences
+from heed.addons.judging.annotate.task import ADJUDICATED, Edits, Task, topic_differences
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels, write_qrels
 from heed.types import Topic
@@ -124,6 +125,26 @@ def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_agai
         assert judged(task, store) == {"1": 0}
     with opened(folder) as (task, store):
         assert task.original("1") == "Ferries that sank at night."
+    (folder / "old.csv").write_text("qid,docid,grade,assessor\n1,a,3,Ann\n1,b,1,Ann\n1,c,0,Ann\n")
+    os.utime(folder / "old.csv", (1e9, 1e9))
+    with opened(folder, "--add", folder / "old.csv", "--as", "Ann=Ann"):
+        assert "old.csv: 3 grades older than a correction here: to be given again, and not taken" in caplog.text
+
+
+def test_a_decision_under_the_narrative_of_before_leads_nobody_to_read_again(folder: Path) -> None:
+    begin(folder)
+    texts = {"original": "Ferries that sank at night.", "changed": "Those of the Baltic."}
+    with opened(folder) as (_, store):
+        for docid in "ab":
+            Judging(store).grade("Bela", "1", docid, 0)
+        Judging(store).grade(ADJUDICATED, "1", "a", 3)
+    write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": texts}])
+    with opened(folder, "--update") as (task, store):
+        Judging(store).grade("Bela", "1", "a", 0)
+        narratives = {qid: text for qid, (text, _) in store.narratives().items()}
+        assert progress_by_topic(task, store.judgements(), narratives, "Bela")["1"]["again"] == 0
+        document = next(each for each in topic_data(task, store, "Bela", "1")["documents"] if each["docid"] == "a")
+        assert "decided" not in document
 
 
 def test_a_corrected_query_outdates_nothing(folder: Path) -> None:

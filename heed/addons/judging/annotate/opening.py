@@ -681,7 +681,7 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
     """
     known_here, known_there = ({entry.identity() for entry in log} for log in (read_log(db), addition.entries))
     current_here = current_entries(db)
-    new_grades, edited, judged = 0, list[str](), list[str]()
+    new_grades, outdated, edited, judged = 0, 0, list[str](), list[str]()
     for entry in sorted(addition.current, key=lambda entry: entry.time):
         identity, kind = entry.identity(), entry.kind
         added = entry._replace(request=identity, part=0, batch=identity, assessor=names[entry.assessor], undoes=None)
@@ -701,10 +701,15 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
                 state, other = (added.after, before) if is_later else (before, added.after)
                 where = f"{added.assessor}, topic {entry.qid}, {entry.docid}, {entry.condition}"
                 judged.append(f"{where}: {state[kind]!r}, not {other[kind]!r}")
+            elif kind == "grade" and not is_later:
+                outdated += before["wording"] == EARLIER
         if is_later:
             write_entry(db, added._replace(before=before))
             new_grades += kind == "grade" and added.after["grade"] is not None
     warnings = []
+    if outdated:
+        count = number_of(outdated, "grade")
+        warnings.append(f"{addition.path}: {count} older than a correction here: to be given again, and not taken")
     if edited:
         warnings.append(
             f"{addition.path}: topics {brief(sorted(edited))}: the changed narrative was edited on both sides; the "

@@ -158,7 +158,7 @@ def _refuse_other_log(path: Path) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection whose transactions are on disk when they end, or that only reads where nothing can be written.
+    """Return a connection whose transactions are on disk when they end; where no file can be written it only reads.
 
     Raises :class:`DataError` for a file that is not an SQLite database, for a backup beside another database's log, and
     for a file system without write-ahead logs.
