@@ -30,6 +30,7 @@ from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import read_pool
 from heed.models.registry.entries import Model
 from heed.progress import brief, counted, gathering, log, timed, warn
+from heed.types import Qrels
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
@@ -119,6 +120,7 @@ def _run(options: argparse.Namespace) -> None:
         check_target(options, "out", ".qrels")
         check_replaceable(out)
         check_exported(pool, shows_text=True)
+        people = _people(options)
         rubric = rubric_of(parse_scale(options.grades)) if options.grades else UMBRELA
         chat = judge_chat(model, compute, options.indexes / "api", rubric.grades, needs_key=not options.dry_run)
         try:
@@ -131,7 +133,7 @@ def _run(options: argparse.Namespace) -> None:
             judged = _judged(judge, pool, options.parallel)
         finally:
             chat.close()
-        comparison = _comparison(options, judged)
+        comparison = _comparison(options, people, judged)
         chat_note = _chat_note(model, rubric, chat.config)
         _write(options, out, chat_note, pool, judged, comparison, warnings)
 
@@ -177,14 +179,27 @@ def _judged(judge: Judge, pool: ExportedPool, parallel: int) -> Judged:
     return judged
 
 
-def _comparison(options: argparse.Namespace, judged: Judged) -> Comparison | None:
-    from heed.addons.judging.pools.build import read_runs
+def _people(options: argparse.Namespace) -> Qrels:
+    """Return people's judgements, empty without any; say where they never have the highest grade of the model."""
     from heed.formats.judgements import read_judgements
+
+    if not options.qrels:
+        return {}
+    qrels = read_judgements(options.qrels, None, options.encoding or options.lang or "")
+    highest = max((grade for grades in qrels.values() for grade in grades.values()), default=0)
+    if not options.grades and highest < UMBRELA.grades[-1]:
+        log.info(
+            f"{options.qrels}: grades up to {highest}, the model's go to {UMBRELA.grades[-1]}; --grades names yours"
+        )
+    return qrels
+
+
+def _comparison(options: argparse.Namespace, qrels: Qrels, judged: Judged) -> Comparison | None:
+    from heed.addons.judging.pools.build import read_runs
 
     if not options.qrels:
         return None
     encoding = options.encoding or options.lang or ""
-    qrels = read_judgements(options.qrels, None, encoding)
     return compare_judgements(qrels, judged.grades, read_runs(options.run, None, encoding), judged.scale)
 
 

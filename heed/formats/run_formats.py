@@ -82,8 +82,11 @@ def _of_table(path: Path) -> Run:
 
 
 def _rank_llm(path: Path, results: list[Any]) -> Run:
-    if isinstance(first := next(iter(results), None), dict) and "docids" in first:
-        raise DataError(f"{path}: a pool, which has no scores; expected a run. heed annotate exports a pool")
+    if isinstance(first := next(iter(results), None), dict):
+        fail([f"{path}: topics; expected a run"] if isinstance(first.get("query"), str) else [])
+        fail(
+            [f"{path}: a pool, which has no scores; expected a run. heed annotate exports a pool"] * ("docids" in first)
+        )
     run: Run = {}
     problems = []
     for number, result in enumerate(results, 1):

@@ -206,8 +206,9 @@ class Registry:
         if is_served:
             return model
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
+        spelled = {name.rpartition("/")[2]: name for name in sorted(others)} | {name: name for name in others}
         advice = f"Heed's own are {', '.join(built_in)}" if built_in else "heed models lists them"
-        meant = did_you_mean(source, sorted(others), 3) or advice
+        meant = did_you_mean(source, spelled, 3) or advice
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name; {meant}")
 
 

@@ -2,19 +2,24 @@
 
 import csv
 import json
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from annotating import Judging, grade
-from conftest import Heed, write_jsonl
+from conftest import ROOT, Heed, write_jsonl
 from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
+from heed.addons.judging.annotate.server import topic_data
 from heed.addons.judging.annotate.store import Store, wording_of
-from heed.addons.judging.annotate.task import Edits, Task, topic_differences
+from heed.addons.judging.annotate.task import ADJUDICATED, Edits, Task, topic_differences
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels, write_qrels
 from heed.types import Topic
@@ -120,6 +125,26 @@ def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_agai
         assert judged(task, store) == {"1": 0}
     with opened(folder) as (task, store):
         assert task.original("1") == "Ferries that sank at night."
+    (folder / "old.csv").write_text("qid,docid,grade,assessor\n1,a,3,Ann\n1,b,1,Ann\n1,c,0,Ann\n")
+    os.utime(folder / "old.csv", (1e9, 1e9))
+    with opened(folder, "--add", folder / "old.csv", "--as", "Ann=Ann"):
+        assert "old.csv: 3 grades older than a correction here: to be given again, and not taken" in caplog.text
+
+
+def test_a_decision_under_the_narrative_of_before_leads_nobody_to_read_again(folder: Path) -> None:
+    begin(folder)
+    texts = {"original": "Ferries that sank at night.", "changed": "Those of the Baltic."}
+    with opened(folder) as (_, store):
+        for docid in "ab":
+            Judging(store).grade("Bela", "1", docid, 0)
+        Judging(store).grade(ADJUDICATED, "1", "a", 3)
+    write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": texts}])
+    with opened(folder, "--update") as (task, store):
+        Judging(store).grade("Bela", "1", "a", 0)
+        narratives = {qid: text for qid, (text, _) in store.narratives().items()}
+        assert progress_by_topic(task, store.judgements(), narratives, "Bela")["1"]["again"] == 0
+        document = next(each for each in topic_data(task, store, "Bela", "1")["documents"] if each["docid"] == "a")
+        assert "decided" not in document
 
 
 def test_a_corrected_query_outdates_nothing(folder: Path) -> None:
@@ -331,6 +356,25 @@ def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None
     assert not any("Spam" in path.read_text() for path in (folder / "out").iterdir())
     refused = heed(*command, "Dan")
     assert refused.returncode == 1 and "error: Dan has judged nothing; who has: Ann, Spam" in refused.stderr
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="root may write everywhere, unless setpriv takes that away")
+def test_from_a_folder_that_is_only_read_judgements_are_exported(folder: Path, tmp_path: Path) -> None:
+    begin(folder)
+    (archive := folder / "archive").mkdir()
+    for name in ("pool.jsonl", "pool.db"):
+        shutil.copy(folder / name, archive)
+        (archive / name).chmod(0o444)
+    archive.chmod(0o555)
+    command = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
+    command += [sys.executable, "-m", "pipelines.annotate", str(archive / "pool.jsonl"), "--no-browser"]
+    exported = subprocess.run([*command, "--export", str(folder / "out")], cwd=ROOT, capture_output=True, text=True)
+    assert exported.returncode == 0, exported.stderr
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES}
+    assert sorted(path.name for path in archive.iterdir()) == ["pool.db", "pool.jsonl"]
+    served = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "readonly database; nothing of it is changed; copy it to a folder of yours, then run again" in served.stderr
+    archive.chmod(0o755)
 
 
 def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folder: Path, heed: Heed) -> None:

@@ -394,6 +394,11 @@ def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp
     table.write_bytes("qid,docid,grade,assessor\n1,a,1,Jürgen Müßig\n".encode("cp437"))
     add_annotations(here.store, [table], {}, "cp437")
     assert here.grades()["Jürgen Müßig", "1", "original", "a"] == 1
+    table.write_text("qid,docid,grade\n01,a,1\n")
+    with pytest.raises(HeedError, match=r"which has 1, 2; 1 differ by leading zeros or a prefix \(01 and 1\)"):
+        here.add(table)
+    with pytest.raises(HeedError, match=r"bne\.csv: no such file; did you mean .*ben\.csv\?"):
+        here.add(tmp_path / "bne.csv")
     table.write_text("qid,docid,grade\n1,zz,1\n")
     with pytest.raises(HeedError, match="documents zz are not in .*; add the pool they are from first"):
         here.add(table, names=["ben=ben"])

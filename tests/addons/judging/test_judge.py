@@ -344,6 +344,16 @@ def test_agreement_and_the_order_of_systems(server: Server, small: list[str], tm
 
 
 @pytest.mark.golden(program="umbrela 0.0.7", compared="prompts and grades", systems=())
+def test_people_s_scale_is_compared_before_the_first_request(small: list[str], tmp_path: Path, heed: Heed) -> None:
+    (tmp_path / "people.qrels").write_text("1 0 d1 2\n")
+    said = heed("pipelines.judge", *small, "--qrels", "people.qrels", "--dry-run").stderr
+    assert "people.qrels: grades up to 2, the model's go to 3; --grades names yours" in said
+    assert (
+        "grades up to"
+        not in heed("pipelines.judge", *small, "--qrels", "people.qrels", "--grades", "0,1,2", "--dry-run").stderr
+    )
+
+
 def test_prompts_and_grades_are_umbrelas() -> None:
     assert conversation(GOLDEN["query"], GOLDEN["passage"])[1]["content"] == GOLDEN["prompt"]
     for answer, grade, valid in GOLDEN["answers"]:

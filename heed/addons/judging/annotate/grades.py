@@ -291,7 +291,7 @@ def progress_by_topic(
 
     Read again are documents that were relevant before the narrative was edited, and those graded after an edit.
     """
-    grades = grades_by_document(judgements)
+    grades = grades_by_document(current(judgements, narratives))
     graded_by = {
         judgement[1:4]: judgement
         for judgement in judgements

@@ -64,7 +64,7 @@ from heed.addons.judging.annotate.task import (
 from heed.addons.judging.exchange.judgements import READERS, Label, read_labels, suffix
 from heed.datasets.collection import Collection
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import digest_json, read_objects, unpacked_name
+from heed.files import digest_json, nearest, read_objects, unpacked_name
 from heed.formats.documents import DocumentLine, Source
 from heed.formats.topic_ids import number_hint
 from heed.formats.topics import read_topics
@@ -192,11 +192,12 @@ def _stored(
             other = replace(other, topics=_topics(collection, [qid for qid in same if qid in task.pool]))
     now, edits = _edited(store, task)
     compared = replace(task, topics=now | other.topics if update else now)
-    advice = "give what it was made with, take corrected topics by update=True, or name another database"
-    fail(
-        (f"{store.path}: {difference}; {advice}" for difference in task_differences(compared, other, edits)),
-        UsageError,
+    by_update, instead = ", take corrected topics by update=True,", "give what it was made with"
+    problems = (
+        f"{store.path}: {text}; {instead}{by_update * text.startswith('topic ')} or name another database"
+        for text in task_differences(compared, other, edits)
     )
+    fail(problems, UsageError)
     if collection:
         _compare_documents(store, task, collection, update)
     if update:
@@ -386,6 +387,8 @@ def open_addition(
     ``narratives`` are the changed ones here. What is added is only read. Raises :class:`DataError` for a damaged
     database, and naming every bad line of other files.
     """
+    if not path.exists():
+        raise DataError(f"{path}: no such file{nearest(path)}")
     if path.is_dir():
         yield _read_export(path, task)
     elif suffix(path) in READERS:
@@ -678,7 +681,7 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
     """
     known_here, known_there = ({entry.identity() for entry in log} for log in (read_log(db), addition.entries))
     current_here = current_entries(db)
-    new_grades, edited, judged = 0, list[str](), list[str]()
+    new_grades, outdated, edited, judged = 0, 0, list[str](), list[str]()
     for entry in sorted(addition.current, key=lambda entry: entry.time):
         identity, kind = entry.identity(), entry.kind
         added = entry._replace(request=identity, part=0, batch=identity, assessor=names[entry.assessor], undoes=None)
@@ -698,10 +701,15 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
                 state, other = (added.after, before) if is_later else (before, added.after)
                 where = f"{added.assessor}, topic {entry.qid}, {entry.docid}, {entry.condition}"
                 judged.append(f"{where}: {state[kind]!r}, not {other[kind]!r}")
+            elif kind == "grade" and not is_later:
+                outdated += before["wording"] == EARLIER
         if is_later:
             write_entry(db, added._replace(before=before))
             new_grades += kind == "grade" and added.after["grade"] is not None
     warnings = []
+    if outdated:
+        count = number_of(outdated, "grade")
+        warnings.append(f"{addition.path}: {count} older than a correction here: to be given again, and not taken")
     if edited:
         warnings.append(
             f"{addition.path}: topics {brief(sorted(edited))}: the changed narrative was edited on both sides; the "

@@ -14,6 +14,7 @@ from heed.addons.judging.exchange import judgements
 from heed.addons.judging.exchange.judgements import assessor_name
 from heed.errors import UsageError, fail
 from heed.files import digest_json, read_lines
+from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import Pool
 from heed.progress import brief, log
 from heed.types import Document, Qrels, Span, Topic
@@ -340,7 +341,8 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Edits]) -> lis
     A changed narrative may also be one of the topic's ``edits``: an export writes the current one into its topics.
     """
     unknown = [qid for qid in other.pool if qid not in task.pool]
-    sentences = [f"topics {brief(unknown)} are not in the database, which has {brief([*task.pool])}"] if unknown else []
+    here = f"the database, which has {brief([*task.pool])}{number_hint(unknown, task.pool)}"
+    sentences = [f"topics {brief(unknown)} are not in {here}"] if unknown else []
     for qid, topic in other.topics.items():
         differing = topic_differences(task.topics[qid], topic, edits.get(qid, Edits())) if qid in task.topics else []
         sentences += [f"topic {qid} has {', '.join(differing)}"] if differing else []
