@@ -21,9 +21,9 @@ from typing import Any
 
 from heed.errors import HeedError
 from heed.measures import mean
-from heed.measures.comparison import compare
 from heed.measures.per_topic import Inputs, PerTopic, parse_name
 from heed.measures.registry import provided, standard
+from heed.measures.two_runs import compare
 from heed.types import Qrels, Run, by_subtopic
 
 BATCH = 200  # cases that a program gets at once

@@ -73,7 +73,7 @@ def _tables(form: str, path: Path) -> object:
 
 
 def _pairs(path: Path) -> object:
-    from heed.formats.topic_ids import pair
+    from heed.measures.two_runs import pair
 
     return pair(["1", "2"], ["1_0", "2_0"], path)
 

@@ -215,6 +215,11 @@ def conditions_of(topics: Sequence[Topic], chosen: Sequence[str]) -> list[str]:
     return [name for name in CONDITIONS if name in (chosen or carried.difference(ABLATIONS))]
 
 
+def conditions_in(queries: Iterable[Query]) -> str:
+    """Return the conditions of ``queries`` as a label has them."""
+    return ", ".join(dict.fromkeys(query.condition for query in queries))
+
+
 def under(topics: Sequence[Topic], condition: str) -> list[Topic]:
     """Return the topics that can be put to a system under ``condition``."""
     return [topic for topic in topics if topic.has(condition)]
@@ -302,6 +307,9 @@ class Reranker(System):
 
     def prepare(self, queries: Sequence[Query]) -> None:
         """Read all queries of a condition, those too whose scores are there; called before :meth:`begin`."""
+
+    def announce(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Log the estimated cost of ``queries`` of all conditions; called before the first of them is begun."""
 
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log the estimated cost; called before the first of ``queries``, whose pools ``documents`` returns."""

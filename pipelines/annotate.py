@@ -146,6 +146,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="THERE=HERE",
         help="name here of an assessor in an added database: Ann=Ann if both are one person; repeatable",
     )
+    more.add_argument(
+        "--rename",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="give what OLD has judged, also by a file that was added, to NEW; repeatable",
+    )
     ending = more.add_mutually_exclusive_group()
     ending.add_argument("--new-link", metavar="NAME", help="print another link for NAME, in place of the earlier one")
     ending.add_argument("--revoke", metavar="NAME", help="let nobody in any more by the link of NAME")
@@ -163,7 +170,13 @@ def parser() -> argparse.ArgumentParser:
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned: all or nothing."""
-    from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, stored_task
+    from heed.addons.judging.annotate.opening import (
+        add_annotations,
+        open_annotation,
+        path_beside,
+        rename,
+        stored_task,
+    )
     from heed.addons.judging.annotate.people import read_people, warn_of_names
     from heed.formats.trec_files import read_pool
 
@@ -185,11 +198,12 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
         grades=options.grades,
         only_relevant=options.only_relevant,
         update=options.update,
-        hold=bool(options.update or options.add or options.withdraw),
+        hold=bool(options.update or options.add or options.rename or options.withdraw),
     )
     try:
         if options.add:
             add_annotations(store, options.add, renamed, options.encoding)
+        rename(store, parse_names(options.rename))
         if options.add or options.withdraw:
             task = load_task(store.properties(), options.only_relevant)
             if options.withdraw:
@@ -202,6 +216,9 @@ def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
             withdrawn_topics = {qid for qid, docid in withdrawn if not docid}
             task = replace(task, assigned=read_assigned(options.assign, task.pool, withdrawn_topics))
             store.set_property("assigned", json.dumps(task.assigned, ensure_ascii=False))
+        nobodys = [qid for qid in task.pool if qid not in task.assigned]
+        if task.assigned and nobodys:
+            log.info(f"assigned to nobody: {brief(nobodys)}")
         if options.assessors:
             warn_of_names(read_people(options.assessors), task.assigned)
         if not options.export:  # which may be refused, and then nothing is changed
@@ -312,7 +329,18 @@ def _administer(options: argparse.Namespace) -> None:
     from heed.addons.judging.annotate.opening import path_beside, stored_task
     from heed.addons.judging.annotate.people import new_link, revoke
 
-    others = ["export", "add", "assign", "assessors", "assessor", "guidelines", "model_grades", "update", "withdraw"]
+    others = [
+        "export",
+        "add",
+        "assign",
+        "assessors",
+        "assessor",
+        "guidelines",
+        "model_grades",
+        "update",
+        "withdraw",
+        "rename",
+    ]
     refuse(options, others, "one thing at a time")
     database = options.database or path_beside(options.pool)
     if options.backup:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heed.addons.submission.expected import Rules, expected_topics, read_candidates, read_collection_ids
 from heed.addons.submission.package import Package, write_package
-from heed.addons.submission.run_checks import check_run
+from heed.addons.submission.run_checks import check_run, check_tags
 from heed.addons.submission.run_fixes import fix_run
 from heed.addons.submission.run_report import CheckedRun
 from heed.addons.submission.tracks import TRACKS
@@ -68,15 +68,12 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     fail(_contradictions(options), UsageError)
     rules = _rules(options)
-    runs = []
-    for path in options.run:
-        with timed("check", path.name) as work:
-            run = check_run(path, rules)
-            work.did(run.lines, "lines")
+    runs = [_checked(path, rules) for path in options.run]
+    check_tags(runs, rules.track)
+    for run in runs:
         for message in run.report.messages("warning"):
             warn(message)
         print(run.as_text())
-        runs.append(run)
     print("\n".join(_not_checked(options, rules, runs)))
     if options.json:
         write_json(options.json, {"track": options.track, "runs": [run.as_data() for run in runs]})
@@ -92,6 +89,13 @@ def _run(options: argparse.Namespace) -> None:
         package = Package(options.submission, options.track, options.team, reranks=bool(options.reranking))
         for line in write_package(package, runs, options.metadata):
             print(line)
+
+
+def _checked(path: Path, rules: Rules) -> CheckedRun:
+    with timed("check", path.name) as work:
+        run = check_run(path, rules)
+        work.did(run.lines, "lines")
+    return run
 
 
 def _contradictions(options: argparse.Namespace) -> list[str]:
@@ -137,7 +141,7 @@ def _not_checked(options: argparse.Namespace, rules: Rules, runs: Sequence[Check
     missing += [] if options.topics else ["topics that are missing or not the track's (--topics)"]
     missing += [] if rules.collection else ["membership of documents (--docs)"]
     if options.team and not track.names_team:
-        missing.append(f"the team's name, as no rule of {options.track}'s tags names it")
+        missing.append(f"--team {options.team}: no rule of {options.track} asks for a team's name in a tag")
     elif track.names_team and not options.team:
         missing.append("the team's name (--team)")
     known = f"checked all rules of {options.track} that are known" if track.unknown else "checked all the track's rules"

@@ -72,13 +72,13 @@ def run_command(
         ):
             check_target(options, "json", ".json")
             body(options)
-            if timings:  # of the command itself
+            if timings and options.verbose:  # of the command itself
                 from pipelines.resources import log_resources
 
                 log_resources(timings)
             sys.stdout.flush()
     except (KeyboardInterrupt, Terminated) as stop:
-        print(*stop.args or ("stopped; what was complete is kept and used again",), file=sys.stderr)
+        print(*stop.args or (_last_line(options),), file=sys.stderr)
         return 130 if isinstance(stop, KeyboardInterrupt) else 143
     except BrokenPipeError:
         raise
@@ -87,6 +87,13 @@ def run_command(
             traceback.print_exc()
         return print_error(error, parser)
     return 0
+
+
+def _last_line(options: argparse.Namespace) -> str:
+    """Return the last line of a command that was stopped: what is kept."""
+    programs = getattr(options, "config", "") is None and "command:" in options.command_line
+    but = "; a program without --config is asked for all again" if programs else ""
+    return f"stopped; what was complete is kept and used again{but}"
 
 
 def _deciding(arguments: Sequence[str]) -> Iterator[str]:

@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING, Any
 from heed.errors import DataError, UsageError, fail
 from heed.files import nearest, write_json
 from heed.formats.judgements import read_judgements
-from heed.formats.topic_ids import pair, renamed, select, stem
-from heed.formats.trec_files import warn_of_tags
+from heed.formats.topic_ids import renamed, stem
+from heed.formats.trec_files import called_as, doubtful_names
 from heed.measures import PerTopic
 from heed.measures.baseline import LABELS, BaselineRow
-from heed.measures.comparison import (
-    MEASURES,
-    Absence,
-    Statistics,
-    absent,
-    compare,
-    statistics,
-    warn_of_comparison,
-)
+from heed.measures.comparison import Absence, absent
 from heed.measures.evaluate import measure_runs
-from heed.measures.per_topic import Inputs, paired
+from heed.measures.per_topic import Inputs
 from heed.measures.registry import as_measures, help_text
 from heed.measures.significance import ALPHA, POWER, Power, is_compared_with_zero, power_of, topics_needed
 from heed.measures.summary import (
@@ -36,6 +28,16 @@ from heed.measures.summary import (
     factor,
     format_value,
     own_directions,
+)
+from heed.measures.two_runs import (
+    MEASURES,
+    Statistics,
+    compare,
+    pair,
+    paired,
+    select,
+    statistics,
+    warn_of_comparison,
 )
 from heed.progress import brief, gathering, timed, warn
 from heed.types import Qrels, Run
@@ -279,7 +281,8 @@ def _inputs(options: argparse.Namespace) -> Inputs:
     conditions = ("original", "changed", "reversed")
     read = [read_any_run(path, options.subset, options.encoding or options.lang or "") for path in options.run]
     runs = [select(run, condition) for run, condition in zip(read, conditions, strict=False)]
-    warn_of_tags(options.run)
+    for doubt in doubtful_names({str(path): called_as(path) for path in options.run}):
+        warn(doubt)
     qrels, new_qrels = _judgements(options)
     pairs = pair(runs[0].keys(), runs[1].keys(), options.pairs, (qrels, new_qrels))
     reverse = renamed(runs[2], pair(runs[2].keys(), runs[1].keys() & pairs)) if len(runs) == 3 else None

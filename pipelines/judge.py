@@ -26,9 +26,11 @@ from heed.addons.judging.model import (
 from heed.compute import Compute
 from heed.errors import UsageError, fail
 from heed.files import digest
+from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import read_pool
 from heed.models.registry.entries import Model
 from heed.progress import brief, counted, gathering, log, timed, warn
+from heed.types import Qrels
 from pipelines.command import main_of
 from pipelines.options.data import TEXTS, condition_option, data_options
 from pipelines.options.machine import MODELS, compute_of, family_option, registry_options
@@ -112,12 +114,13 @@ def _run(options: argparse.Namespace) -> None:
     compute.check()
     model = registry_of(options, described=["family"]).resolve(options.model, ()).limited(compute.max_length)
     with gathering([]) as warnings:
-        pool = _with_instruction(exported_pool(options, read_pool(options.pool)))
+        pool = _judgeable(exported_pool(options, read_pool(options.pool)))
         options.out = out = options.out or judgements_path(options.pool, model.name, pool.condition)
         fail(_contradictions(options), UsageError)
         check_target(options, "out", ".qrels")
         check_replaceable(out)
         check_exported(pool, shows_text=True)
+        people = _people(options)
         rubric = rubric_of(parse_scale(options.grades)) if options.grades else UMBRELA
         chat = judge_chat(model, compute, options.indexes / "api", rubric.grades, needs_key=not options.dry_run)
         try:
@@ -130,19 +133,27 @@ def _run(options: argparse.Namespace) -> None:
             judged = _judged(judge, pool, options.parallel)
         finally:
             chat.close()
-        comparison = _comparison(options, judged)
+        comparison = _comparison(options, people, judged)
         chat_note = _chat_note(model, rubric, chat.config)
         _write(options, out, chat_note, pool, judged, comparison, warnings)
 
 
-def _with_instruction(pool: ExportedPool) -> ExportedPool:
-    """Return the pool without topics that have no instruction of its condition, unless that is all of them; log it."""
+def _judgeable(pool: ExportedPool) -> ExportedPool:
+    """Return the pool without topics that are not given or lack the condition's instruction; say so.
+
+    A pool of which nothing would be left is returned as it is.
+    """
+    absent = [qid for qid in pool.pool if qid not in pool.topics]
     topics = {qid: pool.topics[qid].instructions for qid in pool.pool if qid in pool.topics}
     without = [qid for qid, instructions in topics.items() if pool.condition not in ("query", *instructions)]
-    if not without or len(without) == len(topics):
+    if len(without) == len(topics):
         return pool
-    log.info(f"{counted(len(without), 'topic')} left out, without {pool.condition} instruction: {brief(without)}")
-    return pool._replace(pool={qid: docids for qid, docids in pool.pool.items() if qid not in without})
+    if absent:
+        count, hint = counted(len(absent), "topic"), number_hint(absent, pool.topics)
+        warn(f"{count} left out, in the pool and not among the topics: {brief(absent)}{hint}")
+    if without:
+        log.info(f"{counted(len(without), 'topic')} left out, without {pool.condition} instruction: {brief(without)}")
+    return pool._replace(pool={qid: docids for qid, docids in pool.pool.items() if qid not in {*absent, *without}})
 
 
 def _contradictions(options: argparse.Namespace) -> Iterator[str]:
@@ -168,14 +179,27 @@ def _judged(judge: Judge, pool: ExportedPool, parallel: int) -> Judged:
     return judged
 
 
-def _comparison(options: argparse.Namespace, judged: Judged) -> Comparison | None:
-    from heed.addons.judging.pools.build import read_runs
+def _people(options: argparse.Namespace) -> Qrels:
+    """Return people's judgements, empty without any; say where they never have the highest grade of the model."""
     from heed.formats.judgements import read_judgements
+
+    if not options.qrels:
+        return {}
+    qrels = read_judgements(options.qrels, None, options.encoding or options.lang or "")
+    highest = max((grade for grades in qrels.values() for grade in grades.values()), default=0)
+    if not options.grades and highest < UMBRELA.grades[-1]:
+        log.info(
+            f"{options.qrels}: grades up to {highest}, the model's go to {UMBRELA.grades[-1]}; --grades names yours"
+        )
+    return qrels
+
+
+def _comparison(options: argparse.Namespace, qrels: Qrels, judged: Judged) -> Comparison | None:
+    from heed.addons.judging.pools.build import read_runs
 
     if not options.qrels:
         return None
     encoding = options.encoding or options.lang or ""
-    qrels = read_judgements(options.qrels, None, encoding)
     return compare_judgements(qrels, judged.grades, read_runs(options.run, None, encoding), judged.scale)
 
 

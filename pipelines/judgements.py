@@ -88,6 +88,8 @@ def _run(options: argparse.Namespace) -> None:
             qrels.setdefault(qid, {})[docid] = UNJUDGED
     write_qrels(options.out, qrels)
     log.info(f"{options.out}: {summary}")
+    if options.condition.casefold() == "changed":
+        log.info("what was not relevant, and not judged again, is in changed.qrels of heed annotate --export, not here")
     if unjudged:
         done = "left out" if options.unjudged == "leave" else f"have the grade {UNJUDGED}"
         names = brief([" ".join(key) for key in unjudged])

@@ -15,7 +15,7 @@ from heed.experiment.ledger import pool_facts
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
-from heed.formats.run_formats import external_files, read_external_runs
+from heed.formats.run_formats import ExternalRun, external_files, read_external_runs
 from heed.measures.registry import as_measures
 from heed.measures.summary import Detail, average, cutoff_of, printed, table
 from heed.progress import brief, log, number_of, warn
@@ -25,7 +25,7 @@ from heed.retrieval.dense.search import Dense
 from heed.retrieval.fused import FusedRetriever
 from heed.systems.make import Search, refuse_twins
 from heed.systems.user_objects import check_name
-from heed.types import Reranker, Retriever, Run
+from heed.types import Reranker, Retriever
 from pipelines.command import refuse
 from pipelines.options.data import data_of
 from pipelines.options.settings import Machinery, machinery_of, maxp_of, search_of
@@ -174,18 +174,19 @@ class Job:
             raise UsageError("--retriever none: rerankers have no pool; name a retriever, or use --pool published")
         if not (systems or external):
             raise UsageError(NOTHING)
+        added = [self.add(experiment, name, external.pop(name)) for name in [*external]]  # in memory once
         runs = [experiment.retrieve(retriever) for retriever in retrievers]
         if has_pool:
             pool = experiment.published_pool() if published else experiment.pool(runs, self.pool_depth)
             runs += self.rerank(experiment, rerankers, pool)
-        return runs + [self.add(experiment, name, external.pop(name)) for name in [*external]]  # in memory once
+        return runs + added
 
     def rerank(self, experiment: Experiment, rerankers: Sequence[Reranker], pool: Pool) -> list[SystemRuns]:
         """Return the runs of rerankers over a pool."""
         reuse = self.options.reuse_scores
         return [experiment.rerank(each, pool, maxp=self.maxp, reuse_scores=reuse) for each in rerankers]
 
-    def external_runs(self, experiment: Experiment) -> dict[str, dict[str, Run]]:
+    def external_runs(self, experiment: Experiment) -> dict[str, dict[str, ExternalRun]]:
         """Return the runs made elsewhere by system and condition; raise :class:`UsageError` for a wrong name."""
         if not self.external:
             return {}
@@ -196,11 +197,14 @@ class Job:
             check_name(name)
         return external
 
-    def add(self, experiment: Experiment, name: str, runs: dict[str, Run]) -> SystemRuns:
+    def add(self, experiment: Experiment, name: str, external: dict[str, ExternalRun]) -> SystemRuns:
         """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
         files = external_files(self.external, experiment.conditions).get(name, {})
-        facts = pool_facts([files[condition] for condition in runs if condition in files], experiment.documents.digest)
-        return experiment.add(name, runs, facts=facts)
+        paths = [files[condition] for condition in external if condition in files]
+        facts = pool_facts(paths, experiment.documents.digest)
+        of_runs = {condition: run.facts for condition, run in external.items()}
+        runs = {condition: external.pop(condition).run for condition in [*external]}
+        return experiment.add(name, runs, facts=facts, of_runs=of_runs)
 
     def rerankers_of(self, experiment: Experiment, names: Sequence[str]) -> list[Reranker]:
         """Return the rerankers of these names; :class:`UsageError` for a version that none of them has."""
@@ -235,7 +239,8 @@ class Job:
             self.print_results(title, results, pool)
         else:
             print(f"{title}, none of them judged: runs are in {experiment.folder}, nothing is measured")
-        log_resources(experiment.timings)
+        if self.options.verbose:
+            log_resources(experiment.timings)
         files = "runs, manifest.yml"
         if results.rows:
             size = (experiment.folder / "report.html").stat().st_size / 1e6

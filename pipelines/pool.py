@@ -23,8 +23,8 @@ from heed.addons.judging.pools.statistics import SECONDS
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name, write_json
 from heed.formats.judgements import read_judgements
-from heed.formats.trec_files import as_tag, parse_score, write_pool, write_run
-from heed.progress import gathering, log, number_of, timed
+from heed.formats.trec_files import as_tag, parse_score, read_pool, write_pool, write_run
+from heed.progress import gathering, log, number_of, timed, warn
 from heed.ranking import FUSIONS, fused_runs
 from pipelines.command import main_of
 from pipelines.options.data import condition_option, data_options, run_reading_options
@@ -333,6 +333,8 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
     with timed("runs") as work:
         runs = read_runs(options.run, options.subset, encoding)
         work.did(len(runs), "runs")
+    if changed is not None and not any(name.endswith(".changed") for name in runs):
+        warn("--changed-qrels: no effect without runs called NAME.changed.run beside NAME.original.run")
     languages = document_languages(options.language, poolable(runs, qrels.only)) if options.language else {}
     with timed("pool") as work:
         inputs = pool_inputs(runs, qrels, settings, reused, languages)
@@ -353,6 +355,8 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
         probabilities.unlink()
         if not built.sample:
             log.info(f"{probabilities}: removed, it was of an earlier sample")
+    if options.out.exists() and read_pool(options.out) != built.documents:
+        log.info(f"{options.out}: had another pool, which is replaced")
     write_pool(options.out, built.documents)
     if built.sample:
         write_probabilities(probabilities, built.sample)

@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     system = command.add_argument_group("system")
     system.add_argument("--reranker", required=True, metavar="NAME", help=f"reranker:{listed(forms(Reranker))}")
     program_option(system)
-    condition_option(system)
+    condition_option(system, "that of the run by its note, tag or name; else ")
     depth_option(system, "rescore a topic's N best")
     maxp_option(system)
     keep_own_id_option(system)
@@ -63,13 +63,13 @@ def _run(options: argparse.Namespace) -> None:
     from heed.experiment.run_files import rescore_to_file
     from heed.formats.document_store import open_documents
     from heed.formats.trec_files import as_tag
-    from pipelines.texts import named_texts, usual_condition
+    from pipelines.texts import named_texts
 
     check_target(options, "out", ".run")
     if options.tag is not None and not word_of(options.tag):
         raise UsageError(f"tag: found {options.tag!r}, expected one word, such as {as_tag(options.tag)}")
     indexes, lang, source, read = named_texts(options)
-    condition = options.condition or usual_condition(read)
+    condition = _condition(options, read)
     conditions_of(read, [condition])
     topics = [topic for topic in read if topic.has(condition)]
     with locked(options.out.parent), locked(indexes), remembering(indexes, options.verify):
@@ -97,6 +97,31 @@ def _run(options: argparse.Namespace) -> None:
             replaced(options.out, file)
         state = "used again" if file.reused else "written"
         log.info(f"{options.out}: {state}; {len(queries)} topics under {condition}")
+
+
+def _condition(options: argparse.Namespace, topics: Sequence[Topic]) -> str:
+    """Return the condition to run: the one that is asked for, else that of the run, else the usual one.
+
+    A run's is in its note, else in its tag or name.
+    """
+    from heed.experiment.run_files import finished_note
+    from heed.formats.trec_files import called_as, condition_in_name
+    from pipelines.texts import usual_condition
+
+    note = finished_note(options.run)
+    of_run = note.recipe.get("condition", "") if note else next(iter(called_as(options.run)[1:]), "").lower()
+    of_run = {"og": "original"}.get(of_run, of_run)
+    if not any(topic.has(of_run) for topic in topics if of_run in CONDITIONS):
+        of_run = ""
+    condition: str = options.condition or of_run or usual_condition(topics)
+    source = "note" if note else "tag or name"
+    if of_run and not options.condition:
+        log.info(f"{options.run}: condition {of_run} by its {source}; --condition names another")
+    for path, said in ((options.run, of_run), (options.out, condition_in_name(options.out))):
+        if said not in ("", "query", condition):
+            by = source if path == options.run else "name"
+            warn(f"{path}: is of {said} by its {by}, and is rescored under {condition}")
+    return condition
 
 
 def _digests(topics: Sequence[Topic]) -> dict[str, str]:
@@ -141,12 +166,15 @@ def _pool(options: argparse.Namespace, topics: Sequence[Topic], store: DocumentS
         for topic in topics
         if topic.qid in lists or topic.base in lists
     }
+    lacking = [topic.qid for topic in topics if topic.qid not in pooled]
     unused = sorted(lists.keys() - {qid for topic in topics for qid in (topic.qid, topic.base)})
     if not pooled:
         hint = number_hint(unused, [topic.qid for topic in topics])
         raise DataError(f"{options.run}: none of its topics ({brief(unused)}) is asked in {options.topics}{hint}")
     if unused:
         warn(f"{options.run}: left out {number_of(len(unused), 'topic')} that {options.topics} lacks: {brief(unused)}")
+    if lacking:
+        warn(f"{options.run}: lacks {len(lacking)} of {len(topics)} topics of {options.topics}: {brief(lacking)}")
     missing = store.missing(sorted({docid for docids in pooled.values() for docid in docids}))
     absent = f"{len(missing)} of its documents are not in --docs: {brief(missing)}; give the documents that it ranks"
     fail([f"{options.run}: {absent}"] if missing else [])

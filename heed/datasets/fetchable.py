@@ -8,9 +8,9 @@ from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.datasets import sample_root
+from heed.datasets import irds_home, sample_root
 from heed.datasets.catalogue import Catalogue, CatalogueEntry, EntryFiles, Named
-from heed.datasets.irds import home, known_file
+from heed.datasets.irds import known_file
 from heed.downloads import TIMEOUT, Download, File, cache_of, fetch, fetching, quiet_hub
 from heed.errors import DataError, UsageError, fail
 from heed.files import unpacked_name
@@ -174,7 +174,7 @@ class Holding(Named):
     def known_downloads(self) -> list[Download]:
         """Return the downloads from elsewhere than the hub, which are known without a network."""
         files, pages = self.files(), self.pages()
-        known = [Download("files that ir_datasets knows", home(), files, fetch)] if files else []
+        known = [Download("files that ir_datasets knows", irds_home(), files, fetch)] if files else []
         return known + ([Download("files at addresses of their own", pages_home(), pages, fetch)] if pages else [])
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heed.data import FIELDS
+from heed.datasets import IRDS_DOCUMENTS, irds_home
 from heed.downloads import File, fetch
 from heed.errors import DataError, HeedError, UsageError, did_you_mean, fail
 from heed.extras import advice, require
@@ -32,7 +33,6 @@ from heed.progress import log
 from heed.types import Document, Qrels, Subtopics, Topic, by_subtopic
 
 CROSS = ("neuclir/", "hc4/")
-DOCUMENTS = {"neuclir": "docs.jsonl.gz", "hc4": "hc4_docs.jsonl"}
 CODES = {known.short: known.code for known in LANGUAGES.values()}
 HOST = re.compile(r"HTTPS?ConnectionPool\(host=\\*'([^'\\]+)")  # in the requests library's errors
 HUB, MIRROR = "https://huggingface.co", "https://mirror.ir-datasets.com"
@@ -199,7 +199,7 @@ def _data_errors(source: str, part: Callable[[], str] = str) -> Iterator[None]:
         if hosts:
             raise DataError(
                 f"{source}: cannot be fetched, there is no way to {hosts} from here; run the command once on a "
-                f"machine with a network, and copy {home()} from there"
+                f"machine with a network, and copy {irds_home()} from there"
             ) from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
@@ -223,15 +223,10 @@ class DatasetId(NamedTuple):
     part: str
 
 
-def documents_file(source: str, lang: str) -> Path:
-    """Return where ir_datasets keeps, or expects, the documents of ``neuclir`` or ``hc4`` in ``lang``."""
-    return home() / ("neuclir/1" if source == "neuclir" else "hc4") / lang / DOCUMENTS[source]
-
-
 def parse_id(text: str) -> DatasetId | None:
     """Return the parts of an id such as ``neuclir/1/zh/trec-2022``; None for another text, and a path that exists."""
     source, *rest = text.split("/")
-    if Path(text).exists() or source not in DOCUMENTS or (source == "neuclir" and rest[:1] != ["1"]):
+    if Path(text).exists() or source not in IRDS_DOCUMENTS or (source == "neuclir" and rest[:1] != ["1"]):
         return None
     lang, *part = (rest[1:] if source == "neuclir" else rest) or [""]
     if lang not in CODES or len(part) > 1:
@@ -291,12 +286,12 @@ def _fetched(source: str, key: str) -> Path:
 def known_file(source: str, key: str) -> File:
     """Return path, size, digest, and addresses (none for licensed files) of a download that ir_datasets knows."""
     entry = _downloads()[source][key]
-    path = home() / source / entry["cache_path"]
+    path = irds_home() / source / entry["cache_path"]
     url, md5 = entry.get("url", ""), entry.get("expected_md5", "")
     addresses = [url.replace(HUB, os.environ.get("HF_ENDPOINT", HUB))] if url else []
     addresses += [f"{MIRROR}/{md5}"] if entry.get("irds_mirror") and md5 and url else []
     digest = f"md5:{md5}" if md5 else ""
-    return File(str(path.relative_to(home())), path, entry.get("size_hint"), digest, tuple(addresses))
+    return File(str(path.relative_to(irds_home())), path, entry.get("size_hint"), digest, tuple(addresses))
 
 
 @cache
@@ -307,8 +302,3 @@ def _downloads() -> dict[str, Any]:
     [folder] = (spec and spec.submodule_search_locations) or [""]
     table: dict[str, Any] = json.loads((Path(folder) / "etc/downloads.json").read_text(encoding="utf-8"))
     return table
-
-
-def home() -> Path:
-    """Return where ir_datasets keeps its files: ``IR_DATASETS_HOME``, or ``~/.ir_datasets``."""
-    return Path(os.environ.get("IR_DATASETS_HOME", Path.home() / ".ir_datasets"))

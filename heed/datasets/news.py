@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from heed.data import FILES, Data
-from heed.datasets import irds, sample_root
+from heed.datasets import documents_file, irds, sample_root
 from heed.datasets.catalogue import Named
 from heed.datasets.collection import Collection, Layout, Option, given_judgements, given_topics, with_warnings
 from heed.datasets.followir import CROSS_LINGUAL, download
@@ -179,7 +179,7 @@ def _given_documents(docs: Sequence[str]) -> list[Path]:
     paths = []
     for text in docs:
         known = irds.parse_id(text)
-        paths.append(irds.documents_file(known.source, known.lang) if known else Path(text))
+        paths.append(documents_file(known.source, known.lang) if known else Path(text))
         if known and not paths[-1].exists():
             raise DataError(_how_to_get(_name(text), known.lang, translated=False))
     return corpus_files(paths) if paths else []
@@ -198,7 +198,7 @@ def _name(text: str) -> str:
 
 def _path(name: str, lang: str, translated: bool) -> Path:
     """Return where a real collection's documents are expected; translated ones in ``eng`` beside the originals."""
-    native = irds.documents_file(SOURCES[name], lang)
+    native = documents_file(SOURCES[name], lang)
     return native.parent / "eng" if translated else native
 
 

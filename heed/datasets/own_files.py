@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from heed.data import FILES, Data
-from heed.datasets import irds
+from heed.datasets import documents_file, irds
 from heed.datasets.catalogue import CatalogueEntry, Named
 from heed.datasets.collection import Collection, Layout, Option, given_judgements, given_topics, with_warnings
 from heed.datasets.fetchable import Repository, folder_names, part_files, roots_of
@@ -196,7 +196,7 @@ def documents_of(docs: Sequence[str], encoding: str) -> Source:
     if not known and len(docs) == 1 and not paths[0].exists():
         return IrDataset(docs[0])
     if known:
-        paths = [irds.documents_file(known.source, known.lang)]
+        paths = [documents_file(known.source, known.lang)]
         if not paths[0].exists():
             raise DataError(f"{paths[0]}: no documents of {docs[0]}; heed fetch says how to get them")
     files = corpus_files(paths, TABLE_SUFFIXES)

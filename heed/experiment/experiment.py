@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from heed.addon_table import brought
 from heed.compute import Compute
 from heed.datasets.collection import Collection, check_collection, missing_documents
-from heed.errors import UsageError, fail
+from heed.errors import DataError, UsageError, fail
 from heed.experiment.ledger import NEW, Ledger, destination, settle
 from heed.experiment.measuring import manifest, results_of, warnings_of
 from heed.experiment.results import Hits, Results, hits_of, look
@@ -21,6 +21,7 @@ from heed.experiment.run_files import (
     Destination,
     RunFile,
     SystemRuns,
+    doubts,
     own_documents,
     pool_of_runs,
     published_pool,
@@ -34,7 +35,7 @@ from heed.formats.document_store import Corpus, DocumentStore, open_documents
 from heed.formats.trec_files import write_pool
 from heed.measures.registry import AnyMeasure, as_measures
 from heed.models.registry.entries import Registry
-from heed.progress import Timing, brief, gathering, log, recording, showing, timed
+from heed.progress import Timing, brief, counted, gathering, log, number_of, recording, showing, timed
 from heed.report.topics_file import topics_file
 from heed.reranking.maxp import MAXP, Cut
 from heed.reranking.maxp import maxp as over_passages
@@ -295,7 +296,17 @@ class Experiment:
                 earlier = finished.get(queries[0].condition)
                 return rescore_to_file(place, reranker, queries, documents, facts, earlier=earlier)
 
+            self._announce(reranker, documents)
             return self._runs_of(reranker, rescored)
+
+    def _announce(self, reranker: Reranker, documents: PoolDocuments) -> None:
+        """Let a reranker say what it will cost under all conditions that have no finished run of it over this pool."""
+        files, made_of = self._ledger.of(reranker.name), digest_json([reranker.config, documents.pool_digest])
+        of = {name: files[name].note.recipe for name in files}
+        done = {name for name in of if digest_json([of[name].get("system"), of[name].get("pool")]) == made_of}
+        left = [condition for condition in self.conditions if condition not in done]
+        if len(left) > 1:
+            reranker.announce([query for condition in left for query in self._queries(condition)], documents)
 
     def _without_own(self, pool: Pool) -> dict[str, Sequence[str]]:
         lists = {qid: [docid for docid in pool[qid] if docid != qid] for qid in self._left_out & pool.keys()}
@@ -339,12 +350,14 @@ class Experiment:
         runs: Mapping[str, Mapping[str, Mapping[str, float]]],
         config: Config | None = None,
         facts: Recipe | None = None,
+        of_runs: Mapping[str, Recipe] = {},
     ) -> SystemRuns:
         """Return the runs of a system that ran elsewhere, ``condition -> qid -> docid -> score``, written as others.
 
         ``config`` is what the manifest says of it, by default that it ran elsewhere; ``facts`` are what
-        ``summary.json`` says of it, such as ``first_stages``. Raises :class:`UsageError` for a name that no file can
-        have, and for unknown conditions.
+        ``summary.json`` says of it, such as ``first_stages``, and ``of_runs`` those of a condition's run alone, such as
+        ``warnings`` that were logged. Raises :class:`UsageError` for a name that no file can have, and for unknown
+        conditions, :class:`DataError` for a run without any document of the collection.
         """
         check_name(name)
         fail(
@@ -357,9 +370,25 @@ class Experiment:
                 path = self.folder / NEW / "added" / f"{name}.{condition}.run"
                 about = {"system": config, "condition": condition, "topics": ledger.topics[condition]}
                 recipe, scores = {**about, "documents": ledger.documents}, without_own(run, self._left_out)
-                files[condition] = run_to_file(path, scores, f"{name}.{condition}", recipe, facts or {})
+                known = {**(facts or {}), **of_runs.get(condition, {})}
+                self.warnings += known.get("warnings", [])  # so that they are logged once
+                said = known.get("warnings") or doubts(
+                    path.name, scores, [query.qid for query in self._queries(condition)]
+                )
+                known["warnings"] = [*said, *self._unknown(path.name, run)]
+                files[condition] = run_to_file(path, scores, f"{name}.{condition}", recipe, known)
             ledger.enter(name, files, whole=True, form="NAME=SYSTEM" if config else "NAME=FILE")
             return SystemRuns(name, config, files)
+
+    def _unknown(self, source: str, run: Mapping[str, Mapping[str, float]]) -> list[str]:
+        """Return a warning of documents that are not the collection's; :class:`DataError` where none is."""
+        docids = sorted({docid for scores in run.values() for docid in scores})
+        unknown = self.documents.missing(docids)
+        if unknown and len(unknown) == len(docids):
+            problem = f"none of its {number_of(len(docids), 'document')} is in the collection ({brief(unknown)})"
+            raise DataError(f"{source}: {problem}; is it a run over other documents?")
+        named = f"{counted(len(unknown), 'document')} not in the collection, of {len(docids)}: {brief(unknown)}"
+        return [f"{source}: {named}"] if unknown else []
 
     def evaluate(self, systems: SystemRuns | Sequence[SystemRuns], measures: Sequence[AnyMeasure] = ()) -> Results:
         """Return the measures of all systems in the folder, written to ``summary.json``, ``report.html`` and so on.

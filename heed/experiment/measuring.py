@@ -19,7 +19,7 @@ from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.extras import installed_version
 from heed.files import digest_json, locked, read_bytes, write_bytes, write_json
-from heed.measures.baseline import best_first_stage
+from heed.formats.trec_files import doubtful_names
 from heed.measures.evaluate import Judging, against_query, evaluate, shifts, values_as_seen
 from heed.measures.per_topic import Measure, PerTopic
 from heed.measures.summary import (
@@ -129,8 +129,7 @@ def results_of(
     from heed.report.page import write_page
     from heed.report.results import read_summary, read_tree
 
-    before, names = read_summary(folder), {system.name for system in systems}
-    baseline, first_baseline = (name if name in names else "" for name in (before.baseline, before.first_baseline))
+    before = read_summary(folder)
     write_note(folder / RESULTS, Note({}, {}, finished=False))  # what a process that is killed from here on leaves
     write_topics_file(folder, inputs)
     write_manifest(folder / "manifest.yml", made_by)  # the report reads it
@@ -169,8 +168,7 @@ def results_of(
         as_seen=seen,
         path=folder,
         depth=max(inputs.size or math.inf, SHALLOW),
-        baseline=baseline,
-        first_baseline=first_baseline or best_first_stage(details, entries),
+        baseline=before.baseline if before.baseline in {system.name for system in systems} else "",
     )
     write_json(folder / "per_topic.json", {"rows": details, "shifts": moved, "against_query": against, "as_seen": seen})
     write_json(folder / "summary.json", results.summary())
@@ -226,9 +224,12 @@ def _say_what_is_gone(before: Sequence[Row], now: Sequence[Detail], conditions: 
 
 
 def warnings_of(systems: Sequence[SystemRuns]) -> list[str]:
-    """Return the warnings in the notes of the runs of ``systems``."""
-    files = (file for system in systems for file in system.files.values())
-    return list(dict.fromkeys(warning for file in files for warning in file.note.facts.get("warnings", ())))
+    """Return the warnings in the notes of the runs of ``systems``, and of runs that look exchanged."""
+    warnings = list[str]()
+    for files in ([*system.files.values()] for system in systems):
+        warnings += [warning for file in files for warning in file.note.facts.get("warnings", ())]
+        warnings += doubtful_names({file.path.name: file.note.facts.get("called", ()) for file in files})
+    return list(dict.fromkeys(warnings))
 
 
 def refresh(runs: Path) -> None:

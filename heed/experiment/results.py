@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import eq
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heed.errors import UnknownError, UsageError, did_you_mean
 from heed.formats.document_store import DocumentStore, StoredDocuments, title_of
@@ -61,13 +61,6 @@ class Results(ResultsFolder):
 
     def _printed(self, also: Sequence[str] = ()) -> list[Row]:
         return printed(self.rows, [*self.requested, *also], self.depth)
-
-    def summary(self) -> dict[str, Any]:
-        """Return the content of ``summary.json``."""
-        about = {"collection": self.collection, "subset": self.subset, "rows": self.rows, "warnings": [*self.warnings]}
-        further = {"lower_is_better": {**self.lower_is_better}, "systems": [*self.systems]}
-        further |= {"baseline": self.baseline, "first_baseline": self.first_baseline}
-        return about | {name: value for name, value in further.items() if value}
 
     def value(self, system: str, condition: str, measure: str) -> float:
         """Return one figure; :class:`UnknownError` if there is none."""

@@ -19,6 +19,7 @@ from heed.ranking import top
 from heed.reranking.rescore import PoolDocuments, rescore, unanswered
 from heed.reuse import Note, Recipe, note_of, queries_digest, read_note, recipe_version, write_note
 from heed.types import CONDITIONS, Config, Query, Reranker, Retriever, Topic
+from heed.types import Run as PlainRun
 
 Scores = Mapping[str, Mapping[str, float]]  # qid -> docid -> score
 Destination = Callable[[Recipe, Recipe], Path]  # where a run is, or goes, by its recipe and the facts for its note
@@ -35,7 +36,7 @@ class RunFile:
     def __init__(self, path: Path, note: Note | None = None) -> None:
         """Take the file at ``path``, which is about to be written or found to be the same as before."""
         self.path, self.note, self.reused = path, note or Note({}, {}), False
-        self._run: Run | None = None
+        self._run: PlainRun | None = None
 
     @property
     def sha256(self) -> str:
@@ -44,19 +45,22 @@ class RunFile:
 
     def write(self, scores: Scores, tag: str) -> None:
         """Write the file, and hold what it says."""
-        self._run = self._named(write_run(self.path, scores, tag))
+        self._run = write_run(self.path, scores, tag)
 
-    def read(self) -> Run:
+    def read(self) -> PlainRun:
         """Return the run in the file; raises :class:`DataError` if something else is in it by now."""
         if self._run is None:
             if digest(self.path) != self.sha256:
                 raise DataError(f"{self.path}: was changed since this experiment used it; retrieve or rerank again")
             # a run without any document is an empty file
-            self._run = self._named(read_run(self.path, shared_ids=True) if self.path.stat().st_size else {})
+            self._run = read_run(self.path, shared_ids=True) if self.path.stat().st_size else {}
         return self._run
 
-    def _named(self, scores: Scores) -> Run:
-        return Run(scores, self.path.name.removesuffix(".run"))
+    def as_run(self) -> Run:
+        """Return the same as a user gets it, who may change it: it is what is read from now on."""
+        run = self.read()
+        self._run = run = run if isinstance(run, Run) else Run(run, self.path.name.removesuffix(".run"))
+        return run
 
 
 class SystemRuns(Mapping[str, Run]):
@@ -107,7 +111,7 @@ class SystemRuns(Mapping[str, Run]):
         if condition not in self.files:
             meant = did_you_mean(condition, list(self.files)) or f"it has {', '.join(self.files)}"
             raise UnknownError(f"{self.name}: no run under {condition}; {meant}")
-        run = self.files[condition].read()
+        run = self.files[condition].as_run()
         self._may_differ = True
         return run
 
@@ -125,7 +129,7 @@ class SystemRuns(Mapping[str, Run]):
         lines = [(condition, len(run), sum(map(len, run.values()))) for condition, run in self.contents().items()]
         return html_table(self.name, [("condition", "topics", "documents"), *lines], numbers=(1, 2))
 
-    def contents(self) -> dict[str, Run]:
+    def contents(self) -> dict[str, PlainRun]:
         """Return the runs by condition, for a reader that changes none."""
         return {name: file.read() for name, file in self.files.items()}
 
@@ -262,16 +266,10 @@ def _ensure(
 
     ``make`` gets the path of a journal, which stays where such replies are asked for again: by the next call.
     """
-    name, config = _label(system, queries), system.config
+    name, config, qids = _label(system, queries), system.config, [query.qid for query in queries]
     facts = facts if config else {**facts, "made_by": system.manifest_entry}
     file = RunFile(destination(recipe, facts))
     path, journal = file.path, journal_of(file.path)
-
-    def doubts() -> list[str]:
-        empty = [query.qid for query in queries if query.qid not in file.read()]
-        nothing = f"{path.name}: nothing found for {len(empty)} of {len(queries)} topics: {brief(empty)}"
-        flat = one_score(path.name, file.read())
-        return [nothing, *flat] if empty else flat
 
     with replying() as gathered:
         note = finished_note(path) if config is not None and not journal.exists() else None
@@ -284,18 +282,27 @@ def _ensure(
             count, warnings = unanswered(path.name, replies(), run)
             tag = recipe.get("tag") or as_tag(name)
             file.write({qid: scores for qid, scores in run.items() if scores}, tag)
-            said = {"unanswered": count, "warnings": warnings + doubts()}
+            said = {"unanswered": count, "warnings": warnings + doubts(path.name, file.read(), qids)}
             note = Note(recipe, {path.name: digest(path)}, said | facts)
             write_note(note_of(path), note)
         file.note = note
     if not any(None in of_topic for of_topic in gathered.values()):
         journal.unlink(missing_ok=True)
     if "warnings" not in file.note.facts:  # of an earlier version
-        file.note = file.note._replace(facts={**file.note.facts, "unanswered": 0, "warnings": doubts()})
+        said = {"unanswered": 0, "warnings": doubts(path.name, file.read(), qids)}
+        file.note = file.note._replace(facts={**file.note.facts, **said})
         write_note(note_of(path), file.note)
     for warning in file.note.facts["warnings"]:
         warn(warning)
     return file
+
+
+def doubts(source: str, run: Scores, qids: Sequence[str]) -> list[str]:
+    """Return why the run of a file is doubtful: topics of ``qids`` without documents, and equal scores."""
+    empty = [qid for qid in qids if not run.get(qid)]
+    nothing = f"{source}: nothing found for {len(empty)} of {len(qids)} topics: {brief(empty)}"
+    flat = one_score(source, run)
+    return [nothing, *flat] if empty else flat
 
 
 def _label(system: Retriever | Reranker, queries: Sequence[Query]) -> str:

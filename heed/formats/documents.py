@@ -1,11 +1,10 @@
 """Documents in JSON, Parquet, TSV and TREC's SGML (NeuCLIR1, HC4, BEIR, Anserini, TREC disks), and from Python."""
 
-import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -13,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 from heed.errors import DataError, fail
 from heed.files import (
     CONTROL,
-    LONGEST_LINE,
     Seen,
     digest,
     digest_json,
@@ -21,15 +19,14 @@ from heed.files import (
     parse_json,
     read_lines,
     read_pieces,
-    read_raw_lines,
     read_text,
     unpacked_name,
     word_of,
 )
 from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import config_files, read_parquet
-from heed.formats.topics import ENTITY
-from heed.languages import encoding_of, named
+from heed.formats.trec_sgml import article_text, trec_documents
+from heed.languages import named
 from heed.progress import brief, counted, log, setting
 from heed.types import Document
 
@@ -165,7 +162,7 @@ def corpus_files(paths: Sequence[Path], suffixes: tuple[str, ...] = SUFFIXES) ->
 def read_documents(path: Path, encoding: str | None = None) -> Iterator[DocumentLine]:
     """Yield every document of a file, or the problem with its line."""
     if is_trec_documents(path):
-        yield from read_trec_documents(path, encoding)
+        yield from (DocumentLine(path, *each) for each in trec_documents(path, encoding))
         return
     for number, record, text in _records(path, encoding):
         yield checked(path, number, record)._replace(text=text)
@@ -236,22 +233,8 @@ def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((value for value in values if value != [] and str(value).strip()), values[0] if values else None)
 
 
-# TREC's SGML. The elements with text are those of ir_datasets (formats/trec.py, _parser_sax), which has them from
-# Anserini's TrecCollection: a copy of TREC's disks gives the words that those index.
-TITLES = {"headline", "title", "hl", "head", "ttl", "h3", "h4"}
-PARTS = {"text", "lp", "leadpara", "dd", "date"}
-WEB = {"dochdr", "html", "body"}  # of pages, whose text is in no element of TREC's own
-HIDDEN = {"dochdr", "script", "style"}
-FEDERAL = {"&blank;": " ", "&hyph;": "-"}  # the Federal Register's own entities
 START = re.compile(rb"\s*(?:<[^<>]*>\s*){0,9}?<doc[\s>]", re.IGNORECASE)  # after a declaration, or a root element
-DOC = re.compile(rb"(</?doc(?=[\s>])[^<>]*>)", re.IGNORECASE)
-MARKUP, BLANK = re.compile(rb"<[^<>]*>"), b"\xef\xbb\xbf \t\r\n"
-TAG = re.compile(r"<(/?)([a-z][\w.:-]*)(?![\w.:-])[^<>]*>|<[!?][^<>]*>", re.IGNORECASE)
-ID = re.compile(r"""\sid\s*=\s*["']?([^\s"'>]+)""", re.IGNORECASE)
-ARTICLE = ("kicker", "sanitized_html", "tweet")  # parts with text, as in Anserini's WashingtonPostCollection
-INLINE = re.compile(r"</?(?:a|b|em|i|small|span|strong|su[bp]|u)(?![\w.:-])[^<>]*>", re.IGNORECASE)  # within words
 HEAD = 1 << 12  # bytes that tell a file's form
-SHOWN = 40  # characters of a text in a message
 
 
 def is_trec_documents(path: Path) -> bool:
@@ -265,108 +248,3 @@ def head(path: Path) -> bytes:
         return next(read_pieces(path), (1, b""))[1][:HEAD]
     except DataError:
         return b""
-
-
-def read_trec_documents(path: Path, encoding: str | None = None) -> Iterator[DocumentLine]:
-    """Yield every document, with the line where its ``<DOC>`` is, or the problem with it.
-
-    A document is UTF-8, or else in ``encoding``, as :func:`heed.files.read_lines` decides for each by itself; one that
-    could be in several is in that of the one before it. Its number is its ``<DOCNO>``, or the ``id`` of ``<DOC>``.
-    A web page (of WT10g, GOV2) has its title and all text. Raises :class:`DataError` for a file that cannot be read,
-    and for a document above ``LONGEST_LINE`` bytes.
-    """
-    others: dict[str, list[int]] = {}  # lines of documents by their encoding
-    for line_no, content, problem in _blocks(path):
-        if problem:
-            yield DocumentLine(path, line_no, None, problem)
-            continue
-        try:
-            known = encoding_of(content, encoding, list(others)[-1:])
-            document = _parsed(content.decode(known))
-        except UnicodeDecodeError as error:
-            yield DocumentLine(path, line_no, None, f"not UTF-8 ({error.reason}); give encoding=NAME")
-            continue
-        if known != "utf-8":
-            others.setdefault(known, []).append(line_no)
-        docid = document.docid
-        if not docid:
-            yield DocumentLine(path, line_no, None, "this <DOC> has no <DOCNO>")
-        elif not word_of(docid) or CONTROL.search(docid):
-            yield DocumentLine(path, line_no, None, f"<DOCNO> is {docid[:SHOWN]!r}, expected one word")
-        else:
-            yield DocumentLine(path, line_no, document)
-    for known, lines in others.items():
-        log.info(f"{path}: {len(lines)} documents that are not UTF-8, the first at line {lines[0]}, read as {known}")
-
-
-def article_text(contents: Sequence[Any]) -> str | None:
-    """Return the parts of a Washington Post article that Anserini takes, without their markup; None for another list.
-
-    ``contents`` is what its JSON line has under this name: objects with ``type``, and nulls.
-    """
-    parts = [part for part in contents if part is not None]
-    if not all(isinstance(part, dict) and "type" in part for part in parts):
-        return None
-    keys = ((part, key) for part in parts for key in ("content" if part["type"] in ARTICLE else "", "fullcaption"))
-    texts = [text.get("text") if isinstance(text := part.get(key), dict) else text for part, key in keys]  # of a tweet
-    return "\n".join(_plain(TAG.sub(" ", INLINE.sub("", text))) for text in texts if isinstance(text, str) and text)
-
-
-def _blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
-    """Yield line and bytes of every document, with its tags; or line and problem: text outside, an unpaired tag."""
-    pieces: list[bytes] = []  # of the document that is open, its <DOC> first
-    start = size = 0
-    is_reported = False  # whether text outside has been reported since the last document
-    for line_no, raw in read_raw_lines(path):
-        for number, piece in enumerate(DOC.split(raw)):
-            is_tag = number % 2 == 1
-            if is_tag and not piece.startswith(b"</"):
-                if pieces:
-                    yield (start, b"", f"<DOC> without </DOC> before the next one, in line {line_no}; add it")
-                start, size, pieces, is_reported = line_no, 0, [piece], False
-            elif pieces:
-                pieces.append(piece)
-                size += len(piece)
-                if size > LONGEST_LINE:
-                    raise DataError(
-                        f"{path}, line {start}: a <DOC> of more than {LONGEST_LINE} bytes; is </DOC> missing?"
-                    )
-                if is_tag:
-                    yield start, b"".join(pieces), ""
-                    pieces = []
-            elif not is_reported and (text := piece if is_tag else MARKUP.sub(b"", piece).strip(BLANK)):
-                is_reported = True
-                problem = f"found {text[:SHOWN].decode('latin-1')!r} outside of a <DOC>, expected <DOC> … </DOC>"
-                yield (line_no, b"", f"{problem}; is a part of the file missing?")
-    if pieces:
-        yield (start, b"", "<DOC> without </DOC>; the file is cut, or not the whole of it is here")
-
-
-def _parsed(text: str) -> Document:
-    """Return a document; its docid is empty where it has no number."""
-    tags = list(TAG.finditer(text))
-    names = {(tag[2] or "").lower() for tag in tags}
-    is_page = bool(names & WEB) and not names & PARTS
-    titles = {"title"} if is_page else TITLES
-    part_of = {**dict.fromkeys(titles, "title"), **dict.fromkeys(PARTS, "text"), **dict.fromkeys(HIDDEN, "hidden")}
-    part_of["docno"] = "docno"
-    pieces: dict[str, list[str]] = {part: [] for part in ("title", "text", "hidden", "docno", "outside")}
-    part, opener = "outside", ""
-    for tag, following in zip(tags, [*(tag.start() for tag in islice(tags, 1, None)), len(text)], strict=True):
-        name = (tag[2] or "").lower()
-        if tag[1] and name == opener:
-            part, opener = "outside", ""
-        elif not tag[1] and name in part_of and (part == "outside" or (part == "title" and name in PARTS)):
-            part, opener = part_of[name], name
-        pieces[part] += [" ", text[tag.end() : following]]
-    whole = is_page or not names & (titles | PARTS)
-    attribute = ID.search(tags[0][0])
-    docid = _plain("".join(pieces["docno"])) or (attribute[1] if attribute else "")
-    body = "".join(pieces["outside" if whole else "text"])
-    return Document(docid, " ".join(_plain("".join(pieces["title"])).split()), _plain(body))
-
-
-def _plain(text: str) -> str:
-    """Return a text with its entities resolved, without blank lines and white space around words."""
-    text = ENTITY.sub(lambda entity: FEDERAL.get(entity[0]) or html.unescape(entity[0]), text)
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))

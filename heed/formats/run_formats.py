@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from heed.errors import DataError, UsageError, did_you_mean, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
@@ -12,13 +12,14 @@ from heed.formats.topic_ids import by_ending, number_hint, with_ids
 from heed.formats.trec_files import (
     COLUMNS,
     OTHER_FORMS,
+    called_as,
     one_score,
     parse_score,
     read_run,
     warn_of_order,
-    warn_of_tags,
 )
-from heed.progress import brief, warn
+from heed.progress import brief, gathering, warn
+from heed.reuse import Recipe
 from heed.types import CONDITIONS, Run, Topic, under
 
 FORMS = (
@@ -82,8 +83,11 @@ def _of_table(path: Path) -> Run:
 
 
 def _rank_llm(path: Path, results: list[Any]) -> Run:
-    if isinstance(first := next(iter(results), None), dict) and "docids" in first:
-        raise DataError(f"{path}: a pool, which has no scores; expected a run. heed annotate exports a pool")
+    if isinstance(first := next(iter(results), None), dict):
+        fail([f"{path}: topics; expected a run"] if isinstance(first.get("query"), str) else [])
+        fail(
+            [f"{path}: a pool, which has no scores; expected a run. heed annotate exports a pool"] * ("docids" in first)
+        )
     run: Run = {}
     problems = []
     for number, result in enumerate(results, 1):
@@ -148,34 +152,45 @@ def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> 
     return scores
 
 
+class ExternalRun(NamedTuple):
+    """A run made elsewhere, and ``facts`` of it that its note keeps: its warnings, and what it is called."""
+
+    run: Run
+    facts: Recipe
+
+
 def read_external_runs(
     runs_named: Sequence[str], topics: Sequence[Topic], conditions: Sequence[str], encoding: str | None = None
-) -> dict[str, dict[str, Run]]:
+) -> dict[str, dict[str, ExternalRun]]:
     """Return by system and condition the runs that ``runs_named`` names, for those of ``conditions`` that they have.
 
     Each is named in one of ``FORMS``. Raises :class:`UsageError` for another form, and :class:`DataError` for a file
     that cannot be read or a run without any of its condition's topics.
     """
-    runs: dict[str, dict[str, Run]] = {}
+    runs: dict[str, dict[str, ExternalRun]] = {}
     for text in runs_named:
         system, files, file = _named_files(text, conditions)
         if file:
-            by_condition = _by_endings(text, read_any_run(*_split(file), encoding, shared_ids=True))
+            whole = _read_external(file, encoding)
+            by_condition = {each: ExternalRun(run, whole.facts) for each, run in _by_endings(text, whole.run).items()}
         else:
-            by_condition = {
-                condition: read_any_run(*_split(path), encoding, shared_ids=True) for condition, path in files.items()
-            }
+            by_condition = {condition: _read_external(path, encoding) for condition, path in files.items()}
         if not by_condition:
             raise DataError(f"run: {text}: no such file for any of {', '.join(conditions)}")
         twice = [condition for condition in by_condition if condition in runs.get(system, ())]
         if twice:
             raise UsageError(f"run: {text}: {system} has a run of {', '.join(twice)} already; name another")
-        for condition, run in by_condition.items():
+        for condition, external in by_condition.items():
             if condition in conditions:
-                runs.setdefault(system, {})[condition] = _of_topics(text, run, topics, condition)
-    for of_system in external_files(runs_named, conditions).values():
-        warn_of_tags([of_system[condition] for condition in CONDITIONS if condition in of_system])
+                runs.setdefault(system, {})[condition] = _of_topics(text, external, topics, condition)
     return runs
+
+
+def _read_external(file: str, encoding: str | None) -> ExternalRun:
+    path, subset = _split(file)
+    with gathering([]) as warnings:
+        run = read_any_run(path, subset, encoding, shared_ids=True)
+    return ExternalRun(run, {"warnings": warnings, "called": [*called_as(path)]})
 
 
 def external_files(runs_named: Sequence[str], conditions: Sequence[str]) -> dict[str, dict[str, Path]]:
@@ -223,12 +238,14 @@ def _by_endings(text: str, run: Run) -> dict[str, Run]:
     return runs
 
 
-def _of_topics(text: str, run: Run, topics: Sequence[Topic], condition: str) -> Run:
+def _of_topics(text: str, external: ExternalRun, topics: Sequence[Topic], condition: str) -> ExternalRun:
+    run, facts = external
     qids = [topic.qid for topic in under(topics, condition)]
     known, hint = {qid: run[qid] for qid in qids if qid in run}, number_hint(run, qids)
     if not known:
         raise DataError(f"run: {text}: none of its topics ({brief([*run])}) is asked under {condition}{hint}")
     missing = [qid for qid in qids if qid not in known]
-    if missing:
-        warn(f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
-    return known
+    with gathering([]) as warnings:
+        if missing:
+            warn(f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
+    return ExternalRun(known, {**facts, "warnings": facts["warnings"] + warnings})

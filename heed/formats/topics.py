@@ -1,11 +1,8 @@
 """Topics in all forms: queries, and their instructions by condition."""
 
 import csv
-import html
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +12,10 @@ from heed.files import parse_json, read_lines, read_objects, read_pieces, read_t
 from heed.formats.data_set_folders import is_data_set
 from heed.formats.data_sets import read_queries
 from heed.formats.topic_ids import topics_with_ids
+from heed.formats.trec_sgml import trec_topics
 from heed.languages import code_of, known_language, suggestion
 from heed.progress import brief, counted, log, number_of, warn
-from heed.types import INSTRUCTED, KINDS, Span, Topic, paragraphs
+from heed.types import INSTRUCTED, KINDS, Span, Topic
 
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "readings", "type")
 BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
@@ -277,75 +275,6 @@ def query_and_description(title: Any, description: Any, fields: str) -> tuple[st
     return " ".join(parts) if all(parts) else "", ""
 
 
-# (?![\w-]) ends the name: a "<" that opens no tag must not be tried with each of its beginnings.
-TAG = re.compile(r"<(/?)([a-z][\w-]*)(?![\w-])[^<>]*>", re.IGNORECASE)
-NAMES = {"query": "title", "question": "desc", "description": "desc", "narrative": "narr", "identifier": "num"}
-LABELS = {  # what the files repeat after the tag: with a colon, or alone in its line
-    "num": re.compile(r"number(?:\s*:|\s)", re.IGNORECASE),
-    "title": re.compile(r"topic\s*:", re.IGNORECASE),
-    "desc": re.compile(r"description(?:\s*:|[^\S\n]*(?:\n|$))", re.IGNORECASE),
-    "narr": re.compile(r"narrative(?:\s*:|[^\S\n]*(?:\n|$))", re.IGNORECASE),
-}
-NUMBER = re.compile(r"""\bnumber\s*=\s*["']?([^"'<>\s]+)""", re.IGNORECASE)  # in the tag of a topic
-ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]\w{1,31});", re.IGNORECASE)
-
-
-def _trec_rows(path: Path, encoding: str) -> Iterator[tuple[int, Row]]:
-    """Yield the topics of a file with ``<top>`` or ``<topic>``; the narrative, if any, is the original instruction."""
-    text = read_text(path, encoding)
-    tops = _tops(text)
-    if not tops:
-        raise DataError(f"{path}: no <top>; expected TREC topics: <top> <num> <title> …, or another topics_format=FORM")
-    lines = [0, *(match.end() for match in re.finditer("\n", text))]
-    keys = {"_id": "num", "query": "title", "description": "desc", "instruction": "narr"}
-    for start, texts, repeated in tops:
-        row: Row = {key: texts.get(name) for key, name in keys.items()}
-        if "num" not in texts:
-            row = "this <top> has no <num>"
-        elif repeated:
-            row = f"topic {texts['num']} has <{'>, <'.join(repeated)}> twice; keep one"
-        yield bisect_right(lines, start), row
-
-
-def _tops(text: str) -> list[tuple[int, dict[str, str], list[str]]]:
-    """Return where each ``<top>`` or ``<topic>`` begins, its texts, and the names of repeated ones."""
-    tops: list[tuple[int, dict[str, str], list[str]]] = []
-    inside = False
-    whole = "top" if re.search(r"<top(?![\w-])", text, re.IGNORECASE) else "topic"
-    for (name, start, end), (_, following, _) in pairwise([*_tags(text, whole), ("", len(text), len(text))]):
-        if name in (whole, f"/{whole}"):
-            inside = name == whole
-            if inside:
-                number = NUMBER.search(text, start, end)
-                tops.append((start, {"num": number[1]} if number else {}, []))
-        elif inside and name in LABELS:
-            _, texts, repeated = tops[-1]
-            if name in texts:
-                repeated.append(name)
-            texts[name] = _clean(name, text[end:following])
-    return tops
-
-
-def _tags(text: str, whole: str) -> Iterator[tuple[str, int, int]]:
-    """Yield name, start and end of the tags that end the field before them.
-
-    These are ``whole`` and its parts anywhere, others at the start of a line: an unknown tag within a line, such as
-    ``<b>``, is a part of the text. Names are lowercased, those of closing tags with their slash.
-    """
-    for match in TAG.finditer(text):
-        name = NAMES.get(match[2].lower(), match[2].lower())
-        before = text[max(0, match.start() - 1) : match.start()]
-        if name in LABELS or name == whole or before in ("", "\n"):
-            yield match[1] + name, match.start(), match.end()
-
-
-def _clean(name: str, text: str) -> str:
-    text = ENTITY.sub(lambda match: html.unescape(match[0]), text).strip()
-    label = LABELS[name].match(text)
-    text = text[label.end() if label else 0 :]
-    return paragraphs(text) if name == "narr" else " ".join(text.split())
-
-
 ORIGINALS, LEVELLED = "English originals", "HC4's four levels, in English"  # kinds of narratives
 ORIGINAL, HUMAN = "original", "human translation"  # the files' own names; any other source is a machine
 
@@ -464,4 +393,4 @@ def instruction_of_levels(levels: dict[str, str]) -> str:
     return " ".join(parts)
 
 
-ROWS = {"heed": _json_rows, "tsv": _tab_rows, "trec": _trec_rows}  # by form
+ROWS = {"heed": _json_rows, "tsv": _tab_rows, "trec": trec_topics}  # by form

@@ -29,11 +29,11 @@ from heed.files import (
 from heed.formats.topic_ids import with_ids
 from heed.progress import brief, log, number_of, warn
 from heed.ranking import in_order, ranked
-from heed.types import Qrels, Run, Subtopics, by_subtopic, subtopics_of
+from heed.types import CONDITIONS, Qrels, Run, Subtopics, by_subtopic, subtopics_of
 
 CONDITION_STEPS = {"query": 0, "original": 1, "og": 1, "changed": 2, "new": 2, "reversed": 2}
 TAG = re.compile(rf"(.+)[-_.+]({'|'.join(CONDITION_STEPS)})", re.IGNORECASE)
-
+NAMED = re.compile(rf".+[-_.+]({'|'.join(CONDITIONS)})")
 
 OTHER_FORMS = (".json", ".jsonl", ".parquet")  # of runs that are no TREC files
 
@@ -58,7 +58,7 @@ def warn_of_order(path: Path, run: Run, ranks: Mapping[str, Sequence[str]]) -> N
         warn(warning)
 
 
-def one_score(source: str, run: Run) -> list[str]:
+def one_score(source: str, run: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return a warning of topics that have one score for all their documents, if there are such."""
     constant = sorted(qid for qid, scores in run.items() if len(scores) > 1 and len({*scores.values()}) == 1)
     hint = "; a lexical system gives it to a query of stop words alone" if len(constant) < len(run) else ""
@@ -78,18 +78,35 @@ def _contradict(ranks: Sequence[str], scores: Sequence[float]) -> bool:
     return any(rank < following and score > next_score for (rank, score), (following, next_score) in pairwise(lines))
 
 
-def warn_of_tags(paths: Sequence[Path]) -> None:
-    """Warn of runs that look exchanged, or of two systems, by their tags, such as ``bm25-original``, ``mm-changed``.
+def doubtful_names(called: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield why runs look exchanged, or of two systems, by what :func:`called_as` returns of each.
 
-    ``paths`` are in the order of the conditions that are compared. Tags without the name of a condition say nothing.
+    They are in the order of the conditions that are compared. Those without the name of a condition say nothing.
     """
-    tagged = [(path, match[1], match[2]) for path in paths if (match := TAG.fullmatch(_tag(path)))]
-    for (base, system, condition), (new, other, later) in pairwise(tagged):
-        tags = f"{base} and {new}: by their tags, …{condition} and …{later},"
+    named = [(name, *of_run) for name, of_run in called.items() if of_run]
+    for (base, system, condition), (new, other, later) in pairwise(named):
+        names = f"{base} and {new}: by their {'tags' if system and other else 'tags or names'}"
         if CONDITION_STEPS[condition.lower()] > CONDITION_STEPS[later.lower()]:
-            warn(f"{tags} the base run and the new one look exchanged")
-        if system != other:
-            warn(f"{base} and {new}: by their tags, runs of two systems, {system} and {other}")
+            yield f"{names}, …{condition} and …{later}, the base run and the new one look exchanged"
+        if system and other and system != other:
+            yield f"{names}, runs of two systems, {system} and {other}"
+
+
+def called_as(path: Path) -> Sequence[str]:
+    """Return the system and the condition in a run's tag, such as ``bm25-original``, else no system and its name's.
+
+    Nothing where neither names a condition.
+    """
+    if match := TAG.fullmatch(_tag(path)):
+        return match[1], match[2]
+    condition = condition_in_name(path)
+    return ("", condition) if condition else ()
+
+
+def condition_in_name(path: Path) -> str:
+    """Return the condition that a run's file is named by, as ``mine.changed.run`` is; empty for others."""
+    names = (path.name.rsplit(".", ends)[0] for ends in range(3))
+    return next((match[1] for match in map(NAMED.fullmatch, names) if match), "")
 
 
 def _tag(path: Path) -> str:

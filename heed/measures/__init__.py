@@ -1,7 +1,7 @@
 """Measures: plain functions of runs (``qid -> docid -> score``) and judgements that return one value for each topic.
 
 Pairwise measures compare the runs of two conditions, or of three; they need both runs under the same qids
-(:mod:`heed.formats.topic_ids`). Ranks are those of :mod:`heed.ranking`: score descending, then docid descending. The
+(:mod:`heed.measures.two_runs`). Ranks are those of :mod:`heed.ranking`: score descending, then docid descending. The
 published programs of IRS, WISE and SICR keep insertion order on ties instead; ``variant="released"`` follows
 them in everything else.
 """

@@ -208,7 +208,6 @@ def against_baseline(
     systems: Sequence[SystemEntry],
     baseline: str = "",
     *,
-    earlier: str = "",
     test: str = "",
     across_pools: bool = False,
     directions: Mapping[str, bool] = {},
@@ -216,8 +215,7 @@ def against_baseline(
 ) -> AgainstBaseline:
     """Return every system's figures against those of the ``baseline``, tested over the topics that both have.
 
-    Without one it is that of ``earlier`` results, else the first stage with the best nDCG under ``original``, or
-    else under ``query``. A ``test`` of
+    Without one it is the first stage with the best nDCG under ``original``, or else under ``query``. A ``test`` of
     ``""`` is Fisher's randomization (Smucker, Allan and Carterette, CIKM 2007), for pairwise measures Wilcoxon's
     signed ranks, as in mFollowIR; ``"t"`` is the paired t-test. p-values are corrected by Holm (1979) over the systems
     that are tested by a measure under a condition. Shares of documents and counts, which are no merit of a system, have
@@ -238,8 +236,8 @@ def against_baseline(
     details = [each for each in details if not ends_before(each["system"], each["measure"], depths)]
     chosen, sentences = not baseline, list[str]()
     if chosen:
-        baseline = earlier if earlier in names else best_first_stage(details, systems)
-        sentences.append(_why_baseline(baseline, details, systems))
+        baseline, reason = _best_first_stage(details, entries)
+        sentences.append(reason)
     elif baseline not in names:
         meant = did_you_mean(baseline, names, before="; ")
         raise UsageError(f"baseline: found {baseline!r}, expected one of {', '.join(names)}{meant}")
@@ -354,29 +352,19 @@ def _same_lists(measure: str, system: SystemEntry, baseline: SystemEntry, depths
     return False if len(of_both) > 1 and not cutoff_of(measure) and not is_own else _same_pool(system, baseline)
 
 
-def best_first_stage(details: Sequence[Detail], systems: Sequence[SystemEntry]) -> str:
-    """Return the first stage with the best headline figure; empty without details."""
-    return max(_headline_of(details, systems), key=lambda each: each["value"])["system"] if details else ""
+def _best_first_stage(details: Sequence[Detail], entries: Mapping[str, SystemEntry]) -> tuple[str, str]:
+    """Return the first stage with the best headline figure, and a sentence that says why it is the baseline.
 
-
-def _headline_of(details: Sequence[Detail], systems: Sequence[SystemEntry]) -> list[Detail]:
-    """Return the headline figures of first stages; of all systems where none is known to be one."""
-    main, first_stages = _main_measures(details), {each["system"] for each in systems if _is_first_stage(each)}
+    Where no system is known to be a first stage, it is any.
+    """
+    main = _main_measures(details)
     condition = next((name for name in ("original", "query") if name in main), next(iter(main), ""))
-    column = [each for each in details if _column(each) == (condition, main.get(condition))] or [*details]
-    return [each for each in column if each["system"] in first_stages] or column
-
-
-def _why_baseline(baseline: str, details: Sequence[Detail], systems: Sequence[SystemEntry]) -> str:
-    """Return a sentence that says why a baseline that nobody named is it."""
-    figures = _headline_of(details, systems)
-    best = max(figures, key=lambda each: each["value"])
-    if best["system"] != baseline:
-        return f"{baseline} is the baseline, as in earlier results: name a baseline to choose another"
-    kind = "first stage" if any(_is_first_stage(each) for each in systems if each["system"] == baseline) else "system"
+    column = [each for each in details if _column(each) == (condition, main.get(condition))] or details
+    first_stages = [each for each in column if _is_first_stage(entries[each["system"]])]
+    best = max(first_stages or column, key=lambda each: each["value"])
     where = f"{best['measure']}{_under(best['condition'])}"
     why = f"with the best {where}; it was chosen after the fact: name a baseline to choose another"
-    return f"{baseline} is the baseline, the {kind} {why}"
+    return best["system"], f"{best['system']} is the baseline, the {'first stage' if first_stages else 'system'} {why}"
 
 
 def _untested(

@@ -5,20 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations, permutations
 from statistics import median
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 
-from heed.measures.pairwise import GOLD_RANK, KEPT, P_MRR, SELECTIVITY, gold_of, mean_rank
-from heed.measures.per_topic import Inputs, Judged, Measure, PerTopic, difference, mean, no_longer_relevant
-from heed.measures.registry import BUILT_IN, COMING, JUDGED, check_pair, find, is_of_pair, standard
-from heed.measures.significance import interval
-from heed.measures.single_run import ROBUSTNESS, ROBUSTNESS_OF, robustness
+from heed.measures.pairwise import KEPT, P_MRR, SELECTIVITY
+from heed.measures.per_topic import Inputs, Judged, Measure, PerTopic, difference, no_longer_relevant
+from heed.measures.registry import BUILT_IN, find
 from heed.progress import brief, counted, warn
 from heed.ranking import ranked
 from heed.types import Qrels, Run
 
-MEASURES = ("nDCG@20", JUDGED, "AP")  # standard measures of each run, beside the pairwise ones
 Absence = Literal["in_neither", "in_one_only"]
 # Of a measure's documents in neither list, or of p-MRR's in one list only, above which it is a warning. The latter are
 # 0 to 8% with real news to depths 20 to 1000, 50% if half the ids differ.
@@ -199,41 +196,6 @@ def warn_of_same_runs(runs: Mapping[str, Run]) -> None:
             warn(f"runs {first} and {second} hold the same lists and scores")
 
 
-class Statistics(TypedDict):
-    """A mean over ``n`` topics with its 95% interval, and the shares of topics above, at and below 0.
-
-    ``in_neither`` and ``in_one_only``, of some measures: the mean shares of their documents that :func:`absent` counts.
-    """
-
-    mean: float
-    n: int
-    in_neither: NotRequired[float]
-    in_one_only: NotRequired[float]
-    low: float
-    high: float
-    up: float
-    equal: float
-    down: float
-
-
-def compare(inputs: Inputs, measures: Sequence[str | Measure] = MEASURES) -> dict[str, PerTopic]:
-    """Return ``measure -> qid -> value`` for every measure that ``inputs`` allow, sorted by qid.
-
-    They are the pairwise measures, those of ``measures`` that compare two runs, and the others of ``measures`` for each
-    run by itself, which need its judgements. p-MRR needs documents that changed; p-MRR kept and selectivity, beside it,
-    judgements of both runs; IRS the size of the corpus as well; NFR traps; WISE and SICR a reversed run. Raises
-    :class:`UsageError` where one of the latter is asked for by name without these.
-    """
-    of_pair = [measure for measure in measures if is_of_pair(measure)]
-    of_each = [measure for measure in measures if not is_of_pair(measure)]
-    check_pair(of_pair, bool(inputs.traps), bool(inputs.reverse), bool(inputs.corpus_size))
-    values = compare_pair(inputs, COMING)
-    if inputs.reverse:
-        gold = gold_of(inputs)
-        values |= _by_qid({f"{GOLD_RANK} {role}": mean_rank(run, gold) for role, run in inputs.runs.items()})
-    return values | compare_pair(inputs, of_pair) | _by_qid(_of_each_run(inputs, of_each))
-
-
 def compare_pair(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str, PerTopic]:
     """Return the values by qid of each pairwise measure that ``inputs`` allow; some compare three runs.
 
@@ -246,35 +208,12 @@ def compare_pair(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str,
             if declared.by_name:
                 by_name[str(measure)] = values[str(measure)]
     warn_of_no_values(by_name)
-    return _by_qid(values)
+    return by_qid(values)
 
 
-def _by_qid(values: Mapping[str, PerTopic]) -> dict[str, PerTopic]:
+def by_qid(values: Mapping[str, PerTopic]) -> dict[str, PerTopic]:
+    """Return those measures that have values, sorted by qid."""
     return {measure: dict(sorted(per_topic.items())) for measure, per_topic in values.items() if per_topic}
-
-
-def _of_each_run(inputs: Inputs, measures: Sequence[str | Measure]) -> dict[str, PerTopic]:
-    values: dict[str, PerTopic] = {}
-    base_values = standard(inputs.base, inputs.qrels, measures)
-    new_values = standard(inputs.new, inputs.new_qrels, measures)
-    for measure, new in new_values.items():
-        base = base_values[measure]
-        values |= {f"{measure} base": base, f"{measure} new": new}
-        values[f"{measure} change"] = difference(new, base)
-    if inputs.new_qrels:
-        warn_of_no_values(new_values)
-    several = len(set(inputs.query_of.values())) < len(inputs.query_of)
-    if several and inputs.new_qrels:
-        per_topic = standard(inputs.new, inputs.new_qrels, [ROBUSTNESS_OF])[ROBUSTNESS_OF]
-        values[ROBUSTNESS] = robustness(per_topic, inputs.query_of)
-    return values
-
-
-def warn_of_comparison(inputs: Inputs, values: Mapping[str, PerTopic]) -> None:
-    """Warn of what makes ``values``, those of :func:`compare`, meaningless or weak."""
-    warn_of_judgements(inputs)
-    warn_of_runs(inputs, values)
-    warn_of_single_precision({"base": (inputs.base, inputs.qrels), "new": (inputs.new, inputs.new_qrels)})
 
 
 def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = "") -> None:
@@ -285,24 +224,3 @@ def warn_of_runs(inputs: Inputs, values: Mapping[str, PerTopic], label: str = ""
         warn(f"{label}both runs hold the same lists and scores: {why}")
     warn_of_depths(inputs.runs, label)
     warn_of_unseen(inputs, values, label)
-
-
-def statistics(values: PerTopic, shares: Mapping[Absence, PerTopic] | None = None) -> Statistics:
-    """Return the mean of ``values``, its interval, and the shares of topics up, equal and down.
-
-    ``shares`` are those of :func:`absent`, whose means are given too.
-    """
-    ordered = [values[qid] for qid in sorted(values)]  # the bootstrap draws by position
-    low, high = interval(ordered)
-    figures = Statistics(
-        mean=mean(values),
-        n=len(ordered),
-        low=low,
-        high=high,
-        up=sum(value > 0 for value in ordered) / len(ordered),
-        equal=sum(value == 0 for value in ordered) / len(ordered),
-        down=sum(value < 0 for value in ordered) / len(ordered),
-    )
-    for kind, of_topics in (shares or {}).items():
-        figures[kind] = mean(of_topics)
-    return figures

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heed.errors import ModelError, UsageError
-from heed.formats.topic_ids import qrels_for, renamed
 from heed.ranking import ranks
 from heed.types import UNJUDGED, Qrels, Run, finite
 
@@ -154,18 +153,6 @@ class Inputs:
     def two(self) -> tuple[Run, Run]:
         """The base and the new one of :attr:`runs`."""
         return self.runs["base"], self.runs["new"]
-
-
-def paired(base: Run, new: Run, pairs: Mapping[str, str], qrels: Qrels, new_qrels: Qrels) -> Inputs:
-    """Return two runs and their judgements under the new run's qids; ``pairs`` maps them to the base run's."""
-    unchanged = {qid: qid for qid in pairs}
-    return Inputs(
-        base=renamed(base, pairs),
-        new=renamed(new, unchanged),
-        qrels=qrels_for(qrels, pairs),
-        new_qrels=qrels_for(new_qrels, unchanged),
-        query_of=pairs,
-    )
 
 
 def no_longer_relevant(original: Qrels, changed: Qrels, variant: Variant = "paper") -> dict[str, set[str]]:

@@ -41,8 +41,7 @@ class ResultsFolder:
     ``warnings`` say in one line each what makes them doubtful; ``lower_is_better`` is of the user's own measures,
     ``systems`` say what each system rescored. ``summary_rows`` are those of a ``summary.json`` that was read. ``path``
     is where they are, ``folder`` that from the folder of the report, and ``runs`` are those of its runs that are in
-    memory, by system and condition. ``baseline`` is that of the report which was named, and ``first_baseline`` the
-    one that was chosen by its figures where none was: it stays when systems are added.
+    memory, by system and condition. ``baseline`` is that of the report, empty for the best first stage.
     """
 
     collection: str
@@ -59,12 +58,17 @@ class ResultsFolder:
     path: Path = Path()
     runs: Mapping[tuple[str, str], Run] = field(default_factory=dict)
     baseline: str = ""
-    first_baseline: str = ""
 
     @cached_property
     def rows(self) -> list[Row]:
         """The rows of ``summary.json``: system, condition, measure, value, and ``n``, the topics of the mean."""
         return [*self.summary_rows] or rows_of(self.details)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the content of ``summary.json``."""
+        about = {"collection": self.collection, "subset": self.subset, "rows": self.rows, "warnings": [*self.warnings]}
+        further = {"lower_is_better": {**self.lower_is_better}, "systems": [*self.systems], "baseline": self.baseline}
+        return about | {name: value for name, value in further.items() if value}
 
     def compare(
         self, baseline: str = "", test: str = "", across_pools: bool = False, measures: Collection[str] = ()
@@ -78,7 +82,6 @@ class ResultsFolder:
             self.details,
             self.systems,
             baseline or self.baseline,
-            earlier=self.first_baseline,
             test=test,
             across_pools=across_pools,
             directions=self.lower_is_better,
@@ -133,7 +136,6 @@ class Summary(Struct):
     lower_is_better: dict[Label, bool] = {}
     systems: list[SystemEntry] = []
     baseline: Label = ""
-    first_baseline: Label = ""
 
 
 class _PerTopic(Struct):
@@ -191,15 +193,12 @@ def _read_folder(runs: Path, below: Path, problems: list[str]) -> ResultsFolder:
     about = summary.collection, summary.subset, topics.rows, summary.warnings, summary.lower_is_better, summary.systems
     figures = summary.rows, topics.shifts, topics.against_query, topics.as_seen
     results = ResultsFolder(*about, *figures, below.as_posix(), folder)
-    return replace(results, baseline=summary.baseline, first_baseline=summary.first_baseline)
+    return replace(results, baseline=summary.baseline)
 
 
 def read_summary(folder: Path) -> Summary:
-    """Return the ``summary.json`` in ``folder``, an empty one where none can be read."""
-    try:
-        return decode(read_bytes(folder / "summary.json"), type=Summary)
-    except (HeedError, OSError, DecodeError, UnicodeDecodeError, RecursionError):
-        return Summary("", "", [])
+    """Return the ``summary.json`` in ``folder``, which is about to be made anew: empty where none can be read."""
+    return _read_json(folder / "summary.json", Summary, []) or Summary("", "", [])
 
 
 def keep_baseline(folder: Path, baseline: str) -> None:

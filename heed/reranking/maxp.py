@@ -101,6 +101,10 @@ class MaxP(Wrapper):
         if config is not None:
             self.config: Config = {"maxp": [recipe_version("passages"), *cut], "of": config}
 
+    def announce(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Let the reranker of passages log what all of them will cost."""
+        super().announce(queries, lambda query: list(cut_documents(documents(query), self._cut)))
+
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Let the reranker of passages log what they will cost."""
         super().begin(queries, lambda query: list(cut_documents(documents(query), self._cut)))

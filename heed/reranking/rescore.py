@@ -143,6 +143,10 @@ class Wrapper(Reranker):
         """Let it read all queries."""
         self._inner.prepare(queries)
 
+    def announce(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+        """Let it log what all its work will cost."""
+        self._inner.announce(queries, documents)
+
     def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Let it log what its work will cost."""
         self._inner.begin(queries, documents)
@@ -176,7 +180,8 @@ def unanswered(name: str, gathered: Replies, run: Mapping[str, Sized]) -> tuple[
     count, why = sum(not reply for reply in all_replies), "refused, empty, cut off, or a thought without end"
     if missing and not any(all_replies) and {qid for qid in run if len(run[qid]) > 1} <= {*missing}:
         raise ModelError(
-            f"{name}: no reply names a document, of {count} ({why}); allow longer replies, or choose another model"
+            f"{name}: no reply names a document, of {count} ({why}); choose another model, or a server whose replies "
+            "may be longer"
         )
     then = "; the same command asks for these alone again, what was answered is kept" if None in all_replies else ""
     topics = f"{len(missing)} of {len(run)} topics ({brief(missing)})"

@@ -66,12 +66,12 @@ def topic_ids_option(group: Group) -> None:
     )
 
 
-def condition_option(group: Group) -> None:
-    """Add --condition of a command that runs one."""
+def condition_option(group: Group, first: str = "") -> None:
+    """Add --condition of a command that runs one; ``first`` is what comes before the usual one."""
     group.add_argument(
         "--condition",
         choices=CONDITIONS,
-        help="condition to run (default: original if the topics have instructions, else query)",
+        help=f"condition to run (default: {first}original if the topics have instructions, else query)",
     )
 
 

@@ -14,7 +14,7 @@ from conftest import ROOT, Heed, call, stranger
 
 from hardening.tiny import tiny_models
 from heed.measures import mean
-from heed.measures.comparison import statistics
+from heed.measures.two_runs import statistics
 
 SAMPLE = "neuclir-sample"
 INPUTS = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Heed
+from conftest import ROOT, Heed, hear_interrupts
 
 from heed.formats.trec_files import read_run
 
@@ -47,6 +47,27 @@ def test_a_run_is_cut_rescored_and_tagged(made: Path, heed: Heed, tmp_path: Path
     base, new = read_run(made / "bm25.original.run"), read_run(tmp_path / "deep/new.run.gz")
     for qid, scores in new.items():
         assert set(scores) == set(list(base[qid])[:7])
+
+
+def test_the_condition_is_that_of_the_run_and_a_contradiction_is_said(made: Path, heed: Heed, tmp_path: Path) -> None:
+    lines = (made / "bm25.changed.run").read_text().splitlines(keepends=True)
+    half = "".join(line for line in lines if line.split()[0] < "04")  # 01, 02, 03 of 12
+    (tmp_path / "half.run").write_text(half)
+    (tmp_path / "mine.changed.txt").write_text(half.replace("bm25-changed", "bm25"))
+    by = "condition changed by its"
+    lacks = "half.run: lacks 9 of 12 topics of "
+    contradiction = "half.run: is of changed by its tag or name, and is rescored under original"
+    for run, options, tag, said in (
+        (made / "bm25.changed.run", (), "changed", [f"{by} note; --condition names another"]),
+        ("half.run", (), "changed", [f"{by} tag or name", lacks]),
+        ("mine.changed.txt", (), "changed", [f"{by} tag or name"]),
+        ("half.run", ("--condition", "original"), "original", [f"warning: {contradiction}"]),
+        (made / "pool.jsonl", (), "original", ["warning: new.changed.run: is of changed by its name, and is rescored"]),
+    ):
+        out = "new.changed.run" if "pool.jsonl" in str(run) else f"{len(said)}{tag}.run"
+        result = heed(COMMAND, run, *SAMPLE, *options, "--reranker", "rank_bm25", "--out", out)
+        assert result.returncode == 0 and [one for one in said if one not in result.stderr] == [], result.stderr
+        assert (tmp_path / out).read_text().split(maxsplit=6)[5] == f"rank_bm25-{tag}"
 
 
 def test_a_finished_run_among_results_is_moved_aside_with_its_other_conditions(
@@ -111,6 +132,25 @@ def test_a_local_model_by_passages_killed_and_started_again(
     assert result.returncode == 0 and "of 12 topics are done already" in result.stderr
     assert (tmp_path / "killed/new.run").read_bytes() == (tmp_path / "whole/new.run").read_bytes()
     assert not journals()
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [((), "; a program without --config is asked for all again"), (("--config", "v1"), "")],
+)
+def test_a_stopped_program_is_asked_again_unless_its_version_is_known(
+    made: Path, tmp_path: Path, environment: dict[str, str], version: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "stops.py").write_text(
+        "import os, signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(60)\n"
+    )
+    options = ("--reranker", "stops=command:python3 stops.py", *version, "--out", "new.run", "--quiet")
+    process = subprocess.run(
+        [sys.executable, "-m", COMMAND, *map(str, (made / "bm25.query.run", *SAMPLE, *options))],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, preexec_fn=hear_interrupts,
+    )  # fmt: skip
+    assert process.returncode == 130
+    assert process.stderr == f"stopped; what was complete is kept and used again{said}\n"
 
 
 def test_a_finished_run_outside_results_is_moved_aside(made: Path, heed: Heed, tmp_path: Path) -> None:

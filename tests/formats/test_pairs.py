@@ -6,7 +6,8 @@ import pytest
 from mteb_predictions import RUN
 
 from heed.errors import HeedError
-from heed.formats.topic_ids import pair, qrels_for, select, stem
+from heed.formats.topic_ids import stem
+from heed.measures.two_runs import pair, qrels_for, select
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_one_of_several_mteb_subsets_is_reranked(tmp_path: Path, heed: Heed, sub
         ("a.json", "[]", "holds no scores"),
         ("a.json", '{"1": {"a": 2.0, "b": "x"}}', "topic 1: document b: score 'x', expected a finite number"),
         ("a.json", '[{"query": {}}]', "result 1: no 'qid'"),
+        ("a.jsonl", '{"qid": "1", "query": "cars"}\n{"qid": "2"}', "^[^\n]*a.jsonl: topics; expected a run$"),
         ("a.jsonl", '{"qid": "1", "docids": ["a"]}', "a.jsonl: a pool, which has no scores; expected a run"),
         (
             "a.json",

@@ -11,7 +11,7 @@ from ir_datasets.util import sax_html_parser
 
 from heed.errors import DataError
 from heed.formats.document_store import FILE, DocumentStore, open_store
-from heed.formats.documents import DocumentLine, Files, read_trec_documents
+from heed.formats.documents import DocumentLine, Files, read_documents
 from heed.retrieval.lucene import jvm
 from heed.types import Document
 
@@ -97,10 +97,10 @@ def test_the_encoding_is_decided_document_by_document(tmp_path: Path, capsys: py
     path = tmp_path / "d"
     parts = zip("123", texts, encodings, strict=True)
     path.write_bytes(b"".join(sgml(docid, f"<TEXT>{text}</TEXT>\n").encode(name) for docid, text, name in parts))
-    read = [line.document for line in read_trec_documents(path, "zho") if line.document]
+    read = [line.document for line in read_documents(path, "zho") if line.document]
     assert [document.text for document in read] == [*texts]
     assert f"{path}: 2 documents that are not UTF-8, the first at line 5, read as gb18030" in capsys.readouterr().err
-    line, *_ = [line for line in read_trec_documents(path, "eng") if line.document is None]
+    line, *_ = [line for line in read_documents(path, "eng") if line.document is None]
     assert (line.line_no, "none of cp1252 fits clearly); give encoding=NAME" in line.problem) == (5, True)
 
 

@@ -144,7 +144,7 @@ def test_neuclir_topics_of_another_form_are_told(tmp_path: Path, record: object,
 def test_mteb_predictions_of_another_form_are_told(tmp_path: Path) -> None:
     path = tmp_path / "predictions.json"
     path.write_text('{"default": {"test": "x"}}')
-    with pytest.raises(HeedError, match="0 sets of predictions fit"):
+    with pytest.raises(HeedError, match="no run in it; expected"):
         read_any_run(path)
 
 

@@ -8,10 +8,9 @@ import pytest
 import pytrec_eval
 from conftest import Heed, write_jsonl
 
-from heed.formats.run_formats import read_any_run, read_external_runs
+from heed.formats.run_formats import read_any_run
 from heed.measures.comparison import warn_of_depths, warn_of_single_precision
 from heed.progress import gathering
-from heed.types import Topic
 
 ORDER = "abcdefghij"
 QRELS = "".join(f"{qid} 0 {docid} 1\n" for qid in "123" for docid in "abc")
@@ -285,18 +284,6 @@ def test_runs_that_are_exchanged_or_of_two_systems_by_their_tags(
 ) -> None:
     files = tagged("base.run", base), tagged("new.run", new)
     assert compared(heed, *files, *PAIR) == [f"base.run and new.run: {one}" for one in said]
-
-
-def test_tags_are_read_where_runs_of_other_tools_are_given() -> None:
-    Path("runs").mkdir()
-    for condition, tag, name in (("original", "x-changed", "base"), ("changed", "x-original", "new")):
-        Path(tagged(f"{name}.run", tag)).rename(f"runs/x.{condition}.run")
-    said = "runs/x.original.run and runs/x.changed.run: " + EXCHANGED.format("changed", "original")
-    topics = [Topic(qid, "eng", "q", {"original": "i", "changed": "j"}) for qid in "123"]
-    for given in (["x=runs/x.{condition}.run"], ["x.original=runs/x.original.run", "x.changed=runs/x.changed.run"]):
-        with gathering([]) as warnings:
-            read_external_runs(given, topics, ("original", "changed"))
-        assert warnings == [said]
 
 
 def test_renamed_documents_are_no_progress(heed: Heed) -> None:

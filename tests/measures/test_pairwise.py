@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from heed.errors import HeedError
 from heed.measures import irs, mean, mean_rank, nfr, p_mrr, sicr, still_relevant, wise
-from heed.measures.comparison import compare
 from heed.measures.per_topic import Inputs
+from heed.measures.two_runs import compare
 
 # w(r) = 1 / log2(r + 1), to six places, from a table of logarithms
 W = {1: 1.0, 2: 0.630930, 3: 0.5, 4: 0.430677, 5: 0.386853, 6: 0.356207, 7: 1 / 3}

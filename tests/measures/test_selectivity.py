@@ -16,10 +16,10 @@ from heed.errors import UsageError
 from heed.experiment.results import Results
 from heed.measures import p_mrr, selectivity
 from heed.measures.baseline import against_baseline
-from heed.measures.comparison import compare
 from heed.measures.evaluate import Judging, Pair, evaluate
 from heed.measures.per_topic import Inputs
 from heed.measures.summary import Detail, lower_is_better, rows_of
+from heed.measures.two_runs import compare
 from heed.report.page import page
 from heed.report.plots import plots
 from heed.report.results import read_tree

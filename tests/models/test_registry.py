@@ -19,6 +19,8 @@ from heed.types import fill
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(HeedError, match=r"polarty: no system, .* did you mean polarity\?"):
         Registry().resolve("polarty", ["polarity"])
+    with pytest.raises(HeedError, match=r"gpt4o: no system, .* did you mean openai/gpt-4o\b"):
+        Registry().resolve("gpt4o", [])
 
 
 def test_a_template_that_an_instruction_never_passes_is_a_warning_told_once(

@@ -160,6 +160,28 @@ def test_a_killed_encoding_goes_on_where_it_stopped(tmp_path: Path, store: Docum
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("harm", ["", "step", "note"])
+def test_a_killed_encoding_goes_on_within_a_shard(
+    tmp_path: Path, store: DocumentStore, small_shards: None, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    monkeypatch.setattr(vectors_module, "STEP", 20)
+    with pytest.raises(KeyboardInterrupt):
+        embed(tmp_path / "killed", store, LetterCounts(fail_after=80))
+    part = tmp_path / ".killed.part"
+    # a shard of 64, and a step of the next
+    assert {path.name for path in part.glob("*.npy")} == {"shard-00000.npy", "step-00001-0000.npy"}
+    if harm == "step":
+        (part / "step-00001-0000.npy").write_bytes(b"")
+    if harm == "note":  # killed between the note of a shard and the removal of its steps
+        (part / "step-00000-0040.npy").write_bytes(b"")
+    second = LetterCounts()
+    resumed = embed(tmp_path / "killed", store, second)
+    assert len(second.encoded) == 500 - 64 - (0 if harm == "step" else 20)
+    whole = embed(tmp_path / "whole", store, LetterCounts())
+    assert [one.read_bytes() for one in resumed.shards] == [one.read_bytes() for one in whole.shards]
+    assert {one.name for one in (tmp_path / "killed").iterdir()} == {one.name for one in (tmp_path / "whole").iterdir()}
+
+
 def test_vectors_that_were_begun_under_another_name_go_on_there(
     tmp_path: Path, store: DocumentStore, small_shards: None
 ) -> None:

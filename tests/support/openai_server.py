@@ -31,6 +31,7 @@ class Server:
         self.rank: Callable[[dict[int, str]], str | None] = by_weight
         self.score: Callable[[str, list[str]], list[float]] = by_length
         self.say: Callable[[list[dict[str, str]]], str | None] = lambda messages: self.rank(passages(messages))
+        self.usage: dict[str, int] = {}
         self.seen: Callable[[], None] = lambda: None
         self.silent_from = -1  # the number of requests after which none is answered
         self.at_once = 1000  # requests; more than these are answered with 429
@@ -104,7 +105,8 @@ class Server:
         if path.endswith("/rerank"):
             return self._reranked(body)
         said = self.say(body["messages"])
-        return {"choices": [{"message": {"role": "assistant", "content": said}}]}
+        usage = {"usage": self.usage} if self.usage else {}
+        return {"choices": [{"message": {"role": "assistant", "content": said}}], **usage}
 
     def _reranked(self, body: dict[str, Any]) -> Any:
         """Return the answer in the form that the request is in, best document first, as the servers document it."""

@@ -190,7 +190,7 @@ class Fault(NamedTuple):
 FAULTS = [
     Fault("five fields", put(6, 3, ""), 6, "fields", "found 5 fields"),
     Fault("seven fields", put(6, 3, "a b"), 6, "fields", "rank score tag; write the line again"),
-    Fault("words after the tag", put(6, 6, f"{TAG} run"), 6, "fields", "delete what is behind the tag"),
+    Fault("words after the tag", put(6, 6, f"{TAG} run"), 6, "tag", "use one tag (fixable with a new tag)"),
     Fault("a run in JSON", insert(1, '{"1": {"d1": 2.0}}\n'), 1, "fields", "a run in JSON is read by other commands"),
     Fault("a first line of one field", insert(1, "x\n"), 1, "fields", "found 1 field ("),
     Fault("a header", insert(1, "topic Q0 docid rank score tag\n"), 1, "header", "found a header ('topic Q0"),

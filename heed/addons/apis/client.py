@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
 
-from heed.addons.apis.cost import Answers
+from heed.addons.apis.cost import Answers, Bill
 from heed.errors import ServiceError, UsageError, request_reason
 from heed.files import digest_json
 from heed.models.files import settings_of
@@ -165,10 +166,14 @@ class Client:
         self._next = -math.inf
         self._turn = threading.Condition()  # guards the three numbers that threads share
         self._pausing = self._answered = 0
+        self._usage = Counter[str]()  # what the server says that it read and wrote, and the answers that say so
 
-    def close(self) -> None:
-        """Close the connections; a later request opens them again."""
+    def close(self) -> Counter[str]:
+        """Close the connections, which a later request opens again; return what was used since they were opened."""
         self._session.close()
+        with self._turn:
+            used, self._usage = self._usage, Counter()
+        return used
 
     def post(self, path: str, body: Config, read: Callable[[Any], Read]) -> Read:
         """Return the value that ``read`` gives for the answer to ``body``.
@@ -229,11 +234,29 @@ class Client:
         if answer.status_code != requests.codes.ok:
             self._fail(path, answer.status_code, content.decode("utf-8", "replace"), answer.headers.get("Retry-After"))
         try:
-            return read(json.loads(content))
-        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+            parsed = json.loads(content)
+        except (ValueError, RecursionError):
+            begins = self._clean(content.decode("utf-8", "replace")) or "empty"
+            raise _RetryError(f"an answer that is no JSON ({begins})") from None
+        try:
+            value = read(parsed)
+            self._count(parsed)
+            return value
+        except (ValueError, KeyError, IndexError, TypeError) as error:
             reason = f"{type(error).__name__}: {error}"
             reason = self._clean(f"it lacks {error}" if isinstance(error, KeyError) else reason)
             raise _RetryError(f"an answer that cannot be used ({reason})") from None
+
+    def _count(self, answer: Any) -> None:
+        """Add what an answer says of its tokens, or of its searches as Cohere counts them."""
+        said = answer if isinstance(answer, dict) else {}
+        tokens, billed = said.get("usage"), (said.get("meta") or {}).get("billed_units")
+        read = ("prompt_tokens", "total_tokens")  # of embeddings and rerankers the latter alone
+        with self._turn, suppress(AttributeError, TypeError):
+            number = next((tokens[name] for name in read if name in tokens), 0) if tokens else 0
+            written = tokens.get("completion_tokens") or 0 if tokens else 0
+            searches = billed.get("search_units") or 0 if billed else 0
+            self._usage.update(calls=bool(number + written + searches), input=number, output=written, searches=searches)
 
     def _content(self, path: str, answer: Any) -> bytes:
         """Return the answer's body, decompressed; never more of it than ``LARGEST`` and a chunk."""
@@ -305,11 +328,12 @@ def _message(text: str) -> str:
 
 
 def _pause(retry: "Retry", retry_after: str | None) -> float:
-    """Return the seconds until the next attempt: what a Retry-After header demands, else more after each failure."""
+    """Return the seconds until the next attempt: more after each failure, and what a Retry-After header demands."""
     from urllib3.exceptions import InvalidHeader
 
     with suppress(InvalidHeader, ValueError):  # the latter for numbers and years that are too large
-        return retry.parse_retry_after(retry_after or "")
+        demanded = retry.parse_retry_after(retry_after or "")
+        return max(demanded, retry.get_backoff_time()) if demanded else 0.0
     return max(retry.get_backoff_time(), FIRST_PAUSE)
 
 
@@ -338,5 +362,10 @@ class AtServer(System):
         self.config = {**settings_of(model), **target.config}
 
     def close(self) -> None:
-        """Close the connections; a later request opens them again."""
-        self._client.close()
+        """Close the connections, which a later request opens again; log what was used, where the server says it."""
+        used = self._client.close()
+        if used["calls"]:
+            bill = Bill(self._model.price, self._model.search_price)
+            bill.calls, bill.input, bill.output = used["calls"], used["input"], used["output"]
+            bill.searches = used["searches"]
+            log.info(bill.used_line(self.name))

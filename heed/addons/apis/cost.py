@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from heed.errors import ServiceError, fail
 from heed.models.text import whole_rows
+from heed.progress import number_of
 from heed.types import Document
 
 ASCII_A_TOKEN = 4  # OpenAI's rule of thumb for English; other scripts take about a token for a character
@@ -108,20 +109,30 @@ class Bill:
         """Return the bill as one line; ``bound`` stands before the calls, such as "at most "."""
         if not self.calls:
             return f"{label}: all {self.free} answers are in the cache, nothing is paid"
-        tokens = f"about {self.input:,} tokens"
+        tokens, cost = self._parts()
+        calls, cached = ("calls", "call")[self.calls == 1], ("answers are", "answer is")[self.free == 1]
+        return (
+            f"{label}: {bound}{self.calls:,} {calls} with about {tokens} ({ESTIMATE}), {cost}; "
+            f"{self.free:,} {cached} cached"
+        )
+
+    def used_line(self, label: str) -> str:
+        """Return as one line what a server says that was used."""
+        tokens, cost = self._parts()
+        return f"{label}: used {number_of(self.calls, 'call')} with {tokens} by the server's count, {cost}"
+
+    def _parts(self) -> tuple[str, str]:
+        """Return the tokens and their price in words."""
+        tokens, cost = f"{self.input:,} tokens", "price unknown"
         if self.output:
             tokens += f" and {self.output:,} of answers"
-        cost = "price unknown"
         if self.dollars is not None:
             cost = (
                 f"${self.dollars:,.2f}" if self.dollars >= 0.01 else "less than $0.01" if self.dollars else "for free"
             )
         if self._search_price is not None:
             cost += f" for {self.searches:,} searches"
-        calls, cached = ("calls", "call")[self.calls == 1], ("answers are", "answer is")[self.free == 1]
-        return (
-            f"{label}: {bound}{self.calls:,} {calls} with {tokens} ({ESTIMATE}), {cost}; {self.free:,} {cached} cached"
-        )
+        return tokens, cost
 
 
 FILE = "answers.sqlite"

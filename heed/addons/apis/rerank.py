@@ -16,7 +16,7 @@ from heed.models.registry.families import ANSWERS, API_RERANK
 from heed.models.text import document_text, query_text, room_for_document
 from heed.progress import log
 from heed.reuse import recipe_version
-from heed.types import Config, Document, Query, Reranker
+from heed.types import Config, Document, Query, Reranker, conditions_in
 
 PATH = "rerank"
 TOKENS = 200_000  # of a request, by our estimate: Contextual takes 400,000, Voyage 600,000 (their API references)
@@ -112,7 +112,7 @@ class ApiReranker(AtServer, Reranker):
         self.config["rerank"] = [recipe_version("rerank"), name, self._form.most, TOKENS]
         self._long = self._scored = 0
 
-    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+    def announce(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log the estimated cost of scoring ``queries``; raises as :meth:`score` does before anything is sent."""
         bill = Bill(self._model.price, self._model.search_price)
         for query in queries:
@@ -124,9 +124,11 @@ class ApiReranker(AtServer, Reranker):
                 else:
                     bill.add_search(" ".join([text, *fields.values()]), texts)
         if queries:
-            log.info(bill.line(f"{self.name}.{queries[0].condition}"))
+            log.info(bill.line(f"{self.name}.{conditions_in(queries)}"))
             if self._model.max_length is None:
                 log.info(f"{self.name}: its entry has no max_length; what is too long is cut or refused by its server")
+
+    begin = announce
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return the server's score of each document.

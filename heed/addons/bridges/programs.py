@@ -248,7 +248,7 @@ class Program(Reranker):
                 raise
             remarks = "".join(f"\n  {line}" for line in process.remarks())
             stderr = f"the end of its stderr:{remarks}" if remarks else "it printed nothing to stderr"
-            raise ModelError(f"{self.name}: topic {query.qid}: {error}; {stderr}") from error
+            raise ModelError(f"{self.name}.{query.condition}: topic {query.qid}: {error}; {stderr}") from error
         return checked(self.name, query.qid, docids_of(documents), scores)
 
     def close(self) -> None:

@@ -79,6 +79,11 @@ class Explored:
         notes = ((system, read_note(note_of(path))) for (system, _), path in self.runs.items())
         return {(system, digest_json(used)) for system, note in notes if note for used in readers_of(note.recipe)}
 
+    def pool_of(self, reranker: str) -> Recipe:
+        """Return of which runs a reranker's pool was made, by the note of a run; nothing where it is not known."""
+        notes = (read_note(note_of(path)) for (system, _), path in self.runs.items() if system == reranker)
+        return next((note.facts for note in notes if note and "first_stages" in note.facts), {})
+
     def _read_otherwise(self) -> list[str]:
         """Return the systems that read instructions by another reader than these pages."""
         shown = digest_json(reader_at(self.reader).config) if self.readers else ""

@@ -103,7 +103,8 @@ class LiveSystems:
         self.settings = read_run_settings(explored.path)
         if self.settings.foreign:
             raise DataError(f"{explored.path}: BM25 searched an index made elsewhere; only Heed's own is asked here")
-        self._depth, self._size = self.settings.depth, choice.rerank_depth or self.settings.pool_depth
+        self._size = choice.rerank_depth
+        self._depths = {entry["system"]: entry.get("depth") for entry in explored.results.systems}
         self._loaded, self._load_begun = set[str](), False
         self._opening, self._loading = Lock(), Lock()  # of indexes, and of models, one at a time
         self._corpus = Corpus(explored.stored.parent, self.documents, language(explored.language))
@@ -217,7 +218,7 @@ class LiveSystems:
         if not isinstance(reranker := self._systems[name], Polarity):
             raise UsageError(f"{name}: gives no reasons; polarity does")
         self._make_ready(name)
-        documents = StoredDocuments(self.documents, self._pool(self.topic(question)))
+        documents = StoredDocuments(self.documents, self._pool(name, self.topic(question)))
         with self._answering[name]:
             return explain(reranker, self.query(question), documents, docid)
 
@@ -244,27 +245,33 @@ class LiveSystems:
         query, reranker = self.query(question), self._systems[name]
         if isinstance(reranker, Retriever):
             return self._listed(name, query)
-        docids = self._pool(self.topic(question))
+        docids = self._pool(name, self.topic(question))
         with self._answering[name]:
             scores = score_alone(reranker, query, StoredDocuments(self.documents, docids))
         return dict(zip(docids, scores, strict=True))
 
-    def _pool(self, topic: Topic) -> list[str]:
-        """Return the pool of the topic's query: what the retrievers find for it under all conditions."""
-        base = topic.base or topic.qid
+    def _pool(self, name: str, topic: Topic) -> list[str]:
+        """Return the pool of the topic's query for a reranker: of the retrievers and conditions that its runs have.
+
+        Where these are not known or not here, of all.
+        """
+        base, facts = topic.base or topic.qid, self.explored.pool_of(name)
         topics = [topic if other.qid == topic.qid else other for other in self.explored.topics.values()]
-        queries = [
-            each.under(condition, self.settings.join)
-            for condition in self.explored.conditions
+        known = {stage: under for stage, under in facts.get("conditions", {}).items() if stage in self._retrievers}
+        lists: Iterator[Run] = (
+            {base: self._listed(stage, each.under(condition, self.settings.join))}
+            for stage, conditions in (known or dict.fromkeys(self._retrievers, self.explored.conditions)).items()
+            for condition in conditions
             for each in topics
             if (each.base or each.qid) == base and each.has(condition)
-        ]
-        lists: Iterator[Run] = ({base: self._listed(name, query)} for name in self._retrievers for query in queries)
-        return pooled(lists, self._size, self._size).get(base, [])
+        )
+        size = self._size or facts.get("depth") or self.settings.pool_depth
+        return pooled(lists, size, size).get(base, [])
 
     def _search(self, name: str, query: Query) -> dict[str, float]:
         with self._answering[name]:
-            return {**self._retrievers[name].search([query], self._depth).get(query.qid, {})}
+            depth = self._depths.get(name) or self.settings.depth
+            return {**self._retrievers[name].search([query], depth).get(query.qid, {})}
 
 
 def read_run_settings(folder: Path) -> RunSettings:

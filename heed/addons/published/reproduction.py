@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from heed.addons.published.figures import Figure, Paper, PaperTable
 from heed.addons.published.standings import heed_condition, system_labels
+from heed.datasets import irds_home
 from heed.datasets.fetchable import holdings
 from heed.datasets.followir import CROSS_LINGUAL
 from heed.datasets.followtable import local_subset
-from heed.datasets.irds import home
 from heed.measures.pairwise import GOLD_RANK
 from heed.measures.significance import interval
 from heed.measures.summary import Detail
@@ -153,7 +153,7 @@ def _of_data(paper: str, subset: str, setting: Setting) -> list[str]:
     if setting.data:
         return [] if setting.data.name == subset else [f"data: {setting.data / subset} is no folder"]
     if paper == "mteb":
-        fetched = (home() / "beir" / subset).is_dir()
+        fetched = (irds_home() / "beir" / subset).is_dir()
         return [] if fetched else [f"data: ir_datasets fetches {setting.collection}; or name a folder in BEIR's layout"]
     if paper == "followtable":
         return [] if local_subset(subset) else [f"data: heed fetch followtable says how to get {subset}"]

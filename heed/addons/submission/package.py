@@ -143,11 +143,8 @@ def write_package(package: Package, runs: Sequence[CheckedRun], form: Path | Non
     The same runs and answers give the same bytes, whatever the order of the arguments; the complete
     folder appears at once. Without ``form`` a template is written beside the folder, and a
     :class:`UsageError` says so, as for a folder that is there already. Raises :class:`DataError` for answers that are
-    missing or wrong, and for two runs of one tag.
+    missing or wrong.
     """
-    tags = [run.tag for run in runs]
-    repeated = sorted({tag for tag in tags if tags.count(tag) > 1})
-    fail(f"tag {tag}: two runs have it, and NIST takes a tag once; rename one" for tag in repeated)
     teams = sorted({parse_name(run.tag, package.team).team for run in runs if TRACKS[package.track].sources})
     if len(teams) > 1:
         raise DataError(f"found runs of the teams {', '.join(teams)}, expected one team; package them separately")

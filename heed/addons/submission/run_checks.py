@@ -13,7 +13,7 @@ from statistics import median
 
 from heed.addons.submission.expected import CollectionIds, Rules
 from heed.addons.submission.run_report import ERROR, WARNING, CheckedRun, Report, run_lines
-from heed.addons.submission.tracks import RunName, parse_name, tag_problems
+from heed.addons.submission.tracks import TRACKS, RunName, Track, parse_name, tag_problems
 from heed.formats import topic_ids
 from heed.formats.trec_files import parse_score, without_words
 from heed.progress import brief, number_of
@@ -53,6 +53,26 @@ def is_header(number: int, fields: Sequence[str]) -> bool:
     return number == 1 and len(fields) == 6 and all(map(COLUMN_NAME.fullmatch, fields[3:5]))
 
 
+def columns(text: str | None) -> list[str]:
+    """Return the fields of a line; words after its tag are a part of the tag."""
+    fields = text.split() if text else []
+    known = without_words(fields)
+    return [*fields[:5], " ".join(fields[5:])] if len(known) == 6 and known[0][0] != "#" else fields
+
+
+def check_tags(runs: Sequence[CheckedRun], track: Track) -> None:
+    """Add to the reports of ``runs`` each tag that another one has too; whoever submits nothing is warned of it."""
+    by_tag: dict[str, list[CheckedRun]] = {}
+    for run in runs:
+        by_tag.setdefault(run.tag, []).append(run)
+    severity = WARNING if track is TRACKS["trec"] else ERROR
+    for run in runs:
+        others = brief([str(other.path) for other in by_tag[run.tag] if run.tag and other is not run])
+        if others:
+            problem = f"found tag {run.tag!r} in {others} too, expected one run by each tag"
+            run.report.add(severity, 0, "same-tag", f"{problem}, as NIST takes it once; rename one")
+
+
 def check_run(path: Path, rules: Rules) -> CheckedRun:
     """Check the file ``path``, gunzipped by suffix; all its problems are in the report."""
     report = Report(path, rules.limit)
@@ -70,7 +90,7 @@ def check_lines(lines: Iterable[tuple[int, str | None]], report: Report, rules: 
     if run.tag:
         check_whole_run(checked, run.topics, run.name, rules)
     elif report.counts[ERROR, "fields"] > 1:
-        report.once("fields", f"as {number} lines: is this a run?")
+        report.once("fields", f"so in {report.counts[ERROR, 'fields']} of {number} lines: is this a run?")
     elif not report.counts:
         report.error(0, "empty", f"found no line, expected {FORM}; write the run again")
     return checked
@@ -90,7 +110,7 @@ class _RunCheck:
         self._damaged = False  # the line before was damaged, and its rank is unknown
 
     def check_line(self, number: int, text: str | None) -> None:
-        fields = text.split() if text is not None else []
+        fields = columns(text)
         if is_header(number, fields):
             problem = f"found a header ({' '.join(fields)[:60]!r}), expected the first document"
             self._report.error(number, "header", f"{problem}; delete the line (fixable)")
@@ -128,8 +148,6 @@ class _RunCheck:
             )
             if len(fields) == 5 and fields[1] != "Q0":
                 remedy = "is Q0 missing behind the topic?"
-            elif len(without_words(fields)) == 6:
-                remedy = "delete what is behind the tag"
             elif text.startswith(("{", "[")):
                 remedy = "a run in JSON is read by other commands; write it as lines of six columns"
             self._report.error(number, "fields", f"{problem}; {remedy}")
@@ -266,6 +284,8 @@ class _RunCheck:
             whole, mark, _ = docid.partition("#")
             is_passage = mark and collection.language(whole) is not None
             advice = f"for a passage write its document, {whole}, once" if is_passage else "check what was searched"
+            if known := [each for each in (docid.lower(), docid.upper()) if collection.language(each) is not None]:
+                advice = f"write it as the collection does, {known[0]}"
             self._report.error(number, "collection", f"{problem}; {advice}")
             return
         self.languages[language] += 1

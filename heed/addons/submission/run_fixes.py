@@ -1,5 +1,6 @@
 """Corrected copies of runs: problems with one possible solution are fixed and listed; others are refused."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -7,25 +8,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heed.addons.submission.expected import Rules
-from heed.addons.submission.run_checks import check_lines, is_header, swapped_in_single
-from heed.addons.submission.run_report import ERROR, CheckedRun, Report, run_lines
+from heed.addons.submission.run_checks import check_lines, columns, is_header, swapped_in_single
+from heed.addons.submission.run_report import ERROR, WARNING, CheckedRun, Report, run_lines
 from heed.errors import DataError, fail
 from heed.files import packed, write_bytes
 from heed.ranking import ranked
 
-NEEDS_GUESS = {"character", "empty", "encoding", "fields", "reversed", "score", "unreadable"}
+NEEDS_GUESS = {"character", "empty", "encoding", "fields", "reversed", "same-tag", "score", "unreadable"}
 FIXED = {  # the change, by the kind of problem that it solves
     "bom": "byte-order mark removed",
     "crlf": "Windows line ends made LF",
     "newline": "last newline added",
     "blank": "{} blank lines removed",
     "comment": "{} comments removed",
-    "header": "{} header removed",
+    "header": "{} headers removed",
     "comma": "{} decimal commas made points",
     "q0": "{} lines with Q0 in column 2",
     "contiguity": "{} times a topic's lines were put together",
     "duplicate": "{} repeated lines with the same score left out",
 }
+
+
+SORTED = "topics sorted by score, then docid"
 
 
 class ScoredLine(NamedTuple):
@@ -59,14 +63,17 @@ def fix_run(run: CheckedRun, target: Path, rules: Rules) -> list[str]:
     if report.count(ERROR):
         left = f"{target}: not written; these problems remain after fixing {run.path}"
         raise DataError("\n".join([*report.messages(ERROR), left]))
+    if changes[SORTED] and "no-ranking" in run.report.kinds(WARNING):
+        lost = "its ranks are the only order, which a copy, sorted by score, then docid, would lose"
+        raise DataError(f"{run.path}: not fixed; {lost}; write the scores that ranked them first")
     content = packed(target, "".join(f"{line}\n" for line in lines).encode())
     if target.exists() and target.read_bytes() != content:
         raise DataError(f"{target}: is there with other lines, and is not overwritten; give a new place, fix=PATH")
     write_bytes(target, content)
     solved = {kind: times for (_, kind), times in run.report.counts.items()}
-    return [change.format(solved[kind]) for kind, change in FIXED.items() if kind in solved] + [
-        f"{times} {change}" for change, times in changes.items() if times
-    ]
+    said = [change.format(solved[kind]) for kind, change in FIXED.items() if kind in solved]
+    said += [f"{times} {change}" for change, times in changes.items() if times]
+    return [re.sub(r"s\b", "", change, count=1) if change.startswith("1 ") else change for change in said]
 
 
 def _read(path: Path, new_tag: str, changes: Counter[str]) -> Topics:
@@ -74,7 +81,7 @@ def _read(path: Path, new_tag: str, changes: Counter[str]) -> Topics:
     topics: Topics = {}
     problems = []
     for number, text in run_lines(path, Report(path, 0)):
-        fields = text.split() if text else []
+        fields = columns(text)
         if len(fields) != 6 or fields[0].startswith("#") or is_header(number, fields):
             continue
         qid, _, docid, rank, score, tag = fields
@@ -95,7 +102,7 @@ def _fixed_lines(topics: Topics, tag: str, depth: int, changes: Counter[str]) ->
     for qid, documents in topics.items():
         scores = {docid: float(entry.score) for docid, entry in documents.items()}
         order = ranked(scores)
-        changes["topics sorted by score, then docid"] += order != [*documents]
+        changes[SORTED] += order != [*documents]
         changes[f"documents below the first {depth} of their topics left out"] += len(order[depth:])
         best = order[:depth]
         written = [documents[docid].score for docid in best]

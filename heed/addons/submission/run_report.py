@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.files import MARKS, PACKED, UNREADABLE, why_unreadable
+from heed.files import MARKS, PACKED, UNREADABLE, nearest, why_unreadable
+from heed.progress import number_of
 
 ERROR, WARNING = "error", "warning"
 LONGEST_MESSAGE = 600  # characters of a message: an id in a damaged file can have a million
@@ -137,7 +138,8 @@ class CheckedRun(NamedTuple):
                 problems.append(f"{times} {severity}{'s' if times > 1 else ''} ({kinds})")
         least, most = min(self.topics.values(), default=0), max(self.topics.values(), default=0)
         depth = f"{least} a topic" if least == most else f"{least} to {most} a topic"
-        counts = f"{len(self.topics)} topics, {sum(self.topics.values())} documents, {depth}{by_language}"
+        documents = number_of(sum(self.topics.values()), "document")
+        counts = f"{number_of(len(self.topics), 'topic')}, {documents}, {depth}{by_language}"
         return f"{self.path}: tag {self.tag or '-'}, {counts}: {'; '.join(problems) or 'no problem'}"
 
 
@@ -167,14 +169,14 @@ def run_lines(path: Path, report: Report) -> Iterator[tuple[int, str | None]]:
                 problem = "found no newline at the end, expected one; add it, or the file may be cut"
                 report.warning(0, "newline", problem)
     except UNREADABLE as error:
-        remedy = "write the file again" if path.is_file() else "give the path of a run"
+        remedy = "write the file again" if path.is_file() else f"give the path of a run{nearest(path)}"
         if isinstance(error, gzip.BadGzipFile) and not number:
             remedy = f"if it is plain text, rename it to {path.stem}"
         report.error(0, "unreadable", f"{why_unreadable(error, f' after line {number}' if number else '')}; {remedy}")
         return
     if crlf:
         problem = f"found Windows line ends (CR LF) on {crlf} lines"
-        report.warning(first_crlf, "crlf", f"{problem}, expected LF alone; convert the file")
+        report.warning(first_crlf, "crlf", f"{problem}, expected LF alone; convert the file (fixable)")
 
 
 def _head(start: bytes, report: Report) -> bytes:
@@ -187,13 +189,19 @@ def _head(start: bytes, report: Report) -> bytes:
         form = f"{packed.lastgroup} data, expected text or gzip; pack the file anew"
     elif start.startswith(b"PK\x03\x04"):
         form = "a zip archive; unpack it"
+    elif start.startswith(b"PAR1"):
+        form = "a Parquet table, which other commands read; write it as lines of six columns"
+    elif start[257:262] == b"ustar":
+        form = "a tar archive; unpack it"
     elif mark:
         form = f"{MARKS[mark].upper()} text, expected UTF-8; convert the file"
     if form:
         report.error(0, "encoding", f"found {form}")
         return b""
     if start.startswith(BOM_UTF8):
-        report.error(1, "bom", "found a byte-order mark, expected the topic's first character; save without BOM")
+        report.error(
+            1, "bom", "found a byte-order mark, expected the topic's first character; save without BOM (fixable)"
+        )
     return start.removeprefix(BOM_UTF8)
 
 

@@ -207,10 +207,11 @@ class Registry:
         if is_served:
             return model
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
+        spelled = {name.rpartition("/")[2]: name for name in sorted(others)} | {name: name for name in others}
         advice = f"Heed's own are {', '.join(built_in)}" if built_in else "heed models lists them"
         if is_call := CALL.fullmatch(source):
             advice = f"for other arguments make the object in {is_call[1]}, and name it: {is_call[1]}:NAME"
-        meant = did_you_mean(source, sorted(others), 3) or advice
+        meant = did_you_mean(source, spelled, 3) or advice
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name; {meant}")
 
 
@@ -285,6 +286,8 @@ def _converted(origin: str, field: str, value: Any) -> Any:
         return msgspec.convert(value, FIELD_TYPES[field])
     except msgspec.ValidationError as error:
         reason = str(error).replace("Expected", "expected", 1)
+        if field == "price":
+            reason = "expected dollars for a million tokens of input and of output, such as [2.5, 10]"
         raise DataError(f"{origin}: {field} is {repr(value)[:60]}, {reason}") from None
 
 

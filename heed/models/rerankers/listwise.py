@@ -16,10 +16,10 @@ from heed.files import read_bytes
 from heed.languages import counted, words_in
 from heed.models.registry.entries import Model
 from heed.models.text import document_text, query_text
-from heed.progress import log, replies
+from heed.progress import log, number_of, replies
 from heed.reuse import recipe_version
 from heed.tables.markup import fit
-from heed.types import Config, Document, Query, Reranker, System, placed
+from heed.types import Config, Document, Query, Reranker, System, conditions_in, placed
 
 Message = dict[str, str]  # role and content, as chat templates and the OpenAI protocol have them
 
@@ -250,14 +250,16 @@ class ListwiseReranker(Reranker):
         """Unload the model; a later score loads it again."""
         self._chat.close()
 
-    def begin(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
+    def announce(self, queries: Sequence[Query], documents: Callable[[Query], Sequence[Document]]) -> None:
         """Log the estimated cost of scoring ``queries``, where answers are paid for."""
         estimate = self._chat.estimate()
         if estimate is not None and queries:
             line, begun = estimate
             for query in queries:
                 self._order(query, documents(query), begun())
-            log.info(line(f"{self.name}.{queries[0].condition}"))
+            log.info(line(f"{self.name}.{conditions_in(queries)}"))
+
+    begin = announce
 
     def score(self, query: Query, documents: Sequence[Document]) -> list[float]:
         """Return one divided by its final rank for each document.
@@ -274,12 +276,11 @@ class ListwiseReranker(Reranker):
         return scores
 
     def finish(self) -> None:
-        """Log the number of answers that were no whole ranking and were repaired, since the last time."""
+        """Log the number of answers that were repaired to a whole ranking, since the last time."""
         repaired = sum(not ranking.whole for ranking in self._rankings)
         if self._rankings:
-            log.info(
-                f"{self.name}: {repaired} of {len(self._rankings)} answers were no whole ranking and were repaired"
-            )
+            answers = number_of(len(self._rankings), "answer")
+            log.info(f"{self.name}: {answers}, {repaired or 'none'} repaired to a whole ranking")
         self._rankings.clear()
 
     def _order(self, query: Query, documents: Sequence[Document], answer: Answer) -> tuple[list[int], list[Order]]:

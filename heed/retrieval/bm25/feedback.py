@@ -5,8 +5,8 @@ Numbers are rounded to single precision where Anserini rounds them.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from math import inf, sqrt
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from math import sqrt
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -31,17 +31,6 @@ class Feedback(NamedTuple):
     rm3_weight: float = 0.5
     rocchio_alpha: float = 1.0
     rocchio_beta: float = 0.75
-
-    def problems(self) -> Iterator[str]:
-        """Yield what cannot be."""
-        for name in ("fb_docs", "fb_terms"):
-            if getattr(self, name) < 1:
-                yield f"{name}: found {getattr(self, name)}, expected 1 or more"
-        if not 0 <= self.rm3_weight <= 1:
-            yield f"rm3_weight: found {self.rm3_weight}, expected a number from 0 to 1"
-        for name in ("rocchio_alpha", "rocchio_beta"):
-            if not 0 <= getattr(self, name) < inf:
-                yield f"{name}: found {getattr(self, name)}, expected 0 or more"
 
 
 class FeedbackDocument(NamedTuple):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +28,15 @@ from heed.reuse import Recipe, ensure_folder, recipe_version, unchanged_note
 from heed.types import Config, Document, Query, Retriever, Run
 
 K1, B = 0.9, 0.4  # Anserini's defaults, used for every published NeuCLIR and HC4 figure
-MAX_K1 = 1000
+LIMITS = {  # with a greater k1 single precision would round the scores of matches to 0
+    "k1": (0, 1000),
+    "b": (0, 1),
+    "fb_docs": (1, inf),
+    "fb_terms": (1, inf),
+    "rm3_weight": (0, 1),
+    "rocchio_alpha": (0, inf),
+    "rocchio_beta": (0, inf),
+}
 TEMPORARY = 1.5  # bytes for each of the store, while segments are merged; half of them stay
 TEXTS_AT_ONCE = 50  # queries analysed, and expanded, before they are searched
 FIELD = "contents"
@@ -53,12 +62,12 @@ class Bm25Settings(NamedTuple):
         return {name: weight for name, weight in weights.items() if weight}
 
     def problems(self) -> Iterator[str]:
-        """Yield what BM25 cannot have, and a k1 with which single precision would round the scores of matches to 0."""
-        if not 0 <= self.k1 <= MAX_K1:
-            yield f"k1: found {self.k1}, expected a number from 0 to {MAX_K1}"
-        if not 0 <= self.b <= 1:
-            yield f"b: found {self.b}, expected a number from 0 to 1"
-        yield from self.feedback.problems()
+        """Yield what BM25 and its feedback cannot have."""
+        for name, value in {"k1": self.k1, "b": self.b, **self.feedback._asdict()}.items():
+            least, most = LIMITS[name]
+            if not least <= value <= most or value == inf:
+                expected = f"{least} or more" if most == inf else f"a number from {least} to {most}"
+                yield f"{name}: found {value}, expected {expected}"
 
 
 class Searcher:

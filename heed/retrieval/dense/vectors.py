@@ -18,7 +18,8 @@ from heed.progress import counting, timed
 from heed.reuse import NOTE, Note, Recipe, ensure_folder, read_note, recipe_version, unchanged_note, write_note
 from heed.types import Config, Document, Encoder, Matrix
 
-SHARD = 4_096  # documents a shard: so many are encoded again after a kill
+SHARD = 4_096  # documents a shard
+STEP = 512  # documents that are encoded at once: so many are encoded again after a kill
 QUERY_FIELDS = ("query", "bare", "task", "query_length", "prompt", "tokens", "label")  # of models' entries
 
 
@@ -146,32 +147,42 @@ def recipe_of(store: DocumentStore, encoder: Encoder) -> Recipe:
 
 
 def _write_shards(folder: Path, recipe: Recipe, store: DocumentStore, encoder: Encoder) -> None:
+    """Write each shard with the last of its steps; those before it are in files of their own until then."""
     docids: list[str] = []
-    ahead: deque[tuple[Path, int]] = deque()  # shards whose documents are read ahead, and how many they are
+    ahead: deque[tuple[Path, list[Path], int]] = deque()  # what is read ahead: its file, a shard's steps, documents
     done = finished_shards(folder)
     write_note(folder / NOTE, Note(recipe, done, finished=False))
+    for left_over in (path for path in folder.glob("step-*") if path.name not in done):
+        left_over.unlink()
     documents = iter(store)
 
     def missing() -> Iterator[Sequence[Document]]:
         for number, batch in enumerate(iter(lambda: list(islice(documents, SHARD)), [])):
             docids.extend(document.docid for document in batch)
             shard = folder / f"shard-{number:05}.npy"
-            if shard.name not in done:
-                ahead.append((shard, len(batch)))
-                yield batch
+            starts = range(0, len(batch), STEP)
+            steps = [folder / f"step-{number:05}-{start:04}.npy" for start in starts[:-1]]
+            for start, path in zip(starts, [*steps, shard], strict=True):
+                if shard.name not in done and path.name not in done:
+                    step = batch[start : start + STEP]
+                    ahead.append((path, steps if path is shard else [], len(step)))
+                    yield step
 
-    left = max(store.count - SHARD * len(done), 0)
-    with timed("embed", encoder.name) as work, counting(left, f"{encoder.name} vectors", "documents") as steps:
+    left = max(store.count - sum(SHARD if name.startswith("shard") else STEP for name in done), 0)
+    with timed("embed", encoder.name) as work, counting(left, f"{encoder.name} vectors", "documents") as progress:
         batches = encoder.encode_batches(missing())
         first = [*islice(batches, 1)]
-        with on_disk(folder, sum(vectors.nbytes for vectors in first) * -(-left // SHARD)):
+        with on_disk(folder, sum(vectors.nbytes for vectors in first) * -(-left // STEP)):
             for vectors in chain(first, batches):
-                shard, count = ahead.popleft()
-                write_matrix(shard, vectors)
-                done[shard.name] = digest(shard)
+                path, steps, count = ahead.popleft()
+                write_matrix(path, np.concatenate([*map(np.load, steps), vectors]))
+                done = {name: sha for name, sha in done.items() if folder / name not in steps}
+                done[path.name] = digest(path)
                 write_note(folder / NOTE, Note(recipe, done, finished=False))
+                for step in steps:
+                    step.unlink()
                 work.did(count, "documents")
-                steps.reach(work.count)
+                progress.reach(work.count)
     with finished(folder / "docids.txt") as stream:
         stream.write("\n".join(docids).encode())
 

@@ -69,6 +69,13 @@ def test_a_429_is_asked_again_after_the_pause_that_it_asks_for(server: Server) -
     assert server.calls == 6
 
 
+def test_a_short_pause_that_is_demanded_again_and_again_grows(server: Server) -> None:
+    server.script = [Reply(429, headers=(("Retry-After", "1"),))] * (ATTEMPTS - 1)
+    pauses: list[float] = []
+    ask(pauses)
+    assert [low <= pause <= low + 1 for pause, low in zip(pauses, (1, 2, 4, 8, 16), strict=True)] == [True] * 5
+
+
 def test_a_pause_that_a_server_demands_is_that_of_all_threads(server: Server) -> None:
     server.script = [Reply(429, headers=(("Retry-After", "7"),))]
     paused, over = threading.Event(), threading.Event()
@@ -110,7 +117,7 @@ def test_a_server_that_takes_one_request_at_a_time_answers_all_threads_in_the_en
 def test_errors_of_the_server_are_asked_again_with_growing_pauses(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.script = [Reply(500), Reply(502, b"<html>bad gateway"), Reply(200, b"{not json"), Reply(200, b"{}")]
+    server.script = [Reply(500), Reply(502, b"<html>bad gateway"), Reply(200, b"<p>Not  here</p>"), Reply(200, b"{}")]
     pauses: list[float] = []
     with caplog.at_level("INFO", "heed"):
         ask(pauses)
@@ -118,6 +125,7 @@ def test_errors_of_the_server_are_asked_again_with_growing_pauses(
     assert server.calls == 5
     lines = [record.getMessage() for record in caplog.records]
     assert lines[1] == f"{server.url}: status 502 (<html>bad gateway); retry in {pauses[1]:.1f} s"
+    assert "an answer that is no JSON (<p>Not here</p>); retry in" in lines[2]
     assert len(lines) == 4 and "an answer that cannot be used (it lacks 'choices'); retry in" in lines[3]
 
 
@@ -125,9 +133,10 @@ def test_errors_of_the_server_are_asked_again_with_growing_pauses(
     ("reply", "problem"),
     [
         (Reply(503, b'{"error": {"message": "overloaded"}}'), r"status 503 \(overloaded\)"),
-        (Reply(200, b"\xff\xfe"), "an answer that cannot be used"),
+        (Reply(200, b"\xff\xfe"), "an answer that is no JSON"),
+        (Reply(200), r"an answer that is no JSON \(empty\)"),
         (Reply(200, b'{"choices": []}'), "an answer that cannot be used"),
-        (Reply(200, b"[" * 100_000), "an answer that cannot be used"),
+        (Reply(200, b"[" * 100_000), "an answer that is no JSON"),
     ],
 )
 def test_attempts_are_bounded(server: Server, reply: Reply, problem: str) -> None:

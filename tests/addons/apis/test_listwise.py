@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from chats import NO_SYSTEM, TEMPLATE, ZEPHYR, Listening, decoded, greedy, tiny_llama
 from conftest import Heed, write_jsonl
+from drinks import experiment
 from hypothesis import given
 from hypothesis import strategies as st
 from model_inputs import CPU
@@ -203,7 +204,7 @@ def test_answers_that_are_no_ranking_are_repaired_and_counted(
     found = [order_of(chat.score(TOPIC.under(name), DOCUMENTS[:3])) for name in ("query", "original", "changed")]
     assert found == [[1, 0, 2], [0, 1, 2], [2, 1, 0]]
     chat.finish()
-    expected = "gpt-tiny: 1 of 2 answers were no whole ranking and were repaired"
+    expected = "gpt-tiny: 2 answers, 1 repaired to a whole ranking"
     assert expected in capsys.readouterr().err
     chat.finish()
     assert capsys.readouterr().err == ""
@@ -286,7 +287,7 @@ def test_the_same_command_asks_again_what_was_not_answered(
     assert first.returncode == 0
     line = "found.run: replies that name no document: 2, in 1 of 4 topics (2), refused"
     assert line in first.stderr and "the same command asks for these alone again" in first.stderr
-    assert "0 of 4 answers were no whole ranking" in first.stderr
+    assert "4 answers, none repaired to a whole ranking" in first.stderr
     runs = [read_run(tmp_path / "found.run")]
     assert list(runs[0]["2"]) == [document.docid for document in DOCUMENTS[:25]]
     server.say = lambda said: by_weight(passages(said))
@@ -406,6 +407,26 @@ def test_the_cost_is_told_before_the_first_call(
     assert capsys.readouterr().err == ""  # what was only looked up is no answer that was read
 
 
+def test_all_conditions_are_announced_before_the_first_call_and_what_was_used_after_the_last(
+    chat: ListwiseReranker, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.usage = {"prompt_tokens": 1000, "completion_tokens": 20}
+    paid = api_listwise(CHAT._replace(price=(2.0, 10.0)))
+    pool = {"1": ["a", "b", "c"]}
+    before: list[str] = []
+    server.seen = lambda: before.append(capsys.readouterr().err)
+    with experiment(tmp_path) as asked:
+        asked.rerank(paid, pool)
+        assert server.calls == 3
+        announced, *_ = (line for line in before[0].splitlines() if "at most" in line)
+        assert announced.startswith("gpt-tiny.query, original, changed: at most 3 calls with about ")
+        # 3 calls of 1000 tokens at $2 and 20 at $10 a million: 0.006 + 0.0006
+        said = "gpt-tiny: used 3 calls with 3,000 tokens and 60 of answers by the server's count, less than $0.01\n"
+        assert capsys.readouterr().err.count(said) == 1
+        asked.rerank(paid, pool)
+    assert "gpt-tiny" not in capsys.readouterr().err.replace("gpt-tiny.", ""), "nothing was announced, or used"
+
+
 def test_a_killed_run_goes_on_and_repeats_no_call(
     server: Server, tmp_path: Path, environment: dict[str, str], heed: Heed
 ) -> None:
@@ -431,7 +452,7 @@ def test_a_killed_run_goes_on_and_repeats_no_call(
     said = heed(*command, **variables).stderr
     assert "gpt-tiny.original: at most 10 calls with about" in said and "; 2 answers are cached" in said
     assert (len(server.answered), len(set(server.answered)), server.calls) == (16, 16, 17)
-    assert "gpt-tiny: 0 of 12 answers were no whole ranking" in said  # those of three topics, the first was done
+    assert "gpt-tiny: 12 answers, none repaired to a whole ranking" in said  # those of three topics, the first was done
     lines = (tmp_path / "found.run").read_text().splitlines()
     assert len(lines) == 180 and lines[0].split()[2] == "d044"
     for path in (path for path in tmp_path.rglob("*") if path.is_file()):

@@ -123,7 +123,7 @@ def test_a_program_is_started_once_reads_a_line_a_topic_and_ends_with_its_input(
 )
 def test_what_is_no_answer_is_an_error_and_the_program_is_stopped(write: Write, fault: str, problem: str) -> None:
     write(fault)
-    with closed(system := reranker()), pytest.raises(ModelError, match=f"^score: .*{problem}"):
+    with closed(system := reranker()), pytest.raises(ModelError, match=rf"^score\.?\w*: .*{problem}"):
         system.score(FIRST, TWO)
         system.score(SECOND, TWO)
     until(lambda: not any(map(running, started())))
@@ -135,7 +135,7 @@ def test_a_program_that_answers_too_late_is_stopped_with_what_it_started(
     write("open('processes', 'a').write(f\"{subprocess.Popen(['sleep', '60']).pid}\\n\"); time.sleep(60)")
     system = reranker(Program("./score", seconds=1.0))
     with pytest.raises(
-        ModelError, match="^score: topic 1: no answer within 1 s, so it was stopped; it printed nothing"
+        ModelError, match=r"^score.changed: topic 1: no answer within 1 s, so it was stopped; it printed nothing"
     ):
         system.score(FIRST, TWO)
     both = started()
@@ -252,7 +252,7 @@ def test_runs_of_a_program_with_a_version_are_used_again_and_survive_a_kill(writ
             experiment.rerank(Program(command, config=config), [bm25])
         return topics_read()
 
-    with pytest.raises(ModelError, match="score: topic 05: ended with status 1 .*\n  killed"):
+    with pytest.raises(ModelError, match=r"score\.\w+: topic 05: ended with status 1 .*\n  killed"):
         scored("1")
     before = topics_read()
     assert before[-1] == "05.original" and len(before) == 12 + 5

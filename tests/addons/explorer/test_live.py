@@ -75,6 +75,19 @@ def test_systems_that_the_user_names_answer_beside_those_of_the_runs(live: LiveS
         LiveSystems(Explored(read_tree(runs)[0]), Choice(["b=bm25", "b=lsa"]))
 
 
+def test_a_reranker_keeps_its_pool_whatever_another_one_rescored_later(runs: Path, heed: Heed, tmp_path: Path) -> None:
+    folder = own_copy(runs, tmp_path / "copy")
+    common = ("--lang", "fas", "--collection", "sample", "--indexes", folder.parents[2] / "indexes")
+    later = ("--out", folder.parents[1], "--retriever", "bm25", "--reranker", "rank_bm25", "--rerank-depth", "10")
+    result = heed("pipelines.neuclir", *common, *later)
+    assert result.returncode == 0, result.stderr
+    live = LiveSystems(Explored(read_tree(folder)[0]), Choice())
+    for name, least in (("polarity", 11), ("rank_bm25", 10)):
+        run = read_run(folder / f"{name}.original.run")
+        assert least <= len(run["01"]) and live.scores(name, asked(live, "01", "original")) == run["01"], name
+    live.close()
+
+
 def test_a_changed_instruction_is_answered_as_the_command_runs_it(
     live: LiveSystems, runs: Path, heed: Heed, tmp_path: Path
 ) -> None:

@@ -1,19 +1,25 @@
 """A campaign that changes: topics and documents added, corrected and withdrawn, with what is to be judged again."""
 
+import csv
 import json
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from annotating import Judging, grade
-from conftest import Heed, write_jsonl
+from conftest import ROOT, Heed, write_jsonl
 from invited import inviting
 
 from heed.addons.judging.annotate.grades import export, progress_by_topic
+from heed.addons.judging.annotate.server import topic_data
 from heed.addons.judging.annotate.store import Store, wording_of
-from heed.addons.judging.annotate.task import Task, topic_differences
+from heed.addons.judging.annotate.task import ADJUDICATED, Edits, Task, topic_differences
 from heed.errors import HeedError
 from heed.formats.trec_files import read_qrels, write_qrels
 from heed.types import Topic
@@ -93,7 +99,7 @@ def test_long_narratives_are_shown_where_they_differ() -> None:
     """Two texts of which only the first forty characters were shown looked the same."""
     before, now = (Topic("1", "fas", "کشتی", {"original": f"نیم‌فاصله{' x' * 30} {word}{' y' * 30}"}) for word in "ab")
     shown = [f"'…{'x ' * 10}{word}{' y' * 9} …'" for word in "ba"]
-    assert topic_differences(before, now, []) == [f"original narrative {shown[0]}, not {shown[1]}"]
+    assert topic_differences(before, now, Edits()) == [f"original narrative {shown[0]}, not {shown[1]}"]
 
 
 def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_again(
@@ -119,6 +125,26 @@ def test_a_corrected_narrative_is_refused_or_taken_and_its_grades_are_given_agai
         assert judged(task, store) == {"1": 0}
     with opened(folder) as (task, store):
         assert task.original("1") == "Ferries that sank at night."
+    (folder / "old.csv").write_text("qid,docid,grade,assessor\n1,a,3,Ann\n1,b,1,Ann\n1,c,0,Ann\n")
+    os.utime(folder / "old.csv", (1e9, 1e9))
+    with opened(folder, "--add", folder / "old.csv", "--as", "Ann=Ann"):
+        assert "old.csv: 3 grades older than a correction here: to be given again, and not taken" in caplog.text
+
+
+def test_a_decision_under_the_narrative_of_before_leads_nobody_to_read_again(folder: Path) -> None:
+    begin(folder)
+    texts = {"original": "Ferries that sank at night.", "changed": "Those of the Baltic."}
+    with opened(folder) as (_, store):
+        for docid in "ab":
+            Judging(store).grade("Bela", "1", docid, 0)
+        Judging(store).grade(ADJUDICATED, "1", "a", 3)
+    write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": texts}])
+    with opened(folder, "--update") as (task, store):
+        Judging(store).grade("Bela", "1", "a", 0)
+        narratives = {qid: text for qid, (text, _) in store.narratives().items()}
+        assert progress_by_topic(task, store.judgements(), narratives, "Bela")["1"]["again"] == 0
+        document = next(each for each in topic_data(task, store, "Bela", "1")["documents"] if each["docid"] == "a")
+        assert "decided" not in document
 
 
 def test_a_corrected_query_outdates_nothing(folder: Path) -> None:
@@ -149,6 +175,34 @@ def test_changed_narratives_are_taken_from_a_file_once(folder: Path) -> None:
         lines = export(task, store, folder / "out")
     assert any("2 judgements made before the narrative's last edit" in line for line in lines)
     assert not (folder / "out" / "changed.qrels").exists()
+
+
+def test_an_edit_on_the_page_is_named_before_a_file_replaces_it(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    begin(folder)
+
+    def give(changed: str) -> None:
+        texts = {"original": "Sunk ferries.", "changed": changed}
+        write_jsonl(folder / "topics.jsonl", [{**FERRIES, "instructions": texts}])
+
+    give("Sunk ferries, in 1994.")
+    with opened(folder, "--update") as (_, store):
+        Judging(store).edit("Ann", "1", "Sunk ferries, at night.")
+        for docid in "ab":
+            Judging(store).grade("Ann", "1", docid, 1, "changed")
+        Judging(store).grade("Bela", "1", "a", 1, "changed")
+    with opened(folder):
+        pass  # the file of before has nothing new
+    give("Sunk ferries, by day.")
+    edit = "changed narrative 'Sunk ferries, by day.', not 'Sunk ferries, at night.'"
+    who = ", edited on the page by Ann, with 3 grades under it"
+    with pytest.raises(HeedError, match=f"topic 1 has {edit}{who}; give what it was made with"):
+        opened(folder).__enter__()
+    with opened(folder, "--update") as (_, store):
+        assert f"topic 1 is corrected: {edit}{who}, grades under the changed narrative are to be given" in caplog.text
+        assert store.narratives()["1"][0] == "Sunk ferries, by day."
+    give("Sunk ferries, by ice.")
+    with pytest.raises(HeedError, match="by ice.', not 'Sunk ferries, by day.'; give"):  # that of a file
+        opened(folder).__enter__()
 
 
 def test_other_texts_of_documents_are_noticed_at_a_start(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -274,7 +328,21 @@ def test_withdrawn_topics_are_left_out_of_an_assignment(folder: Path, caplog: py
     (folder / "assign.tsv").write_text("1\tAnn\n2\tBob\n")
     with opened(folder, "--withdraw", folder / "withdrawn.tsv", "--assign", folder / "assign.tsv") as (task, _):
         assert task.assigned == {"1": ["Ann"]}
-    assert "assign.tsv: withdrawn topics are left out: 2" in caplog.text
+    assert "assign.tsv: withdrawn topics are left out: 2" in caplog.text and "to nobody" not in caplog.text
+
+
+def test_topics_that_are_assigned_to_nobody_are_named_at_every_start(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "assign.tsv").write_text("1\tAnn\n")
+    with opened(folder, "--assign", folder / "assign.tsv"):
+        assert "to nobody" not in caplog.text
+    write_jsonl(folder / "pool.jsonl", [{"qid": "1", "docids": ["a"]}, {"qid": "2", "docids": ["d"]}])
+    write_jsonl(folder / "topics.jsonl", [FERRIES, KELP])
+    for _ in range(2):
+        caplog.clear()
+        with opened(folder):
+            assert "assigned to nobody: 2" in caplog.text
 
 
 def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None:
@@ -288,6 +356,25 @@ def test_an_assessor_is_left_out_of_every_file(folder: Path, heed: Heed) -> None
     assert not any("Spam" in path.read_text() for path in (folder / "out").iterdir())
     refused = heed(*command, "Dan")
     assert refused.returncode == 1 and "error: Dan has judged nothing; who has: Ann, Spam" in refused.stderr
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="root may write everywhere, unless setpriv takes that away")
+def test_from_a_folder_that_is_only_read_judgements_are_exported(folder: Path, tmp_path: Path) -> None:
+    begin(folder)
+    (archive := folder / "archive").mkdir()
+    for name in ("pool.jsonl", "pool.db"):
+        shutil.copy(folder / name, archive)
+        (archive / name).chmod(0o444)
+    archive.chmod(0o555)
+    command = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
+    command += [sys.executable, "-m", "pipelines.annotate", str(archive / "pool.jsonl"), "--no-browser"]
+    exported = subprocess.run([*command, "--export", str(folder / "out")], cwd=ROOT, capture_output=True, text=True)
+    assert exported.returncode == 0, exported.stderr
+    assert read_qrels(folder / "out" / "original.qrels") == {"1": GRADES}
+    assert sorted(path.name for path in archive.iterdir()) == ["pool.db", "pool.jsonl"]
+    served = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "readonly database; nothing of it is changed; copy it to a folder of yours, then run again" in served.stderr
+    archive.chmod(0o755)
 
 
 def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folder: Path, heed: Heed) -> None:
@@ -329,6 +416,23 @@ def test_a_share_for_another_tool_has_the_campaigns_scale_and_what_is_left(folde
     assert idle.returncode == 1 and "--only-open: not used here" in idle.stderr
 
 
+def test_a_share_that_is_filled_in_is_its_persons_under_any_name_of_the_file(folder: Path, heed: Heed) -> None:
+    begin(folder)
+    assert heed("pipelines.annotate", "pool.jsonl", "--assessor", "Ann", "--export", "csv=share.csv").returncode == 0
+    with (folder / "share.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = [*csv.DictReader(stream)]
+    assert {row["assessor"] for row in rows} == {"Ann"}
+    with (folder / "filled.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [*rows[0]])
+        writer.writeheader()
+        writer.writerows({**row, "grade": "2"} for row in rows)
+    added = heed("pipelines.annotate", "pool.jsonl", "--add", "filled.csv", "--as", "Ann=Ann", "--export", "out")
+    assert "filled.csv: 3 judgements of Ann, 3 of them new here" in added.stderr
+    renamed = heed("pipelines.annotate", "pool.jsonl", "--rename", "Ann=Ann Lee", "--export", "out")
+    assert "Ann is Ann Lee: 3 judgements" in renamed.stderr
+    assert '"assessor": "Ann Lee"' in (folder / "out" / "judgements.jsonl").read_text()
+
+
 def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, heed: Heed) -> None:
     begin(folder)  # c is not relevant, so it is not judged again
     with opened(folder) as (_, store):
@@ -342,7 +446,7 @@ def test_what_an_edit_leaves_open_is_judged_again_in_another_tool(folder: Path, 
     (folder / "again.csv").write_text(
         "\n".join([lines[0], lines[1].replace('",,', '",2,'), lines[2].replace('",,', '",0,')])
     )
-    added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "again=Ann", "--export", "out")
+    added = heed("pipelines.annotate", "pool.jsonl", "--add", "again.csv", "--as", "Ann=Ann", "--export", "out")
     assert added.returncode == 0, added.stderr
     assert read_qrels(folder / "out" / "changed.qrels") == {"1": {"a": 2, "b": 0, "c": 0}}
     kept = heed(*share)

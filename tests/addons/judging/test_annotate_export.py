@@ -206,7 +206,7 @@ def test_what_assessors_differ_on_gets_no_other_grade_and_alone_is_no_error(anno
     assert not [*annotation.out.glob("*.qrels")] and (annotation.out / "judgements.jsonl").exists()
     export(task, annotation.store, annotation.out)
     assert read_qrels(annotation.out / "original.qrels") == {"01": {two: 0}}, "the grade given before is in question"
-    assert not (annotation.out / "changed.qrels").exists(), "two was not relevant, and now it is open whether it is"
+    assert read_qrels(annotation.out / "changed.qrels") == {"01": {two: 0}}, "it was not relevant, and an edit narrows"
 
 
 def test_changed_grades_older_than_the_narrative_are_left_out_and_named(annotation: Annotation) -> None:
@@ -237,15 +237,44 @@ def test_changed_grades_older_than_the_narrative_are_left_out_and_named(annotati
     assert len(annotation.store.judgements()) == history
 
 
-def test_a_document_that_only_an_older_grade_calls_relevant_keeps_its_topic_open(annotation: Annotation) -> None:
+@pytest.mark.parametrize(
+    ("decision", "rule", "grades"),
+    [(None, "", {}), (0, "", {0: 0, 1: 0}), (2, "", {0: 2, 1: 3}), (None, "highest", {0: 2, 1: 3})],
+)
+def test_changed_grades_follow_the_final_original_grade(
+    annotation: Annotation, decision: int | None, rule: str, grades: dict[int, int]
+) -> None:
+    """One whose original grade is open has no changed one; one that is decided not to be relevant is not read again."""
+    one, two, three, four, five, *others = annotation.pool["01"]
+    task = replace(annotation.task, pool={"01": annotation.pool["01"]}, qrels={"01": {five: 0}})
+    for who, original in (("ann", (2, 1, 0)), ("bela", (0, 1, 0))):
+        annotation.grade_topic(who, "01", "original", original)
+    for docid, value in ((one, 3), (two, 0), (three, 1), (four, 2), (five, 1)):
+        annotation.grade("ann", "01", docid, value, "changed")
+    if decision is not None:
+        annotation.grade(ADJUDICATED, "01", one, decision)
+    lines = export(task, annotation.store, annotation.out, unjudged="0", resolve=rule)
+    first = {one: grades[0]} if grades else {}
+    again = {one: grades[1]} if grades else {}
+    rest = {two: 1, three: 0, four: 0, five: 0, **dict.fromkeys(others, 0)}
+    assert read_qrels(annotation.out / "original.qrels") == {"01": {**first, **rest}}
+    assert read_qrels(annotation.out / "changed.qrels") == {"01": {**again, **rest, two: 0}}
+    open_ones = sorted([four] if grades else [one, four])
+    said = [line for line in lines if " judged under the changed narrative" in line]
+    assert said[0].endswith(
+        f"without a final original grade (topic, document): {', '.join(f'01 {d}' for d in open_ones)}"
+    )
+    wider = sorted([three, five, *([one] if grades.get(0) == 0 else [])])
+    assert said[1].endswith(f"an edit only narrows (topic, document): {', '.join(f'01 {docid}' for docid in wider)}")
+
+
+def test_a_document_that_was_not_relevant_is_not_waited_for(annotation: Annotation) -> None:
     annotation.grade_topic("ann", "01", "original", [0, 1])
     one, two = annotation.grade_topic("ann", "01", "changed", [1, 1])
     annotation.edit("ann", "01", "another narrative")
     annotation.grade("ann", "01", two, 1, "changed")
-    assert any(
-        line.endswith(f"narrative: {one}; judge them, or decide where assessors differ") for line in annotation.export()
-    )
-    assert not (annotation.out / "changed.qrels").exists()
+    annotation.export()
+    assert read_qrels(annotation.out / "changed.qrels") == {"01": {one: 0, two: 1}}
 
 
 def test_a_topic_of_two_assessors_is_finished_when_both_have_judged_and_read_again(annotation: Annotation) -> None:

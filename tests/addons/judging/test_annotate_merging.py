@@ -1,6 +1,7 @@
 """Other assessors' databases, added to one: nothing is lost, nothing counts twice, and who judged is kept apart."""
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -13,8 +14,8 @@ from annotating import Judging, annotation_files
 from conftest import Heed, write_jsonl
 
 from heed.addons.judging.annotate.grades import current, export
-from heed.addons.judging.annotate.opening import add_annotations
-from heed.addons.judging.annotate.store import Change, Store, create, wording_of
+from heed.addons.judging.annotate.opening import add_annotations, rename
+from heed.addons.judging.annotate.store import Change, Judgement, Store, create, wording_of
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
     PooledDocument,
@@ -159,7 +160,7 @@ def test_a_name_on_both_sides_needs_a_decision_unless_judgements_are_shared(
     here, there = new("here"), new("there")
     here.grade("ann", "1", "a", 1)
     there.grade("ann", "1", "a", 3)
-    with pytest.raises(UsageError, match=r"there\.db: ann has judged here too; give 'ann=ann' if that is one"):
+    with pytest.raises(UsageError, match=r"there\.db: ann has judged here too; give names='ann=ann' if that is one"):
         here.add(there)
     with pytest.raises(UsageError, match="names: carl has judged nothing there; who has: ann"):
         here.add(there, names=["ann=ann", "carl=x"])
@@ -393,9 +394,44 @@ def test_result_files_of_tools_are_added_before_the_agreement_page(new: New, tmp
     table.write_bytes("qid,docid,grade,assessor\n1,a,1,Jürgen Müßig\n".encode("cp437"))
     add_annotations(here.store, [table], {}, "cp437")
     assert here.grades()["Jürgen Müßig", "1", "original", "a"] == 1
+    table.write_text("qid,docid,grade\n01,a,1\n")
+    with pytest.raises(HeedError, match=r"which has 1, 2; 1 differ by leading zeros or a prefix \(01 and 1\)"):
+        here.add(table)
+    with pytest.raises(HeedError, match=r"bne\.csv: no such file; did you mean .*ben\.csv\?"):
+        here.add(tmp_path / "bne.csv")
     table.write_text("qid,docid,grade\n1,zz,1\n")
     with pytest.raises(HeedError, match="documents zz are not in .*; add the pool they are from first"):
         here.add(table, names=["ben=ben"])
+
+
+def test_what_was_added_under_a_wrong_name_is_given_to_its_person(
+    new: New, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    here, table = new("here"), tmp_path / "bob.csv"
+    table.write_text("qid,docid,grade,note\n1,a,1,near\n1,b,3,\n")
+    with closing(sqlite3.connect(here.path)) as db, db:
+        db.execute("INSERT INTO kept VALUES ('assigned', '{\"1\": [\"Bob\"]}')")
+    here.add(table)
+    assert "bob.csv: bob is new here, Bob is not; if they are one person, give rename='bob=Bob'" in caplog.text
+    with pytest.raises(UsageError, match="bob was added as bob before, now Bob is given; give rename='bob=Bob' to"):
+        here.add(table, names=["bob=Bob"])
+    here.grade("Bob", "1", "b", 0)  # later
+    before = here.log()
+    rename(here.store, {"bob": "Bob"})
+    assert here.log() == before + 5, "two entries of a, with its note, give; three take"
+    assert "1 grades or notes that one assessor has changed on both sides, the later is kept: Bob" in caplog.text
+    assert [each for each in here.store.judgements() if each.grade is not None or each.note] == [
+        Judgement("Bob", "1", "original", "a", 1, "near", ""),
+        Judgement("Bob", "1", "original", "b", 0, "", wording_of("")),
+    ]
+    assert here.undo("bob") == []
+    here.add(table)
+    table.write_text("qid,docid,grade,note\n1,a,3,near\n")  # in another version of the file
+    os.utime(table, (2e9, 2e9))
+    here.add(table)
+    assert here.grades() == {("Bob", "1", "original", "a"): 3, ("Bob", "1", "original", "b"): 0}
+    with pytest.raises(UsageError, match="rename: bob has judged nothing; who has: Bob"):
+        rename(here.store, {"bob": "Ann"})
 
 
 @pytest.mark.parametrize(
@@ -429,7 +465,7 @@ def test_the_next_export_of_a_project_is_by_the_persons_who_are_here(
         }
         assert here.log() == 4 and caplog.text == ""  # nothing was changed on two sides
     other = exported_project(names[0], (1, "a", 1), second=5)  # another installation's: nothing says who user 1 is
-    with pytest.raises(UsageError, match="1 of .* has judged here too; give '1 of"):
+    with pytest.raises(UsageError, match="1 of .* has judged here too; give names='1 of"):
         here.add(other)
 
 

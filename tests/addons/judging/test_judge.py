@@ -258,6 +258,15 @@ def test_topics_without_the_narrative_are_left_out(small: list[str], tmp_path: P
     assert f"1 topic is left out, without changed instruction: {first['qid']}" in result.stderr
 
 
+def test_topics_that_were_withdrawn_are_left_out_with_a_line(small: list[str], tmp_path: Path, heed: Heed) -> None:
+    """As in the topics of an export, which have no withdrawn ones, and beside the pool of before."""
+    pool = [json.loads(line) for line in (tmp_path / "pool.jsonl").read_text().splitlines()]
+    write_jsonl(tmp_path / "more.jsonl", [*pool, {"qid": "de04", "docids": ["x"]}])
+    result = heed("pipelines.judge", "more.jsonl", *small[1:], "--dry-run")
+    assert result.returncode == 0, result.stderr
+    assert "1 topic is left out, in the pool and not among the topics: de04\n" in result.stderr
+
+
 def test_a_server_s_own_name_needs_no_entry_with_its_family(small: list[str], heed: Heed) -> None:
     result = heed("pipelines.judge", *small, "--model", "my-llama", "--family", "api-chat", "--dry-run")
     assert result.returncode == 0 and result.stdout.startswith("my-llama.original: "), result.stderr
@@ -335,6 +344,16 @@ def test_agreement_and_the_order_of_systems(server: Server, small: list[str], tm
 
 
 @pytest.mark.golden(program="umbrela 0.0.7", compared="prompts and grades", systems=())
+def test_people_s_scale_is_compared_before_the_first_request(small: list[str], tmp_path: Path, heed: Heed) -> None:
+    (tmp_path / "people.qrels").write_text("1 0 d1 2\n")
+    said = heed("pipelines.judge", *small, "--qrels", "people.qrels", "--dry-run").stderr
+    assert "people.qrels: grades up to 2, the model's go to 3; --grades names yours" in said
+    assert (
+        "grades up to"
+        not in heed("pipelines.judge", *small, "--qrels", "people.qrels", "--grades", "0,1,2", "--dry-run").stderr
+    )
+
+
 def test_prompts_and_grades_are_umbrelas() -> None:
     assert conversation(GOLDEN["query"], GOLDEN["passage"])[1]["content"] == GOLDEN["prompt"]
     for answer, grade, valid in GOLDEN["answers"]:

@@ -599,6 +599,9 @@ def test_in_an_export_of_annotate_a_decision_decides_and_what_is_outdated_is_lef
     assert "left out: 1 from before an edit or a correction" in told.err and "majority is taken" not in told.err
     assert main([*command, "orignal"]) == 1
     assert "condition: no judgement under 'orignal'; there are original" in capsys.readouterr().err
+    write_jsonl(file, [lines[0] | {"condition": "changed"}])
+    assert main([*command, "changed"]) == 0
+    assert "what was not relevant, and not judged again, is in changed.qrels of " in capsys.readouterr().err
 
 
 def test_documents_outside_the_pool_are_refused_and_unjudged_ones_counted(

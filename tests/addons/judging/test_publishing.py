@@ -143,6 +143,7 @@ def test_a_release_is_what_was_judged_and_names_nobody(made: Made, release: Path
     assert "12 original judgements of 2 topics and 6 changed judgements of 1 topic (the table is with" in readme
     labels = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly relevant"}
     assert f"Grades: {', '.join(f'{grade} {label}' for grade, label in labels.items())}. The assessors' guide" in readme
+    assert "Documents on which assessors differ and nobody decided are left out.\n" in readme
     assert (release / "guidelines.md").read_text() == "Read all of it."
     assert f"GRADES = { ({-1: 'not judged'} | labels)!r}" in (release / "ir_datasets_definition.py").read_text()
     assert (release / "pairs.tsv").read_text() == "1-changed\t1-og\n"
@@ -194,6 +195,15 @@ def test_the_folder_of_an_export_gives_the_same_bytes_and_a_changed_release_stay
     assert publish(*arguments) == 1
     assert "is there already and not empty" in capsys.readouterr().err
     assert Path("release/README.md").read_text() == "edited"
+
+
+def test_the_readme_names_the_rule_that_decided(campaign: None) -> None:
+    with contextlib.closing(Store(Path("pool.db"))) as store:
+        Judging(store).grade("Bela", "2", "d1", 2)  # Zoe: 0; a tie, for the highest
+    assert annotate(["pool.jsonl", "--export", "judged", "--resolve", "majority"]) == 0
+    assert publish("judged", "--docs", "docs.jsonl") == 0
+    said = "Documents on which assessors differ and nobody decided have the grade by majority (1 grade).\n"
+    assert said in Path("release/README.md").read_text()
 
 
 def test_without_a_database_topics_and_both_qrels_are_enough(

@@ -148,6 +148,11 @@ def test_the_command_leaves_out_teams_and_says_how_reliable_measures_are(
     assert rows[("p-MRR", "")] == rows[("AP", "changed")] == 2 and ("IRS", "") in rows
     printed = capsys.readouterr().out
     assert "each team left out" in printed and "how reliably the measures rank" in printed
+    originals = [path for path in paths if "original" in path]
+    assert main([*originals, *both[:4], "--depth", "1", "--out", "p.jsonl"]) == 0
+    said = capsys.readouterr().err
+    assert "warning: --changed-qrels: no effect without runs called NAME.changed.run" in said
+    assert "p.jsonl: had another pool, which is replaced" in said
     assert main([*paths, "--teams", "teams", "--out", "p.jsonl"]) == 1
     assert "--teams: only used with --qrels" in capsys.readouterr().err
 

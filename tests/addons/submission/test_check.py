@@ -170,7 +170,7 @@ def test_a_folder_is_checked_under_two_tracks_by_one_command_line(
     run = write(tmp_path / TAG, clean())
     for track, note in {
         "neuclir-2023": "; membership of documents (--docs)\n",
-        "neuclir-2024": "; the team's name, as no rule of neuclir-2024's tags names it\n",
+        "neuclir-2024": "; --team TEAM3: no rule of neuclir-2024 asks for a team's name in a tag\n",
     }.items():
         assert main([str(run), "--team", "TEAM3", "--track", track]) == 0
         assert note in capsys.readouterr().out
@@ -198,7 +198,7 @@ def test_the_docids_of_a_track_are_known(tmp_path: Path, capsys: pytest.CaptureF
     run = write(tmp_path / "a", [f"301 Q0 {docid} 1 2 {tag}\n"])
     checked = [str(run), "--track", track, "--topics", str(tmp_path / "ids")]
     assert main(checked) == 0
-    assert capsys.readouterr().out.startswith(f"{run}: tag {tag}, 1 topics, 1 documents, 1 a topic: no problem\n")
+    assert capsys.readouterr().out.startswith(f"{run}: tag {tag}, 1 topic, 1 document, 1 a topic: no problem\n")
     write(run, [f"301 Q0 {foreign} 1 2 {tag}\n"])
     assert main(checked) == 1
     assert f"found document '{foreign}', expected" in capsys.readouterr().err
@@ -208,13 +208,63 @@ def test_what_is_no_run_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = write(tmp_path / "docs", ['{"id": "1", "text": "a"}\n'] * 30)
     assert main([str(path)]) == 1
     told = capsys.readouterr()
-    assert told.err.count("expected 6") == 1 and "; as 30 lines: is this a run?" in told.err
+    assert told.err.count("expected 6") == 1 and "; so in 30 of 30 lines: is this a run?" in told.err
     assert f"not checked: {path}, which cannot be read" in told.out
     path = write(tmp_path / "a.run.gz", clean())
     assert main([str(path)]) == 1
     assert "; if it is plain text, rename it to a.run" in capsys.readouterr().err
     assert "did you mean neuclir-2022?" in did_you_mean("neuclir-22", list(TRACKS))
     assert did_you_mean("BM25", ["lsa", "bm25"]) == "did you mean bm25?"
+
+
+def test_two_runs_of_one_tag_are_an_error_of_a_track(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(write(tmp_path / f"{name}.run", clean())) for name in "ab"]
+    track, fix = ("--track", "neuclir-2023"), ("--fix", f"{tmp_path}/fixed/")
+    assert main([*runs, *track]) == 1
+    told = capsys.readouterr()
+    assert f"{runs[0]}: found tag {TAG!r} in {runs[1]} too, expected one run by each tag" in told.err
+    assert told.out.count("1 error (same-tag)") == 2
+    assert main([*runs, *track, *fix]) == 1 and not (tmp_path / "fixed").exists()
+    assert main(runs) == 0 and "too, expected one run by each tag" in capsys.readouterr().err
+
+
+def test_ranks_that_are_the_only_order_are_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"1 Q0 {docid} {rank} 1.0 t\n" for rank, docid in enumerate("acb", 1)]
+    assert main([str(write(tmp_path / "a.run", lines)), "--fix", f"{tmp_path}/b.run"]) == 1
+    assert "a.run: not fixed; its ranks are the only order, which a copy, sorted by score" in capsys.readouterr().err
+    lines = [f"1 Q0 {docid} {rank} 1.0 t\n" for rank, docid in enumerate("cba")]  # by docid: only ranks are wrong
+    assert main([str(write(tmp_path / "a.run", lines)), "--fix", f"{tmp_path}/b.run"]) == 0
+
+
+def test_a_tag_with_blanks_is_one_problem_and_can_be_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{qid} Q0 d{rank} {rank} {9 - rank} acme bm25 v 1\n" for qid in (1, 2) for rank in (1, 2)]
+    run = str(write(tmp_path / "a.run", lines))
+    assert main([run]) == 1
+    told = capsys.readouterr()
+    assert "1 error (name)" in told.out and "found tag 'acme bm25 v 1', expected 1 to 150 letters" in told.err
+    assert main([run, "--tag", "acme", "--fix", f"{tmp_path}/b.run"]) == 0
+    assert "4 lines with the tag acme" in capsys.readouterr().out
+    assert (tmp_path / "b.run").read_text() == "".join(lines).replace("acme bm25 v 1", "acme")
+
+
+def test_other_files_and_ids_in_other_letters_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import tarfile
+
+    run, ids = write(tmp_path / "ok.run", ["1 Q0 D1 1 2 t\n"]), write(tmp_path / "ids", ["d1\n"])
+    with tarfile.open(tmp_path / "runs.tar", "w") as archive:
+        archive.add(run, "ok.run")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1\x15\x04\n\x00\x01PAR1")
+    for given, said in (
+        (["runs.tar"], "runs.tar: found a tar archive; unpack it"),
+        (["a.parquet"], "a.parquet: found a Parquet table, which other commands read; write it as lines of six"),
+        (["ok.rnu"], "ok.rnu: no such file; give the path of a run; did you mean "),
+        (["ok.run", "--docs", str(ids)], "found document D1, which is none of the collection's 1; write it as the "),
+    ):
+        assert main([str(tmp_path / given[0]), *given[1:]]) == 1
+        told = capsys.readouterr().err
+        assert said in told and told.count("error:") == 1, told
 
 
 def test_a_depth_of_the_users_own_is_a_limit_also_where_the_track_cuts(

@@ -49,8 +49,8 @@ def test_each_kind_of_fault_is_planted() -> None:
         (ROOT / "heed/addons/submission" / f"{name}.py").read_text() for name in ("run_checks", "run_report")
     )
     kinds = set(re.findall(r'report\.(?:error|warning|add)\([^"]*"([a-z0-9-]+)",', source))
-    assert {fault.kind for fault in FAULTS} == kinds
-    assert len(kinds) == 37
+    assert {fault.kind for fault in FAULTS} == kinds - {"same-tag"}  # which takes two runs
+    assert len(kinds) == 38
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_folders_that_are_there_runs_of_one_tag_and_other_teams_are_refused(
         assert contents(folder) == before
     (folder / "copy.run").write_text("".join(clean(tag=ONE)))
     assert package("--metadata", "form.yml", runs=("one.run", "copy.run")) == 1
-    assert f"tag {ONE}: two runs have it" in capsys.readouterr().err
+    assert f"copy.run: found tag {ONE!r} in one.run too, expected one run by each tag" in capsys.readouterr().err
     (folder / "theirs.run").write_text("".join(clean(tag="zho-TEAM4-x")))
     track = ("--track", "neuclir-2023", "--submission", "new", "--metadata", "form.yml")
     assert main(["one.run", "theirs.run", *track]) == 1

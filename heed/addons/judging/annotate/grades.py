@@ -5,7 +5,7 @@ An export's files are those that the collection commands read: qrels of both con
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -143,54 +143,65 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     nothing does. Where nobody has judged, a document keeps its given grade under ``original``. The topics under
     ``changed`` are those whose changed narrative differs from the original, that wait for nobody to whom they are
     assigned, and whose relevant documents are all judged under it as it is now: a relevant document without a changed
-    grade would count as one that the edit has made non-relevant. Documents that were not relevant and are not judged
-    under it keep their grades, since an edit only narrows (FollowIR, mFollowIR). Changed grades that are older than it
-    count for nothing but what was relevant before it.
+    grade would count as one that the edit has made non-relevant. An edit only narrows (FollowIR, mFollowIR): what has
+    no final original grade has none under ``changed``, and what was not relevant keeps its grade, whoever read it
+    again before that was decided.
     """
     judgements = [judgement for judgement in judgements if judgement.qid in task.pool]
-    counting = current(judgements, narratives)
-    votes = grades_by_document(counting)
-    waiting = {key for key in votes if _waits(task, votes, key)}
-    differing = {
-        key: by_name
-        for key, by_name in votes.items()
-        if len({*by_name.values()}) > 1 and ADJUDICATED not in by_name and key not in waiting
-    }
-    by_rule = _resolve(differing, rule) if rule else {}
-    undecided = differing.keys() - by_rule.keys()
-    decided = {key: majority_grade(by_name) for key, by_name in votes.items()} | by_rule
-    decided |= dict.fromkeys(is_open := waiting | undecided)
-    grades: dict[str, Qrels] = {"original": {qid: {**task.qrels.get(qid, {})} for qid in task.pool}}
-    grades["changed"] = {qid: {} for qid in task.pool}
-    for (qid, condition, docid), grade in decided.items():
-        grades[condition][qid].pop(docid, None)
+    votes = grades_by_document(current(judgements, narratives))
+    first = _decided(task, votes, {key for key in votes if key[1] == "original"}, rule)
+    original = {qid: {**task.qrels.get(qid, {})} for qid in task.pool}
+    for (qid, _, docid), grade in first.grades.items():
+        original[qid].pop(docid, None)
         if grade is not None:
-            grades[condition][qid][docid] = grade
-    original = {qid: in_pool_order(task, qid, grades["original"][qid]) for qid in task.pool}
-    stale = {judgement for judgement in {*judgements} - {*counting} if judgement.condition == "changed"}
-    begun = {qid for qid, condition, _ in votes if condition == "changed"} | {judgement.qid for judgement in stale}
+            original[qid][docid] = grade
+    original = {qid: in_pool_order(task, qid, grades) for qid, grades in original.items()}
+    again = {key for key in votes if key[1] == "changed" and original[key[0]].get(key[2], 0) > 0}
+    second = _decided(task, votes, again, rule)
+    begun = {
+        judgement.qid for judgement in judgements if judgement.condition == "changed" and judgement.grade is not None
+    }
+    waiting = first.waiting | second.waiting
     unfinished, changed, incomplete = {qid for qid, _, _ in waiting}, {}, {}
-    for qid, judged in grades["changed"].items():
+    for qid, before in original.items():
         if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):
             continue
-        older = {judgement.docid: judgement.grade for judgement in stale if judgement.qid == qid and judgement.grade}
-        before = in_pool_order(task, qid, original[qid] | older)
-        unchanged = {
-            docid: grade for docid, grade in before.items() if grade <= 0 and (qid, "changed", docid) not in is_open
-        }
-        missing = [docid for docid, grade in before.items() if grade > 0 and docid not in judged]
+        grades = {docid: second.grades.get((qid, "changed", docid)) for docid in before}
+        read = {docid: grade for docid, grade in grades.items() if grade is not None}
+        missing = [docid for docid, grade in before.items() if grade > 0 and docid not in read]
         if missing and qid in begun:
             incomplete[qid] = missing
-        elif not missing and (unchanged or judged) and qid not in unfinished:
-            changed[qid] = in_pool_order(task, qid, {**unchanged, **judged})
+        elif not missing and before and qid not in unfinished:
+            changed[qid] = before | read
     return FinalGrades(
         original={qid: by_docid for qid, by_docid in original.items() if by_docid},
         changed=changed,
-        undecided=undecided,
+        undecided=first.undecided | second.undecided,
         waiting=waiting,
-        by_rule=by_rule,
+        by_rule=first.by_rule | second.by_rule,
         incomplete=incomplete,
     )
+
+
+class _Decided(NamedTuple):
+    """Grades of documents, None where it is open; which of these wait or differ, and which a rule has decided."""
+
+    grades: dict[DocumentKey, int | None]
+    waiting: set[DocumentKey]
+    undecided: set[DocumentKey]
+    by_rule: dict[DocumentKey, int]
+
+
+def _decided(task: Task, votes: GradesByDocument, keys: Set[DocumentKey], rule: str) -> _Decided:
+    """Return the grades of the documents ``keys``, all of one condition, that have ``votes``."""
+    waiting = {key for key in keys if _waits(task, votes, key)}
+    differing = {
+        key: votes[key] for key in keys - waiting if len({*votes[key].values()}) > 1 and ADJUDICATED not in votes[key]
+    }
+    by_rule = _resolve(differing, rule) if rule else {}
+    undecided = differing.keys() - by_rule.keys()
+    grades = {key: majority_grade(votes[key]) for key in keys} | by_rule | dict.fromkeys(waiting | undecided)
+    return _Decided(grades, waiting, undecided, by_rule)
 
 
 def _waits(task: Task, votes: GradesByDocument, key: DocumentKey) -> bool:
@@ -280,7 +291,7 @@ def progress_by_topic(
 
     Read again are documents that were relevant before the narrative was edited, and those graded after an edit.
     """
-    grades = grades_by_document(judgements)
+    grades = grades_by_document(current(judgements, narratives))
     graded_by = {
         judgement[1:4]: judgement
         for judgement in judgements
@@ -549,12 +560,29 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
         by_topic = ", ".join(f"{qid}: {count}" for qid, count in Counter(qid for qid, _ in older).items())
         count = number_of(len(older), "judgement")
         lines.append(f"{count} made before the narrative's last edit or a correction, left out (topic {by_topic})")
-    for keys, reason in (
-        (final.waiting, "not all to whom the topic is assigned have judged; it is not in changed.qrels"),
-        (final.undecided, "assessors differ; decide on the agreement page, or choose a rule"),
+    votes = grades_by_document(current(chosen, narratives))
+    again = {key[::2]: max(votes[key].values()) for key in votes if key[1] == "changed" and key[0] not in same}
+    grades = {key: final.original.get(key[0], {}).get(key[1]) for key in again}
+    without = {key for key, grade in grades.items() if grade is None}
+    wider = {key for key, grade in grades.items() if grade is not None and grade <= 0 < again[key]}
+    reread = "judged under the changed narrative"
+    for keys, noun, reason in (
+        (without, "document", f"{reread}, left out without a final original grade"),
+        (
+            wider,
+            "document",
+            f"{reread} as relevant, not exported so: not relevant originally, and an edit only narrows",
+        ),
+        (
+            final.waiting,
+            "judgement",
+            "left out, and the topic from changed.qrels, until all who are assigned to it have judged",
+        ),
+        (final.undecided, "judgement", "left out: assessors differ; decide on the agreement page, or choose a rule"),
     ):
-        count, names = number_of(len(keys), "judgement"), brief([" ".join(key) for key in sorted(keys)])
-        lines += [f"{count} left out: {reason} (topic, condition, document): {names}"] if keys else []
+        columns = "topic, document" if noun == "document" else "topic, condition, document"
+        names = brief([" ".join(key) for key in sorted(keys)])
+        lines += [f"{number_of(len(keys), noun)} {reason} ({columns}): {names}"] if keys else []
     return lines
 
 

@@ -5,22 +5,24 @@ values are, each as a change here, with assessor and time. One that both have, s
 or was added before, is one: so adding can be interrupted, repeated, and done again when the other assessor has gone on.
 """
 
+import json
 import re
 import secrets
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection as Docids
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
+from heed.addons.judging.annotate.grades import current
 from heed.addons.judging.annotate.store import (
     ADDED,
     CORRECTION,
@@ -44,6 +46,7 @@ from heed.addons.judging.annotate.store import (
 from heed.addons.judging.annotate.task import (
     ADJUDICATED,
     CONDITIONS,
+    Edits,
     Passage,
     PooledDocument,
     Task,
@@ -61,7 +64,7 @@ from heed.addons.judging.annotate.task import (
 from heed.addons.judging.exchange.judgements import READERS, Label, read_labels, suffix
 from heed.datasets.collection import Collection
 from heed.errors import SHOWN, DataError, UsageError, fail
-from heed.files import digest_json, read_objects, unpacked_name
+from heed.files import digest_json, nearest, read_objects, unpacked_name
 from heed.formats.documents import DocumentLine, Source
 from heed.formats.topic_ids import number_hint
 from heed.formats.topics import read_topics
@@ -74,6 +77,7 @@ USUAL_SCALE = "0,1,2,3"
 DATES = ("time", "date", "published", "timestamp")  # NeuCLIR1 and HC4 have time, Patapsco and the guidelines date
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 LONGEST_DATE = 40
+RENAMED = "renamed"  # the property that has the names of assessors here by those before
 
 
 def path_beside(pool: Path) -> Path:
@@ -186,13 +190,14 @@ def _stored(
         same = [qid for qid in pool if task.lang_of(qid) == other.lang]  # in another language they would differ too
         if collection.topics:
             other = replace(other, topics=_topics(collection, [qid for qid in same if qid in task.pool]))
-    narratives = {qid: [text] for qid, (text, _) in store.narratives().items()}
-    compared = replace(task, topics=task.topics | other.topics) if update else task
-    advice = "give what it was made with, take corrected topics by update=True, or name another database"
-    fail(
-        (f"{store.path}: {difference}; {advice}" for difference in task_differences(compared, other, narratives)),
-        UsageError,
+    now, edits = _edited(store, task)
+    compared = replace(task, topics=now | other.topics if update else now)
+    by_update, instead = ", take corrected topics by update=True,", "give what it was made with"
+    problems = (
+        f"{store.path}: {text}; {instead}{by_update * text.startswith('topic ')} or name another database"
+        for text in task_differences(compared, other, edits)
     )
+    fail(problems, UsageError)
     if collection:
         _compare_documents(store, task, collection, update)
     if update:
@@ -216,15 +221,30 @@ def _with_new_topics(task: Task, pool: Pool, collection: Collection | None) -> T
     return replace(task, topics=topics, langs=langs, pool=join_pools(task.pool, {qid: [] for qid in new}))
 
 
+def _edited(store: Store, task: Task) -> tuple[dict[str, Topic], dict[str, Edits]]:
+    """Return the topics with changed narratives as they are now, and those that a file may have: now and before."""
+    narratives, topics, edits = store.narratives(), dict(task.topics), dict[str, Edits]()
+    counting = current(store.judgements(), {qid: text for qid, (text, _) in narratives.items()})
+    graded = Counter(each.qid for each in counting if each.condition == "changed" and each.grade is not None)
+    for qid, topic in task.topics.items():
+        text, version = narratives.get(qid, ("", 0))
+        if version:
+            topics[qid] = topic.instructed({**topic.instructions, "changed": text})
+        name, count = store.edited_by(version), number_of(graded[qid], "grade")
+        by = f", edited on the page by {name}, with {count} under it" if name else ""
+        edits[qid] = Edits([text, topic.instructions.get("changed", "")], by)
+    return topics, edits
+
+
 def _corrected(store: Store, task: Task, topics: Mapping[str, Topic]) -> Task:
     """Return the task with ``topics`` in place of its own; log what is another one, and how much is to judge again."""
     corrected = {}
-    narratives = store.narratives()
+    narratives, (now, edits) = store.narratives(), _edited(store, task)
     for qid, later in topics.items():
         before = task.topics[qid]
         topic = later.instructed({**before.instructions, **later.instructions})
         text, version = narratives.get(qid, ("", 0))
-        differing = topic_differences(before, topic, [text])
+        differing = topic_differences(now[qid], topic, edits[qid])
         if not differing:
             continue
         corrected[qid] = topic
@@ -367,6 +387,8 @@ def open_addition(
     ``narratives`` are the changed ones here. What is added is only read. Raises :class:`DataError` for a damaged
     database, and naming every bad line of other files.
     """
+    if not path.exists():
+        raise DataError(f"{path}: no such file{nearest(path)}")
     if path.is_dir():
         yield _read_export(path, task)
     elif suffix(path) in READERS:
@@ -547,17 +569,22 @@ def _add(
     for entry in log_here:
         if entry.kind == NARRATIVE:
             edits[entry.qid].append(entry.after["text"])
-    differences = task_differences(task, addition.task, edits)
+    differences = task_differences(task, addition.task, {qid: Edits(texts) for qid, texts in edits.items()})
     fail(f"{addition.path}: {difference}" for difference in differences)
-    here = {entry.origin(): entry.assessor for entry in log_here}
+    renamed: dict[str, str] = json.loads(stored_properties(db).get(RENAMED, "{}"))
+    here = {entry.origin(): renamed.get(entry.assessor, entry.assessor) for entry in log_here}
     before: dict[str, str | None] = {entry.assessor: None for entry in addition.entries}  # their names here
     before |= {entry.assessor: here[entry.origin()] for entry in addition.entries if entry.origin() in here}
-    new_names = names_here(addition.path, before, {entry.assessor for entry in log_here}, names)
+    assessors = {entry.assessor for entry in log_here}
+    new_names = names_here(addition.path, before, assessors, {**renamed, **names})
     new_documents = new_in(addition.task.pool, task.pool)
     _add_documents(db, path, addition, new_documents)
     if addition.task.qrels and not task.qrels:
         db.execute("UPDATE kept SET value = ? WHERE name = 'given'", (dump_task(addition.task)["given"],))
-    warnings = _other_narratives(db, addition)
+    warnings = [
+        *_other_narratives(db, addition),
+        *_similar(addition.path, {*new_names.values()}, assessors.union(*task.assigned.values())),
+    ]
     count, of_conflicts = _add_values(db, addition, new_names)
     judged = sum(entry.kind == "grade" and entry.after["grade"] is not None for entry in addition.current)
     counts = f"{number_of(judged, 'judgement')} of {brief(sorted({*new_names.values()}))}, {count} of them new here"
@@ -566,6 +593,41 @@ def _add(
         *warnings,
         *of_conflicts,
     ]
+
+
+def _similar(path: Path, names: Set[str], known: Set[str]) -> Iterator[str]:
+    """Yield which new names are known ones but for capital letters."""
+    for name, other in product(sorted(names - known), sorted(known)):
+        if name.casefold() == other.casefold():
+            yield f"{path}: {name} is new here, {other} is not; if they are one person, give rename='{name}={other}'"
+
+
+def rename(store: Store, names: Mapping[str, str]) -> None:
+    """Give what assessors have judged to those whom ``names`` has for them, and what is added of them later.
+
+    Of what both have the later counts. Raises :class:`UsageError` for a name that has nothing.
+    """
+    for old, new in names.items():
+        request = f"{CORRECTION}{secrets.token_hex(8)}"
+        with store.adding() as db:
+            entries = {
+                key: entry
+                for key, entry in current_entries(db).items()
+                if entry.kind != NARRATIVE and entry.after[entry.kind] not in (None, "")
+            }
+            moved = [entry._replace(request=f"{request} {key}") for key, entry in entries.items() if key[1] == old]
+            if not moved:
+                judges = brief(sorted({key[1] for key in entries} - {ADJUDICATED}))
+                raise UsageError(f"rename: {old} has judged nothing; who has: {judges}")
+            stored = stored_properties(db)
+            count, warnings = _add_values(db, Addition(store.path, load_task(stored), [], moved), {old: new})
+            before = {name: new if now == old else now for name, now in json.loads(stored.get(RENAMED, "{}")).items()}
+            db.execute("REPLACE INTO kept VALUES (?, ?)", (RENAMED, json.dumps({**before, old: new})))
+        nothing = [Change(entry.kind, *entry.key()[2:], None if entry.kind == "grade" else "") for entry in moved]
+        store.record(request, old, request, nothing)
+        log.info(f"{old} is {new}: {number_of(count, 'judgement')}")
+        for warning in warnings:
+            warn(warning)
 
 
 def _add_documents(db: sqlite3.Connection, path: Path, addition: Addition, pool: Pool) -> None:
@@ -619,7 +681,7 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
     """
     known_here, known_there = ({entry.identity() for entry in log} for log in (read_log(db), addition.entries))
     current_here = current_entries(db)
-    new_grades, edited, judged = 0, list[str](), list[str]()
+    new_grades, outdated, edited, judged = 0, 0, list[str](), list[str]()
     for entry in sorted(addition.current, key=lambda entry: entry.time):
         identity, kind = entry.identity(), entry.kind
         added = entry._replace(request=identity, part=0, batch=identity, assessor=names[entry.assessor], undoes=None)
@@ -639,10 +701,15 @@ def _add_values(db: sqlite3.Connection, addition: Addition, names: Mapping[str, 
                 state, other = (added.after, before) if is_later else (before, added.after)
                 where = f"{added.assessor}, topic {entry.qid}, {entry.docid}, {entry.condition}"
                 judged.append(f"{where}: {state[kind]!r}, not {other[kind]!r}")
+            elif kind == "grade" and not is_later:
+                outdated += before["wording"] == EARLIER
         if is_later:
             write_entry(db, added._replace(before=before))
             new_grades += kind == "grade" and added.after["grade"] is not None
     warnings = []
+    if outdated:
+        count = number_of(outdated, "grade")
+        warnings.append(f"{addition.path}: {count} older than a correction here: to be given again, and not taken")
     if edited:
         warnings.append(
             f"{addition.path}: topics {brief(sorted(edited))}: the changed narrative was edited on both sides; the "

@@ -234,7 +234,7 @@ def topic_data(task: Task, store: Store, assessor: str, qid: str) -> Payload:
     wording = wording_of(text)
     judgements: dict[str, Payload] = {}
     everybodys = store.judgements(qid=qid)
-    for (_, condition, docid), grades in grades_by_document(everybodys).items():
+    for (_, condition, docid), grades in grades_by_document(current(everybodys, {qid: text})).items():
         before = grade_before_edit(task, qid, grades, assessor) if condition == "original" else None
         if before is not None and before != grades.get(assessor):
             judgements.setdefault(docid, {})["decided"] = before

@@ -47,4 +47,4 @@ def share(task: Task, store: Store, assessor: str = "", only_open: bool = False)
         topics = {qid: topic.instructed({"changed": narratives[qid]}) for qid, topic in topics.items()}
     elif not all(condition in topic.instructions for topic in topics.values()):
         condition = "query"
-    return ExportedPool(pool, topics, condition, store, dict(task.scale))
+    return ExportedPool(pool, topics, condition, store, dict(task.scale), assessor)

@@ -28,6 +28,8 @@ from heed.types import Document
 APPLICATION = 0x48656564  # "Heed", in SQLite's field for the application of a file
 VERSION = recipe_version("annotations")
 WAIT = 10.0  # seconds for another process's transaction to end
+READ_ONLY = "attempt to write a readonly database"
+UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 LATE = 30.0  # seconds by which a change that did not wait may come later than one that was made after it
 
 SCHEMA = """
@@ -83,8 +85,10 @@ def writing(db: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 def _unwritten(path: Path, error: sqlite3.OperationalError) -> DataError:
-    advice = "" if "locked" in str(error) else "free disk space, then "
-    return DataError(f"{path}: {error}; nothing of it is changed; {advice}run again")
+    advice = {"database is locked": "", READ_ONLY: "copy it to a folder of yours, then "}
+    return DataError(
+        f"{path}: {error}; nothing of it is changed; {advice.get(str(error), 'free disk space, then ')}run again"
+    )
 
 
 def create(path: Path, task: Task, documents: Iterable[PooledDocument]) -> bool:
@@ -154,7 +158,7 @@ def _refuse_other_log(path: Path) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection whose transactions are on disk when they end.
+    """Return a connection whose transactions are on disk when they end; where no file can be written it only reads.
 
     Raises :class:`DataError` for a file that is not an SQLite database, for a backup beside another database's log, and
     for a file system without write-ahead logs.
@@ -166,6 +170,9 @@ def connect(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = FULL")
     except sqlite3.DatabaseError as error:
         db.close()
+        if error.sqlite_errorcode & 0xFF in UNWRITABLE and not path.with_name(f"{path.name}-wal").exists():
+            uri = f"{path.resolve().as_uri()}?immutable=1"
+            return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         raise DataError(f"{path}: {error}; name another file") from error
     if mode != "wal":
         db.close()
@@ -467,7 +474,7 @@ class Store:
 
     def set_property(self, name: str, value: str) -> None:
         """Set one of :meth:`properties`."""
-        with self._lock, transaction(self._db):
+        with self._lock, writing(self._db, self.path):
             self._db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value))
 
     def people(self) -> dict[str, str]:
@@ -576,6 +583,11 @@ class Store:
     def narratives(self) -> dict[str, tuple[str, int]]:
         """Return each topic's current changed narrative and its version; 0 is the text that editing started from."""
         return {qid: (text, version) for qid, text, version in self._rows("SELECT qid, text, version FROM narratives")}
+
+    def edited_by(self, version: int) -> str:
+        """Return who made this version of a narrative on the page; empty for that of a file, and for the first."""
+        rows = self._rows("SELECT assessor FROM log WHERE id = ? AND assessor <> ?", (version, ADJUDICATED))
+        return rows[0][0] if rows else ""
 
     def document(self, docid: str) -> PooledDocument | None:
         """Return a document of the pool; None for any other."""

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -14,6 +14,7 @@ from heed.addons.judging.exchange import judgements
 from heed.addons.judging.exchange.judgements import assessor_name
 from heed.errors import UsageError, fail
 from heed.files import digest_json, read_lines
+from heed.formats.topic_ids import number_hint
 from heed.formats.trec_files import Pool
 from heed.progress import brief, log
 from heed.types import Document, Qrels, Span, Topic
@@ -65,11 +66,12 @@ def names_here(
         new_name = name if name == ADJUDICATED else name_before or names.get(name) or name
         new_names[name] = new_name
         if names.get(name, new_name) != new_name:
-            problems.append(f"{path}: {name} was added as {new_name} before, now {names[name]} is given")
+            again = f"give rename='{new_name}={names[name]}' to make it so"
+            problems.append(f"{path}: {name} was added as {new_name} before, now {names[name]} is given; {again}")
         if name in here and new_name == name != ADJUDICATED and not name_before and name not in names:
             problems.append(
-                f"names: {path}: {name} has judged here too; give '{name}={name}' if that is one person, "
-                f"or a name for the other, '{name}={name} 2'"
+                f"names: {path}: {name} has judged here too; give names='{name}={name}' if that is one person, "
+                f"or a name for the other, names='{name}={name} 2'"
             )
     for new_name, count in Counter(new_names.values()).items():
         if count > 1:
@@ -90,8 +92,8 @@ def tabbed_lines(path: Path) -> Iterator[tuple[str, str, str]]:
 def read_assigned(path: Path, pool: Pool, withdrawn: Collection[str] = ()) -> dict[str, list[str]]:
     """Return the assessors of each topic, from lines ``qid<TAB>assessor``: a topic may have several, judging blind.
 
-    Topics without a line are logged, and ``withdrawn`` ones that have a line are left out. Raises :class:`DataError`
-    naming every line that is of another form or of a topic that the pool lacks, and for a file without any line.
+    Those of ``withdrawn`` topics are left out, with a line in the log. Raises :class:`DataError` naming every line that
+    is of another form or of a topic that the pool lacks, and for a file without any line.
     """
     assigned: dict[str, list[str]] = {}
     problems, left_out = [], []
@@ -113,9 +115,6 @@ def read_assigned(path: Path, pool: Pool, withdrawn: Collection[str] = ()) -> di
     fail(problems or ([] if assigned else [f"{path}: empty; expected lines of a topic, a tab, and an assessor"]))
     if left_out:
         log.info(f"{path}: withdrawn topics are left out: {brief([*dict.fromkeys(left_out)])}")
-    without = [qid for qid in pool if qid not in assigned]
-    if without:
-        log.info(f"{path}: {len(without)} of {len(pool)} topics have no assessor: {brief(without)}")
     return assigned
 
 
@@ -329,15 +328,23 @@ def new_in(later: Pool, first: Pool) -> Pool:
     return {qid: docids for qid, docids in new.items() if docids}
 
 
-def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]) -> list[str]:
+class Edits(NamedTuple):
+    """The changed narratives that a topic has or had, and ``by`` what is said of who made the current one."""
+
+    texts: Sequence[str] = ()
+    by: str = ""
+
+
+def task_differences(task: Task, other: Task, edits: Mapping[str, Edits]) -> list[str]:
     """Return the differences that keep judgements of ``other`` from counting for ``task``, each as a sentence.
 
     A changed narrative may also be one of the topic's ``edits``: an export writes the current one into its topics.
     """
     unknown = [qid for qid in other.pool if qid not in task.pool]
-    sentences = [f"topics {brief(unknown)} are not in the database, which has {brief([*task.pool])}"] if unknown else []
+    here = f"the database, which has {brief([*task.pool])}{number_hint(unknown, task.pool)}"
+    sentences = [f"topics {brief(unknown)} are not in {here}"] if unknown else []
     for qid, topic in other.topics.items():
-        differing = topic_differences(task.topics[qid], topic, edits.get(qid, ())) if qid in task.topics else []
+        differing = topic_differences(task.topics[qid], topic, edits.get(qid, Edits())) if qid in task.topics else []
         sentences += [f"topic {qid} has {', '.join(differing)}"] if differing else []
     langs = {(other.lang_of(qid), task.lang_of(qid)) for qid in other.pool if qid in task.pool}
     for there, here in sorted(langs):
@@ -349,7 +356,7 @@ def task_differences(task: Task, other: Task, edits: Mapping[str, Iterable[str]]
     return [*sentences, f"other given judgements of topics {brief(judged)}"] if judged else sentences
 
 
-def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list[str]:
+def topic_differences(stored: Topic, topic: Topic, edits: Edits) -> list[str]:
     """Return the parts in which a topic is not the ``stored`` one; its changed narrative may be one of ``edits``."""
     texts = [("language", stored.lang, topic.lang), ("query", stored.query, topic.query)]
     before, now = stored.instructions, topic.instructions
@@ -358,9 +365,13 @@ def topic_differences(stored: Topic, topic: Topic, edits: Iterable[str]) -> list
         texts.append(("description", stored.description, topic.description))
     # by words: earlier versions of Heed read other line breaks
     differing = [(name, before, now) for name, before, now in texts if before.split() != now.split()]
-    if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits]:
-        differing = [text for text in differing if text[0] != "changed narrative"]
-    return [f"{name} {_excerpt(now, before)}, not {_excerpt(before, now)}" for name, before, now in differing]
+    changed = f"{CONDITIONS[1]} narrative"
+    if topic.instructions.get("changed", "").split() in [edit.split() for edit in edits.texts]:
+        differing = [text for text in differing if text[0] != changed]
+    return [
+        f"{name} {_excerpt(now, before)}, not {_excerpt(before, now)}{edits.by if name == changed else ''}"
+        for name, before, now in differing
+    ]
 
 
 def _excerpt(text: str, other: str) -> str:

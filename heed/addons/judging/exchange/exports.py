@@ -44,7 +44,7 @@ class ExportedPool(NamedTuple):
 
     ``topics`` (by qid) may be empty and ``documents`` None for the forms that show no text,
     ``trec-pool`` and ``qrels-template``. The instruction of ``condition`` is shown, none under ``query``. Tools are set
-    up for the grades of ``scale``, ascending, with their labels.
+    up for the grades of ``scale``, ascending, with their labels. A share is of an ``assessor``.
     """
 
     pool: Pool
@@ -52,10 +52,11 @@ class ExportedPool(NamedTuple):
     condition: str
     documents: Texts | None
     scale: Mapping[int, str] = GRADES
+    assessor: str = ""
 
 
 class ShownDocument(NamedTuple):
-    """A document to be judged for a topic; the names are those of the exported fields."""
+    """A document to be judged for a topic; the names are those of the exported fields, a share's with an assessor."""
 
     qid: str
     docid: str
@@ -64,6 +65,11 @@ class ShownDocument(NamedTuple):
     instruction: str
     title: str
     text: str
+    assessor: str = ""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the exported fields."""
+        return {name: text for name, text in self._asdict().items() if text or name != "assessor"}
 
     @property
     def contents(self) -> str:
@@ -76,7 +82,8 @@ def shown_documents(exported: ExportedPool) -> Iterator[ShownDocument]:
     for qid, docids in exported.pool.items():
         query = exported.topics[qid].under(exported.condition)
         for docid, title, text, *_ in documents(exported, docids):
-            yield ShownDocument(qid, docid, exported.condition, query.query, query.instruction, title, text)
+            shown = (query.query, query.instruction, title, text, exported.assessor)
+            yield ShownDocument(qid, docid, exported.condition, *shown)
 
 
 def documents(exported: ExportedPool, docids: list[str]) -> Iterator[Document]:
@@ -159,7 +166,7 @@ INSTRUCTION = '    <Text name="instruction" value="$instruction" valueType="text
 def write_jsonl(path: Path, exported: ExportedPool) -> None:
     """Write one object for each document; ``grade`` is null, to be filled in."""
     with finished(path) as stream:
-        stream.writelines(_line({**document._asdict(), "grade": None}) for document in shown_documents(exported))
+        stream.writelines(_line({**document.fields(), "grade": None}) for document in shown_documents(exported))
 
 
 def write_doccano(path: Path, exported: ExportedPool) -> None:
@@ -171,7 +178,7 @@ def write_doccano(path: Path, exported: ExportedPool) -> None:
     """
     with finished(path) as stream:
         for document in shown_documents(exported):
-            meta = document._asdict()
+            meta = document.fields()
             meta["text"] = document.contents or EMPTY
             stream.write(_line({**meta, "label": []}))
     labels = path.with_suffix(".labels.json")
@@ -190,7 +197,7 @@ def write_label_studio(path: Path, exported: ExportedPool) -> None:
     Label Studio returns them with its results. Imported by Label Studio 1.23.2.
     """
     with finished(path) as stream:
-        stream.writelines(_json_list({"data": document._asdict()} for document in shown_documents(exported)))
+        stream.writelines(_json_list({"data": document.fields()} for document in shown_documents(exported)))
     configuration = path.with_suffix(".xml")
     write_bytes(configuration, _label_studio_configuration(exported).encode())
     log.info(f"{configuration}: paste it under Settings, Labeling Interface, Code, before {path.name} is imported")
@@ -242,8 +249,8 @@ def _line(record: dict[str, Any]) -> bytes:
 
 ZipMode = Literal["r", "w"]
 
-COLUMNS = ("qid", "docid", "condition", "query", "instruction", "grade", "title", "text")
-WIDTHS = (12, 24, 12, 40, 60, 8, 40, 120)  # of the columns, in characters
+COLUMNS = ("qid", "docid", "condition", "query", "instruction", "grade", "title", "text", "assessor")
+WIDTHS = (12, 24, 12, 40, 60, 8, 40, 120, 16)  # of the columns, in characters
 HEIGHT = 120  # of a row, in points: the beginning of a document, not all of it
 # what spreadsheets read as the beginning of a formula (OWASP, CSV Injection), and the quote that guards it
 GUARDED = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
@@ -262,7 +269,7 @@ def write_csv(path: Path, exported: ExportedPool) -> None:
     """
     with finished(path) as stream:
         rows = csv.writer(codecs.getwriter("utf-8-sig")(stream))
-        rows.writerow(COLUMNS)
+        rows.writerow(_columns(exported))
         rows.writerows([guarded(cell) for cell in _cells(document)] for document in shown_documents(exported))
 
 
@@ -323,7 +330,7 @@ def _workbook(exported: ExportedPool, cut: dict[str, None]) -> "Workbook":
     sheet.sheet_format.defaultRowHeight, sheet.sheet_format.customHeight = HEIGHT, True
     for number, width in enumerate(WIDTHS, 1):
         sheet.column_dimensions[get_column_letter(number)].width = width
-    sheet.append(COLUMNS)
+    sheet.append(_columns(exported))
     for document in shown_documents(exported):
         row = []
         for text in _cells(document):
@@ -337,9 +344,13 @@ def _workbook(exported: ExportedPool, cut: dict[str, None]) -> "Workbook":
     return book
 
 
+def _columns(exported: ExportedPool) -> Sequence[str]:
+    return COLUMNS if exported.assessor else COLUMNS[:-1]
+
+
 def _cells(document: ShownDocument) -> Iterator[str]:
-    fields = {**document._asdict(), "grade": ""}
-    return (fields[name] for name in COLUMNS)
+    fields = {**document.fields(), "grade": ""}
+    return (fields[name] for name in COLUMNS if name in fields)
 
 
 def _cut(text: str) -> str:

@@ -223,10 +223,13 @@ def _describe(part: Path, release: Release, store: DocumentStore, files: Mapping
 
 
 def _grades(annotation: Annotation) -> str:
-    """Return sentences for the README on labels and guidelines; empty where there are none."""
+    """Return sentences for the README on labels, guidelines, and what became of documents on which assessors differ."""
     labels = ", ".join(f"{grade} {label}" for grade, label in annotation.labels().items())
     guidelines = f" The assessors' guidelines are in `{GUIDELINES}`." if annotation.guidelines else ""
-    return f"{f' Grades: {labels}.' if labels else ''}{guidelines}"
+    rule, count = annotation.agreement.get("rule"), annotation.agreement.get("decided_by_rule") or 0
+    decided = f"have the grade by {rule} ({number_of(count, 'grade')})" if rule else "are left out"
+    differing = f" Documents on which assessors differ and nobody decided {decided}."
+    return f"{f' Grades: {labels}.' if labels else ''}{guidelines}{differing}"
 
 
 def _write_judgements(part: Path, release: Release, store: DocumentStore) -> Iterator[str]:
