@@ -201,8 +201,10 @@ def _of_depths(results: ResultsFolder, measure: str) -> str:
     short = {name: depth for name, depth in depths.items() if ends_before(name, measure, depths)}
     if not short and (cutoff_of(measure) or len({*depths.values()}) < 2):
         return ""
-    known = f"{named([f'{name} {depth}' for name, depth in (short or depths).items()])} documents."
-    return f" No {measure} where lists end before: {known}" if short else f" Their lists differ in depth: {known}"
+    if short:
+        of = named([f"{name} (lists of {depth} documents)" for name, depth in short.items()])
+        return f" No {measure} of {of}."
+    return f" Their lists differ in depth: {named([f'{name} {depth}' for name, depth in depths.items()])} documents."
 
 
 def _sure(row: BaselineRow) -> str:
