@@ -318,9 +318,12 @@ def unreadable(path: Path, error: Exception, position: str = "") -> DataError:
 
 
 def nearest(path: Path, cutoff: float = 0.8) -> str:
-    """Return "; did you mean …?" with the names in its folder nearest to that of a missing file; empty without such."""
-    here = islice(path.parent.iterdir(), MOST) if path.parent.is_dir() else ()
-    return did_you_mean(path.name, {each.name: str(each) for each in here}, cutoff=cutoff, before="; ")
+    """Return "; did you mean …?" with the names nearest to that of a missing file or folder, or an empty text."""
+    missing = next((each for each in (path, *path.parents) if each.parent.is_dir()), path)
+    below = path.relative_to(missing)
+    here = islice(missing.parent.iterdir(), MOST) if missing.parent.is_dir() else ()
+    known = {each.name: str(each / below) for each in here if missing == path or (each / below).exists()}
+    return did_you_mean(missing.name, known, cutoff=cutoff, before="; ")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -127,7 +127,7 @@ def _run(options: argparse.Namespace) -> None:
     with gathering([]) as warnings:
         absent = [path for path in options.run if not path.exists()]
         expected = "; expected a results folder, or runs"
-        fail([f"{path}: no such file or folder{nearest(path) or expected}" for path in absent], UsageError)
+        fail([f"{path}: no such file or folder{nearest(path, 0.7) or expected}" for path in absent], UsageError)
         folders = [path for path in options.run if path.is_dir()]
         if folders and len(options.run) > 1:
             raise UsageError(f"{folders[0]}: is a folder; give it alone for its systems, or give runs")

@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace) -> None:
     folders = [replace(each, baseline=options.baseline or each.baseline) for each in read_folders(options.runs)]
     for results in folders:
         for warning in results.warnings:
-            log.warning(f"{results.folder}: {warning}")
+            log.warning(f"{results.path}: {warning}")
     text = tables(folders, options.format)
     if options.out:
         write_bytes(options.out, text.encode())

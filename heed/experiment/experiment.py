@@ -198,6 +198,8 @@ class Experiment:
         A text is put with the ``instruction``, if there is one, in the topics' language. A ``reranker`` orders the
         first 100 documents of the ``retriever``, or ``k`` if that is more. Indexes that are missing are built.
         """
+        if isinstance(k, str):
+            raise UsageError(f"k: found {k[:60]!r}, expected a whole number from 1; is it the instruction=…?")
         _check_depth(k)
         if isinstance(query, str):
             topics, join = self.collection.topics, self.collection.join
@@ -286,7 +288,8 @@ class Experiment:
             if maxp:
                 reranker = over_passages(reranker, maxp, self._place.documents(name), docids)
             documents = PoolDocuments(pooled, self.documents, self._read)
-            facts = {**self._pools.get(digest_json(pool), {}), "documents": sum(map(len, pooled.values()))}
+            sizes = [*map(len, pooled.values())]
+            facts = {"depth": max(sizes, default=0), **self._pools.get(digest_json(pool), {}), "documents": sum(sizes)}
             finished = self._ledger.of(name) if reuse_scores and _has_lasting_scores(reranker, name) else {}
 
             def rescored(place: Destination, queries: Sequence[Query]) -> RunFile:

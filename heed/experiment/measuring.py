@@ -134,6 +134,9 @@ def results_of(
     write_topics_file(folder, inputs)
     write_manifest(folder / "manifest.yml", made_by)  # the report reads it
     topics = [topic.topic() for topic in inputs.topics]
+    judged = {qid for qrels in judging.qrels.values() for qid in qrels}
+    if judged and (without := [topic.qid for topic in topics if topic.qid not in judged]):
+        log.info(f"{len(without)} of {len(topics)} topics have no judgements, and are in no mean: {brief(without)}")
     runs = {(system.name, condition): run for system in systems for condition, run in system.contents().items()}
     of_runs = warnings_of(systems)
     for warning in of_runs:

@@ -1,10 +1,11 @@
 """Runs in any format (TREC files, tables, rank_llm results, MTEB predictions), and those given as a system's."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.errors import DataError, UsageError, fail
+from heed.errors import DataError, UsageError, did_you_mean, fail
 from heed.files import parse_json, read_raw_lines, read_text, unpacked_name
 from heed.formats.data_sets import read_rows
 from heed.formats.topic_ids import by_ending, number_hint, with_ids
@@ -210,6 +211,9 @@ def _named_files(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, s
     if condition in CONDITIONS:
         return system, {condition: file}, ""
     if "{condition}" not in file:
+        slip = re.search(r"\{\w*\}", file)
+        if slip and not _split(file)[0].exists():
+            raise UsageError(f"run: {text}: found {slip[0]}, expected {{condition}}")
         return name, {}, file
     files = {condition: file.replace("{condition}", condition) for condition in conditions}
     return name, {condition: path for condition, path in files.items() if _split(path)[0].exists()}, ""
@@ -229,7 +233,8 @@ def _by_endings(text: str, run: Run) -> dict[str, Run]:
         if condition:
             runs.setdefault(condition, {})[base] = scores
     if not runs:
-        raise UsageError(f"run: {text}: which condition is it a run of? expected {FORMS}")
+        meant = did_you_mean(text.partition("=")[0].rpartition(".")[2], CONDITIONS)
+        raise UsageError(f"run: {text}: which condition is it a run of? {meant or f'expected {FORMS}'}")
     return runs
 
 

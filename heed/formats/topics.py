@@ -19,6 +19,10 @@ from heed.types import INSTRUCTED, KINDS, Span, Topic
 
 KEYS: tuple[str, ...] = ("qid", "lang", "query", "description", "instructions", "readings", "type")
 BEIR_KEYS = ("_id", "text", "title", "metadata", "language", "instruction", *KEYS[1:])  # and MTEB's
+OF_OTHERS = {  # keys that other tools' topics have, as KEYS have it
+    **dict.fromkeys(("narrative", "narr"), 'a narrative is "instructions": {"original": "…"}'),
+    "title": "did you mean query?",
+}
 FORMS = {"qid": KEYS, "_id": BEIR_KEYS, "id": ("id", "title", *KEYS[1:])}  # by the id's key; the last of RAG tracks
 TSV_IDS = (*FORMS, "query_id", "query-id", "topic_id")  # what the first column of a header is called
 WEB = re.compile(r"([\w-]*\d):(?!\d+:)(\S[^\t]*)")  # of the Web tracks; the Million Query track has a column between
@@ -153,7 +157,11 @@ def _advice(langs: list[str]) -> str:
         return "give a file with topics"
     if not (known := known_language(langs[0])):
         return f"{langs[0]} is no code of a language{suggestion(langs[0])}"
-    other = "query_lang=eng, which heed neuclir takes" if known.code == "eng" else 'take "lang" out of the topics'
+    other = (
+        "take heed neuclir, whose topics may be in another language"
+        if known.code == "eng"
+        else 'take "lang" out of the topics'
+    )
     return f"give lang={known.code} if the documents are in {known.name} too, else {other}"
 
 
@@ -166,9 +174,7 @@ def _slips(record: dict[str, Any]) -> Iterator[str]:
         for key in keys:
             if key not in known:
                 hint = did_you_mean(str(key), known) or f"known are {', '.join(known)}"
-                if key in ("narrative", "narr"):
-                    hint = 'a narrative is "instructions": {"original": "…"}'
-                yield f"key {key!r} of {part} is not known; {hint}"
+                yield f"key {key!r} of {part} is not known; {OF_OTHERS.get(key, hint)}"
 
 
 def _readings(record: Any, texts: dict[str, str]) -> tuple[dict[str, tuple[Span, ...]], list[str]]:

@@ -266,12 +266,15 @@ def against_baseline(
         _sentence(row, baseline, tested[_column(row)], directions) + _depths(row, depths, baseline) for row in said
     ]
     sentences += [_rescored(entry) for entry in systems if entry.get("first_stages")]
+    beyond = _beyond_lists(rows, depths)
+    lacking = dict.fromkeys((row["system"], row["measure"]) for row in beyond if _column(row) in columns)
+    sentences += [f"{name} has no {measure}: its lists end at {depths[name]} documents" for name, measure in lacking]
     untested = [row for row, _ in compared if row["same_pool"] is False and not across_pools]
     warnings = [*_untested(untested, entries, depths, baseline), *_warnings(pairs, base, baseline)]
     least = min((tested[_column(row)] * least_p(row["n"]) for row in said if row["test"] != "t"), default=0.0)
     if least >= ALPHA:
         warnings.append(f"so few topics can show no difference of so many systems: p is {p_text(least)} at least")
-    return AgainstBaseline(baseline, chosen, rows + _beyond_lists(rows, depths), sentences, warnings, columns)
+    return AgainstBaseline(baseline, chosen, rows + beyond, sentences, warnings, columns)
 
 
 def _beyond_lists(rows: Sequence[BaselineRow], depths: Mapping[str, int]) -> list[BaselineRow]:

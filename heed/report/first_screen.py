@@ -201,8 +201,10 @@ def _of_depths(results: ResultsFolder, measure: str) -> str:
     short = {name: depth for name, depth in depths.items() if ends_before(name, measure, depths)}
     if not short and (cutoff_of(measure) or len({*depths.values()}) < 2):
         return ""
-    known = f"{named([f'{name} {depth}' for name, depth in (short or depths).items()])} documents."
-    return f" No {measure} where lists end before: {known}" if short else f" Their lists differ in depth: {known}"
+    if short:
+        of = named([f"{name} (lists of {depth} documents)" for name, depth in short.items()])
+        return f" No {measure} of {of}."
+    return f" Their lists differ in depth: {named([f'{name} {depth}' for name, depth in depths.items()])} documents."
 
 
 def _sure(row: BaselineRow) -> str:
@@ -235,11 +237,14 @@ def _words(system: str, settings: ManifestSettings, entries: Sequence[SystemEntr
     pools = {entry["pool"] for entry in entries if entry.get("pool")}
     rescored = next((entry for entry in entries if entry["system"] == system and entry.get("pool")), None)
     depths = list_depths(entries)
-    if rescored and (len(pools) > 1 or depths.get(system, math.inf) < max(depths.values(), default=0)):
+    is_short = depths.get(system, math.inf) < max(depths.values(), default=0)
+    if rescored and (len(pools) > 1 or is_short):
         depth, stages, documents = rescored.get("depth"), rescored.get("first_stages"), rescored.get("documents")
         pool = f"the top {depth} of {named(stages)} by topic" if depth and stages else "a pool"
         words = [word.removesuffix("; rescores the pool") for word in words]
         words.append(f"rescored {pool}{f': {documents:,} documents' if documents else ''}")
+    elif is_short:
+        words.append(f"lists of {depths[system]} documents")
     return "; ".join(words)
 
 

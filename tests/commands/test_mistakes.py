@@ -30,8 +30,9 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "topics.docx").write_bytes(b"PK\x03\x04\0\0")
     (tmp_path / "docs.pdf").write_bytes(b"%PDF-1.7\n\xff")
     (tmp_path / "own.py").write_text(SCORES)
-    for name in ("model", "folder"):
-        (tmp_path / name).mkdir()
+    write_jsonl(tmp_path / "title.jsonl", [{"qid": "1", "title": "ferry"}])
+    for name in ("model", "folder/eng"):
+        (tmp_path / name).mkdir(parents=True)
     return tmp_path
 
 
@@ -54,6 +55,13 @@ RUN = ("--topics", "topics.jsonl", "--docs", "docs.jsonl", "--reranker", "polari
         (trec("--retriever", "polarity"), "polarity: a reranker, no retriever; give --reranker polarity"),
         (trec("--reranker", "own:Nan"), "score nan, expected a finite number; the same in document d1, document d2, "),
         (trec("--rerank-depth", "10"), "--rerank-depth: not used here; --reranker none rescores nothing"),
+        (trec("--reranker", "own:Nan(0.5)"), "for other arguments make the object in own, and name it: own:NAME"),
+        (trec("--run", "t=a.{conditon}.run"), "--run: t=a.{conditon}.run: found {conditon}, expected {condition}"),
+        (trec("--run", "t.orignal=a.run"), "which condition is it a run of? did you mean original?"),
+        (
+            trec("--topics", "title.jsonl"),
+            "title.jsonl, line 1: key 'title' of the topic is not known; did you mean query",
+        ),
         (trec("--k1", "-1"), "--k1: found -1.0, expected a number from 0 to 1000"),
         (trec("--encoding", "utf9"), "--encoding: found 'utf9', expected one such as gb18030 or cp1251"),
         (trec("--out", "q"), "q: is a file, expected a folder; choose another folder"),
@@ -61,6 +69,7 @@ RUN = ("--topics", "topics.jsonl", "--docs", "docs.jsonl", "--reranker", "polari
         (("report", "a.run"), "a.run: is a file; give a results folder, such as runs/neuclir-sample/zho, or a tree"),
         (("report", "folder"), "folder: no summary.json in it or below it; give a folder that a collection command"),
         (("report", "folder", "--plot-format", "png"), "--plot-format: not used here; it is that of --plots"),
+        (("compare", "floder/eng"), "floder/eng: no such file or folder; did you mean folder/eng?"),
         (("annotate", "a.run"), "a.run: a run, expected a pool; make one: python -m pipelines.pool a.run --depth 100"),
         (("annotate", "keys.jsonl"), 'keys.jsonl: found topic, docs, expected a pool: {"qid": …, "docids": […]}'),
         (("annotate", "pool.jsonl", *RUN[:4]), "not in docs.jsonl: gone; give --docs PATH, the documents that were"),
@@ -111,6 +120,8 @@ def test_wrong_values_in_python_are_named_by_their_arguments() -> None:
         heed.load("neuclir-sample")
     with pytest.raises(HeedError, match="depth: found '10', expected a whole number from 1"):
         heed.Experiment(heed.load("neuclir-sample", lang="zho"), depth="10")  # type: ignore[arg-type]
+    with pytest.raises(HeedError, match=r"k: found 'At sea\.', expected a whole number from 1; is it the instruction"):
+        heed.Experiment(heed.load("neuclir-sample", lang="zho")).search("ferry", "At sea.")  # type: ignore[arg-type]
     with pytest.raises(HeedError, match=r"found dict, expected heed\.Document\(docid, title, text\)"):
         heed.Documents([{"id": "1", "text": "x"}])  # type: ignore[list-item]
 

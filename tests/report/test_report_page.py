@@ -297,9 +297,13 @@ def test_following_is_said_apart_of_lists_of_each_depth(tmp_path: Path) -> None:
         " In lists of 10 documents, cut and same follow the changed instruction (p-MRR +50.0 and +50.0). "
         "The depth of the lists alone can make a difference."
     )
-    assert screen_data(text)["words"] == ["", "", "rescored the top 10 of bm25 by topic: 300 documents"]
+    assert screen_data(text)["words"] == [
+        "",
+        "lists of 10 documents",
+        "rescored the top 10 of bm25 by topic: 300 documents",
+    ]
     assert screen_data(text)["headlines"][0][0].endswith(
-        " No nDCG@20 where lists end before: cut 10 and same 10 documents."
+        " No nDCG@20 of cut (lists of 10 documents) and same (lists of 10 documents)."
     )
 
 

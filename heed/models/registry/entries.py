@@ -28,6 +28,7 @@ PLACES = {  # the placeholders that a template must have, and those that it may 
     "untitled": (("text",), ()),
     "prompt": (("query", "document"), ()),
 }
+CALL = re.compile(r"([\w.]+):\w+\(.*\)")  # of a class in a module
 
 
 class Model(NamedTuple):
@@ -208,6 +209,8 @@ class Registry:
         others = {*built_in, *(name for name, entry in self.entries.items() if entry.family != "lexical")}
         spelled = {name.rpartition("/")[2]: name for name in sorted(others)} | {name: name for name in others}
         advice = f"Heed's own are {', '.join(built_in)}" if built_in else "heed models lists them"
+        if is_call := CALL.fullmatch(source):
+            advice = f"for other arguments make the object in {is_call[1]}, and name it: {is_call[1]}:NAME"
         meant = did_you_mean(source, spelled, 3) or advice
         raise UsageError(f"{source}: no system, no folder and no hub id of the form owner/name; {meant}")
 
