@@ -1,9 +1,11 @@
 """The errors that Heed raises on purpose."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 SHOWN = 20  # problems printed before the rest are only counted
+MANY = 5  # problems that are the same in so many lines are one
 
 
 class HeedError(Exception):
@@ -66,7 +68,9 @@ def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
     if not listed:
         return
     lines = listed[:SHOWN]
-    if len(listed) > SHOWN:
+    if len(listed) > MANY and len({re.sub(r"line \d+", "", problem) for problem in listed}) == 1:
+        lines = [f"{listed[0]}; so in {len(listed)} lines: is this another file?"]
+    elif len(listed) > SHOWN:
         lines.append(f"… and {len(listed) - SHOWN} more problems of this kind")
     raise error("\n".join(lines))
 

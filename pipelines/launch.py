@@ -16,7 +16,7 @@ from heed.experiment.merged_runs import RULES, add_merged
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
-from heed.formats.run_formats import ExternalRun, external_files, read_external_runs
+from heed.formats.run_formats import ExternalRun, read_external_runs
 from heed.measures.registry import as_measures, needs_subtopics
 from heed.measures.summary import Detail, average, cutoff_of, printed, table
 from heed.progress import brief, log, number_of, warn
@@ -200,12 +200,8 @@ class Job:
 
     def _add(self, experiment: Experiment, name: str, external: dict[str, ExternalRun]) -> SystemRuns:
         """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
-        files = external_files(self.external, experiment.conditions).get(name, {})
-        paths = [files[condition] for condition in external if condition in files]
-        facts, of_runs = (
-            pool_facts(paths, experiment.documents.digest),
-            {each: external[each].facts for each in external},
-        )
+        facts = pool_facts([each.path for each in external.values()], experiment.documents.digest)
+        of_runs = {condition: each.facts for condition, each in external.items()}
         runs = {condition: external.pop(condition).run for condition in [*external]}
         return experiment.add(name, runs, facts=facts, of_runs=of_runs)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from heed.errors import DataError, UsageError, fail
 from heed.files import read_lines
-from heed.progress import brief, log, setting, warn
+from heed.progress import brief, counted, log, setting, warn
 from heed.types import Qrels, Run, Topic
 
 Item = TypeVar("Item")
@@ -58,7 +58,7 @@ def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
     differ = f"{len(pairs)} differ by leading zeros or a prefix ({brief([' and '.join(pair) for pair in pairs])})"
     if any(len({prefix for qid in pair if (prefix := _prefix(qid))}) > 1 for pair in pairs):  # dr01 and de01
         return f"; {differ}: is one file of another collection?"
-    return f"; {differ}: give topic_ids=number"
+    return f"; {differ}: give topic_ids=number if they are the same"
 
 
 def _prefix(qid: str) -> str:
@@ -99,14 +99,19 @@ def pair(
         if pairs and (alone := sorted(set(run) - paired)):
             warn(f"{len(alone)} topics of the {kind} run have no partner and are left out: {brief(alone)}{hint}")
         if lacking := sorted(paired.difference(run)):
-            said = f"judged topics are not in the {kind} run and count 0 in its means: {brief(lacking)}"
-            warn(f"{len(lacking)} {said}{number_hint(lacking, run)}")
+            warn(f"{lacking_topics(lacking, f'the {kind} run')}{number_hint(lacking, run)}")
     if not pairs:
         raise DataError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "
             f"name them in a file, pairs=TSV, lines of new qid, tab, base qid{hint}"
         )
     return pairs
+
+
+def lacking_topics(lacking: Sequence[str], run: str) -> str:
+    """Return a warning of judged topics that a run lacks."""
+    ends = "s" * (len(lacking) == 1)
+    return f"{counted(len(lacking), 'judged topic')} not in {run} and count{ends} 0 in its means: {brief(lacking)}"
 
 
 def _with_judged(qids: Collection[str], judged: Collection[str], condition: str) -> list[str]:

@@ -156,8 +156,8 @@ def _advice(langs: list[str]) -> str:
     if not (known := known_language(langs[0])):
         return f"{langs[0]} is no code of a language{suggestion(langs[0])}"
     return (
-        f"give lang={known.code} if the documents are in {known.name} too, else query_lang={known.code}, "
-        "which heed neuclir takes"
+        f"give lang={known.code} if the documents are in {known.name} too; heed neuclir takes topics in another "
+        "language than theirs"
     )
 
 
