@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--test",
-        choices=("t",),
+        metavar="t",
         help="t: paired t-test, as in PyTerrier and ranx (default: Fisher's randomization, of pairs Wilcoxon's test)",
     )
     parser.add_argument("--format", choices=TABLE_FORMS, help="form of the table against a baseline (default text)")
@@ -160,13 +160,14 @@ def _compare_folder(options: argparse.Namespace) -> dict[str, Any]:
 
 def _own_figures(folder: Path) -> "ResultsFolder":
     """Return the figures of a results folder, or of the only one below it; say their warnings."""
-    from heed.experiment.ledger import systems_in
+    from heed.experiment.ledger import log_unknown, runs_in, systems_in
     from heed.report.results import read_tree
 
     folders = read_tree(folder)
     results, *others = [each for each in folders if each.folder == "."] or folders
     if others:
         raise UsageError(f"{folder}: has several below it; give one: {brief([str(each.path) for each in folders])}")
+    log_unknown(results.path, runs_in(results.path))
     for warning in results.warnings:
         warn(warning)
     # a summary of an earlier version has no systems; notes of runs say what is a first stage

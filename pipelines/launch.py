@@ -15,7 +15,7 @@ from heed.experiment.ledger import pool_facts
 from heed.experiment.results import Results
 from heed.experiment.run_files import SystemRuns
 from heed.files import write_json
-from heed.formats.run_formats import ExternalRun, external_files, read_external_runs
+from heed.formats.run_formats import ExternalRun, read_external_runs
 from heed.measures.registry import as_measures
 from heed.measures.summary import Detail, average, cutoff_of, printed, table
 from heed.progress import brief, log, number_of, warn
@@ -199,10 +199,8 @@ class Job:
 
     def add(self, experiment: Experiment, name: str, external: dict[str, ExternalRun]) -> SystemRuns:
         """Return runs made elsewhere, added to ``experiment``; what they rescored is known where Heed made them."""
-        files = external_files(self.external, experiment.conditions).get(name, {})
-        paths = [files[condition] for condition in external if condition in files]
-        facts = pool_facts(paths, experiment.documents.digest)
-        of_runs = {condition: run.facts for condition, run in external.items()}
+        facts = pool_facts([each.path for each in external.values()], experiment.documents.digest)
+        of_runs = {condition: each.facts for condition, each in external.items()}
         runs = {condition: external.pop(condition).run for condition in [*external]}
         return experiment.add(name, runs, facts=facts, of_runs=of_runs)
 

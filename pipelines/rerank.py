@@ -105,22 +105,18 @@ def _condition(options: argparse.Namespace, topics: Sequence[Topic]) -> str:
     A run's is in its note, else in its tag or name.
     """
     from heed.experiment.run_files import finished_note
-    from heed.formats.trec_files import called_as, condition_in_name
+    from heed.formats.trec_files import called_as
     from pipelines.texts import usual_condition
 
-    note = finished_note(options.run)
-    of_run = note.recipe.get("condition", "") if note else next(iter(called_as(options.run)[1:]), "").lower()
-    of_run = {"og": "original"}.get(of_run, of_run)
-    if not any(topic.has(of_run) for topic in topics if of_run in CONDITIONS):
-        of_run = ""
+    note, called = finished_note(options.run), called_as(options.run)
+    known = note.recipe.get("condition", "") if note else called[1].lower().replace("og", "original") if called else ""
+    of_run = known if known in CONDITIONS and any(topic.has(known) for topic in topics) else ""
     condition: str = options.condition or of_run or usual_condition(topics)
     source = "note" if note else "tag or name"
     if of_run and not options.condition:
         log.info(f"{options.run}: condition {of_run} by its {source}; --condition names another")
-    for path, said in ((options.run, of_run), (options.out, condition_in_name(options.out))):
-        if said not in ("", "query", condition):
-            by = source if path == options.run else "name"
-            warn(f"{path}: is of {said} by its {by}, and is rescored under {condition}")
+    if of_run not in ("", "query", condition):
+        warn(f"{options.run}: is of {of_run} by its {source}, and is rescored under {condition}")
     return condition
 
 

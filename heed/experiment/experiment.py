@@ -301,9 +301,9 @@ class Experiment:
 
     def _announce(self, reranker: Reranker, documents: PoolDocuments) -> None:
         """Let a reranker say what it will cost under all conditions that have no finished run of it over this pool."""
-        files, made_of = self._ledger.of(reranker.name), digest_json([reranker.config, documents.pool_digest])
-        of = {name: files[name].note.recipe for name in files}
-        done = {name for name in of if digest_json([of[name].get("system"), of[name].get("pool")]) == made_of}
+        made_of = digest_json([reranker.config, documents.pool_digest])
+        recipes = {condition: file.note.recipe for condition, file in self._ledger.of(reranker.name).items()}
+        done = [name for name, of in recipes.items() if digest_json([of.get("system"), of.get("pool")]) == made_of]
         left = [condition for condition in self.conditions if condition not in done]
         if len(left) > 1:
             reranker.announce([query for condition in left for query in self._queries(condition)], documents)

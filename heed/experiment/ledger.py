@@ -84,7 +84,7 @@ class Ledger(NamedTuple):
                 form = f"run='old={aside / name}.{{condition}}.run'"
                 keep = f"; to keep both in one report, bring the earlier one in: {form}"
             else:
-                keep = f"; to keep both in one report, give one of them a name: {form}"
+                keep = f"; to keep both in one report, give one of them another name: {form}"
             keep = keep if here & {*stale} else ""
             log.warning(f"{name}: {why}; its earlier runs are in {aside}{keep}")
         for file in new.values():
@@ -115,12 +115,7 @@ class Ledger(NamedTuple):
                 log.warning(f"{name}: its runs are of other documents or topics; they are in {aside}")
         systems = {name: SystemRuns.of_files(name, files) for name, files in of_folder.items()}
         systems |= {system.name: self.completed(system) for system in in_memory if len(system)}
-        known = {file.path for files in of_folder.values() for file in files.values()}
-        unknown = [path.name for path in _run_paths(self.folder) if path not in known]
-        if unknown:
-            missing = f"no note in {Path('.made') / 'NAME.run.json'} says what it was made of"
-            say = f"not measured, {missing}: {brief(unknown)}; copy the notes too, or give it as a run made elsewhere"
-            log.warning(f"{self.folder}: {say}")
+        log_unknown(self.folder, of_folder)
         return _in_order(systems.values())
 
     def completed(self, system: SystemRuns) -> SystemRuns:
@@ -179,6 +174,15 @@ def runs_in(folder: Path, name: str = "*") -> dict[str, dict[str, RunFile]]:
             system, condition = _parts(path)
             by_system.setdefault(system, {})[condition] = RunFile(path, note)
     return by_system
+
+
+def log_unknown(folder: Path, systems: Mapping[str, Mapping[str, RunFile]]) -> None:
+    """Log which runs in ``folder`` are none of its ``systems`` and not measured, since they have no note."""
+    known = {file.path for files in systems.values() for file in files.values()}
+    if unknown := [path.name for path in _run_paths(folder) if path not in known]:
+        missing = f"no note in {Path('.made') / 'NAME.run.json'} says what it was made of"
+        say = f"not measured, {missing}: {brief(unknown)}; copy the notes too, or give it as a run made elsewhere"
+        log.warning(f"{folder}: {say}")
 
 
 def systems_in(folder: Path) -> list[SystemRuns]:

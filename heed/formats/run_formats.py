@@ -153,9 +153,10 @@ def _checked(where: str, scored: list[tuple[str, Any]], problems: list[str]) -> 
 
 
 class ExternalRun(NamedTuple):
-    """A run made elsewhere, and ``facts`` of it that its note keeps: its warnings, and what it is called."""
+    """A run made elsewhere, its file, and ``facts`` of it that its note keeps: its warnings, and what it is called."""
 
     run: Run
+    path: Path
     facts: Recipe
 
 
@@ -172,7 +173,7 @@ def read_external_runs(
         system, files, file = _named_files(text, conditions)
         if file:
             whole = _read_external(file, encoding)
-            by_condition = {each: ExternalRun(run, whole.facts) for each, run in _by_endings(text, whole.run).items()}
+            by_condition = {each: whole._replace(run=run) for each, run in _by_endings(text, whole.run).items()}
         else:
             by_condition = {condition: _read_external(path, encoding) for condition, path in files.items()}
         if not by_condition:
@@ -190,16 +191,7 @@ def _read_external(file: str, encoding: str | None) -> ExternalRun:
     path, subset = _split(file)
     with gathering([]) as warnings:
         run = read_any_run(path, subset, encoding, shared_ids=True)
-    return ExternalRun(run, {"warnings": warnings, "called": [*called_as(path)]})
-
-
-def external_files(runs_named: Sequence[str], conditions: Sequence[str]) -> dict[str, dict[str, Path]]:
-    """Return by system and condition the files of one condition each that ``runs_named`` names, as ``FORMS`` has it."""
-    files: dict[str, dict[str, Path]] = {}
-    for text in runs_named:
-        system, by_condition, _ = _named_files(text, conditions)
-        files.setdefault(system, {}).update({name: _split(file)[0] for name, file in by_condition.items()})
-    return files
+    return ExternalRun(run, path, {"warnings": warnings, "called": [*called_as(path)]})
 
 
 def _named_files(text: str, conditions: Sequence[str]) -> tuple[str, dict[str, str], str]:
@@ -239,13 +231,14 @@ def _by_endings(text: str, run: Run) -> dict[str, Run]:
 
 
 def _of_topics(text: str, external: ExternalRun, topics: Sequence[Topic], condition: str) -> ExternalRun:
-    run, facts = external
+    run, facts = external.run, external.facts
     qids = [topic.qid for topic in under(topics, condition)]
     known, hint = {qid: run[qid] for qid in qids if qid in run}, number_hint(run, qids)
     if not known:
         raise DataError(f"run: {text}: none of its topics ({brief([*run])}) is asked under {condition}{hint}")
     missing = [qid for qid in qids if qid not in known]
-    with gathering([]) as warnings:
-        if missing:
-            warn(f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}")
-    return ExternalRun(known, {**facts, "warnings": facts["warnings"] + warnings})
+    if missing:
+        lacks = f"run {text}: lacks {len(missing)} of {len(qids)} topics of {condition}: {brief(missing)}{hint}"
+        warn(lacks)
+        facts = {**facts, "warnings": [*facts["warnings"], lacks]}
+    return external._replace(run=known, facts=facts)

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 from heed.errors import UsageError, fail
-from heed.progress import brief, setting
+from heed.progress import brief, counted, setting
 from heed.types import Topic
 
 Item = TypeVar("Item")
@@ -56,7 +56,7 @@ def number_hint(qids: Iterable[str], known: Collection[str]) -> str:
     differ = f"{len(pairs)} differ by leading zeros or a prefix ({brief([' and '.join(pair) for pair in pairs])})"
     if any(len({prefix for qid in pair if (prefix := _prefix(qid))}) > 1 for pair in pairs):  # dr01 and de01
         return f"; {differ}: is one file of another collection?"
-    return f"; {differ}: give topic_ids=number"
+    return f"; {differ}: give topic_ids=number if they are the same"
 
 
 def _prefix(qid: str) -> str:
@@ -72,6 +72,12 @@ def by_ending(qid: str) -> tuple[str, str]:
 def stem(qid: str) -> str:
     """Return the id without a trailing ``-og``, ``-changed`` or ``-reversed``."""
     return by_ending(qid)[0]
+
+
+def lacking_topics(lacking: Sequence[str], run: str) -> str:
+    """Return a warning of judged topics that a run lacks."""
+    ends = "s" * (len(lacking) == 1)
+    return f"{counted(len(lacking), 'judged topic')} not in {run} and count{ends} 0 in its means: {brief(lacking)}"
 
 
 def renamed(values: Mapping[str, Item], pairs: Mapping[str, str]) -> dict[str, Item]:

@@ -33,7 +33,7 @@ from heed.types import CONDITIONS, Qrels, Run, Subtopics, by_subtopic, subtopics
 
 CONDITION_STEPS = {"query": 0, "original": 1, "og": 1, "changed": 2, "new": 2, "reversed": 2}
 TAG = re.compile(rf"(.+)[-_.+]({'|'.join(CONDITION_STEPS)})", re.IGNORECASE)
-NAMED = re.compile(rf".+[-_.+]({'|'.join(CONDITIONS)})")
+NAMED = re.compile(rf".+[-_.+]({'|'.join(CONDITIONS)})(\.[^.]+){{0,2}}")
 
 OTHER_FORMS = (".json", ".jsonl", ".parquet")  # of runs that are no TREC files
 
@@ -97,16 +97,8 @@ def called_as(path: Path) -> Sequence[str]:
 
     Nothing where neither names a condition.
     """
-    if match := TAG.fullmatch(_tag(path)):
-        return match[1], match[2]
-    condition = condition_in_name(path)
-    return ("", condition) if condition else ()
-
-
-def condition_in_name(path: Path) -> str:
-    """Return the condition that a run's file is named by, as ``mine.changed.run`` is; empty for others."""
-    names = (path.name.rsplit(".", ends)[0] for ends in range(3))
-    return next((match[1] for match in map(NAMED.fullmatch, names) if match), "")
+    tag, name = TAG.fullmatch(_tag(path)), NAMED.fullmatch(path.name)
+    return tag.groups() if tag else ("", name[1]) if name else ()
 
 
 def _tag(path: Path) -> str:
@@ -232,7 +224,8 @@ def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Ite
                 problems.append((number, f"score {fields[4]!r}, expected a finite number"))
             elif fields:
                 hint = ", as judgements have" if len(fields) == 4 else ""
-                problems.append((number, f"{len(fields)} columns{hint}, expected 6 (topic Q0 docid rank score tag)"))
+                found = f"{number_of(len(fields), 'column')}{hint}"
+                problems.append((number, f"{found}, expected 6 (topic Q0 docid rank score tag)"))
         if rows:
             numbers, qids, docids, ranks, scores = map(list, zip(*rows, strict=True))
             yield numbers, qids, docids, ranks, scores

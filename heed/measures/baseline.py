@@ -227,7 +227,8 @@ def against_baseline(
     without details.
     """
     if test not in ("", "t"):
-        raise UsageError(f"test: found {test!r}, expected t, or none for Fisher's and Wilcoxon's tests")
+        usual = "none for Fisher's randomization and, of pairs, Wilcoxon's test"
+        raise UsageError(f"test: found {test!r}, expected t for the paired t-test, or {usual}")
     names = list(dict.fromkeys(detail["system"] for detail in details))
     if not names:
         raise UsageError("baseline: no values by topic to compare; give judgements, and run the command again")

@@ -6,7 +6,7 @@ from itertools import product
 from typing import NamedTuple
 
 from heed.errors import DataError, UsageError
-from heed.formats.topic_ids import number_hint, renamed
+from heed.formats.topic_ids import lacking_topics, number_hint, renamed
 from heed.languages import LANGUAGES
 from heed.measures.comparison import (
     absent,
@@ -155,8 +155,7 @@ def measure_runs(runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[str |
         if len(lacking) == len(qrels):
             raise DataError(f"{system}: none of its topics ({brief([*run])}) is judged{number_hint(run, qrels)}")
         if lacking:
-            said = f"judged topics are not in {system} and count 0 in its means: {brief(lacking)}"
-            warn(f"{len(lacking)} {said}{number_hint(lacking, run)}")
+            warn(f"{lacking_topics(lacking, system)}{number_hint(lacking, run)}")
         values = standard(run, qrels, measures)
         warn_of_no_values(values, f"{system}: ")
         details += details_of(system, "", values)

@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 from heed.errors import DataError, fail
 from heed.files import read_lines
-from heed.formats.topic_ids import by_ending, number_hint, renamed, stem, topic_id
+from heed.formats.topic_ids import by_ending, lacking_topics, number_hint, renamed, stem, topic_id
 from heed.measures.comparison import (
     Absence,
     by_qid,
@@ -50,8 +50,7 @@ def pair(
         if pairs and (alone := sorted(set(run) - paired)):
             warn(f"{len(alone)} topics of the {kind} run have no partner and are left out: {brief(alone)}{hint}")
         if lacking := sorted(paired.difference(run)):
-            said = f"judged topics are not in the {kind} run and count 0 in its means: {brief(lacking)}"
-            warn(f"{len(lacking)} {said}{number_hint(lacking, run)}")
+            warn(f"{lacking_topics(lacking, f'the {kind} run')}{number_hint(lacking, run)}")
     if not pairs:
         raise DataError(
             f"no topic of the new run ({brief(sorted(new))}) belongs to one of the base run ({brief(sorted(base))}); "

@@ -47,7 +47,7 @@ def own_files(**more: str) -> tuple[str, ...]:
 def test_the_number_of_a_topic_is_its_id_without_prefix_and_leading_zeros(qid: str, expected: str) -> None:
     assert number(qid) == number(expected) == expected
     assert number_hint([qid], [expected] if qid != expected else []) == (
-        f"; 1 differ by leading zeros or a prefix ({qid} and {expected}): give topic_ids=number"
+        f"; 1 differ by leading zeros or a prefix ({qid} and {expected}): give topic_ids=number if they are the same"
         if qid != expected
         else ""
     )

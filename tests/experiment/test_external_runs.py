@@ -129,6 +129,16 @@ def test_what_makes_a_brought_run_doubtful_stays_while_the_run_does(tmp_path: Pa
     assert "lacks" not in heed(*SMALL, *ALONE, "--run", "half.original=half.txt").stderr
 
 
+def test_copied_runs_without_notes_are_named_by_compare_too(tmp_path: Path, heed: Heed) -> None:
+    folder = small(tmp_path)
+    assert heed(*SMALL, "--retriever", "bm25", "--reranker", "none").returncode == 0
+    (folder / "copy.original.run").write_bytes((folder / "bm25.original.run").read_bytes())
+    result = heed("pipelines.compare", folder)
+    assert result.returncode == 0
+    said = "not measured, no note in .made/NAME.run.json says what it was made of: copy.original.run; copy the notes"
+    assert result.stderr.count(said) == 1
+
+
 def test_a_run_over_other_documents_is_refused(tmp_path: Path, heed: Heed) -> None:
     small(tmp_path)
     (tmp_path / "other.txt").write_text("1 Q0 n1 1 2 t\n2 Q0 n2 2 1 t\n")

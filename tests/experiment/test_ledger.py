@@ -114,7 +114,7 @@ def test_a_reranker_again_with_another_depth_moves_the_first_aside(
     assert (
         f"over: the pool is now of words under {UNDER} to depth 1 (1 document), was of words under {UNDER} to depth 3 "
         f"(3 documents); its earlier runs are in {tmp_path / DRINKS}/earlier/1; to keep both in one report, give one "
-        "of them a name: NAME=SYSTEM"
+        "of them another name: NAME=SYSTEM"
     ) in capsys.readouterr().err
     assert measured(tmp_path) == ["words", "over"]
 
@@ -166,7 +166,7 @@ def test_the_line_of_a_change_has_the_system_as_it_was_asked_for(
     for words in (2, 3):
         with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
             asked.rerank("mine=rank_bm25", {"1": ["a", "b"]}, maxp=Cut(words, 1))
-    assert "mine+maxp: maxp was" in (err := capsys.readouterr().err) and "a name: NAME=rank_bm25\n" in err
+    assert "mine+maxp: maxp was" in (err := capsys.readouterr().err) and "another name: NAME=rank_bm25\n" in err
 
 
 def test_a_changed_narrative_moves_all_conditions_and_takes_back_what_is_the_same(
@@ -260,7 +260,7 @@ def test_runs_made_elsewhere_are_moved_only_where_their_bytes_differ(
             with pytest.raises(UsageError, match="system added: named twice"):
                 asked.evaluate([added, added])
         assert runs(tmp_path) == expected
-    assert "give one of them a name: NAME=FILE" in capsys.readouterr().err
+    assert "give one of them another name: NAME=FILE" in capsys.readouterr().err
     evaluate(tmp_path, Words())
     with Experiment(collection(), indexes=tmp_path / "indexes", out=tmp_path / "runs") as asked:
         asked.add("added", {"changed": {"1": {"a": 1.0}}})

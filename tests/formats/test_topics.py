@@ -508,3 +508,10 @@ def test_readings_are_of_the_same_letters_whatever_the_white_space(topic: Topic)
             before = "".join(text[span.start : span.end] for span in spans if span.kind == kind)
             after = "".join(query.instruction[span.start : span.end] for span in query.reading if span.kind == kind)
             assert "".join(UNSEEN.sub("", before).split()) == "".join(after.split())
+
+
+def test_documents_in_place_of_topics_are_one_problem(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "t.jsonl", [{"id": f"d{number}", "title": "a", "body": "b"} for number in range(9)])
+    with pytest.raises(HeedError, match="; the same in line 2, line 3, line 4 and 5 more") as caught:
+        read_topics(tmp_path / "t.jsonl", "eng", "title")
+    assert "key 'body' of the topic is not known" in str(caught.value) and "\n" not in str(caught.value)

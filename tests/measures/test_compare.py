@@ -192,11 +192,20 @@ def test_a_topic_that_is_in_no_other_file_is_reported_with_its_line(files: Path,
         ),
         (("base.run", "new.run", "--qrels", "q", "--measure", "nDGC@5"), "measure 'nDGC@5': unknown"),
         (("base.run", "new.run", "--qrel-diff", "q"), "q, line 1: not JSON"),
+        (
+            ("base.run", "words", "--qrels", "q"),
+            "words, line 1: 1 column, expected 6 (topic Q0 docid rank score tag); so in 9 lines",
+        ),
+        (
+            ("new.run", "--qrels", "q", "--baseline", "base.run", "--test", "wilcoxn"),
+            "--test: found 'wilcoxn', expected t for the paired t-test, or none for Fisher's randomization",
+        ),
         (("base.run", "new.run", "--difference", "0"), "--difference: found 0, expected a number above 0"),
     ],
 )
 def test_problems_are_reported_in_one_line(files: Path, heed: Heed, arguments: tuple[str, ...], said: str) -> None:
     (files / "bad.run").write_text("1 Q0 x 1 1.0 t\n1 Q0 y 2 t\n")
+    (files / "words").write_text("word\n" * 9)
     result = heed("pipelines.compare", *arguments, "--quiet")
     assert result.returncode == 1
     [line] = result.stderr.splitlines()

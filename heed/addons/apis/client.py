@@ -248,15 +248,11 @@ class Client:
             raise _RetryError(f"an answer that cannot be used ({reason})") from None
 
     def _count(self, answer: Any) -> None:
-        """Add what an answer says of its tokens, or of its searches as Cohere counts them."""
-        said = answer if isinstance(answer, dict) else {}
-        tokens, billed = said.get("usage"), (said.get("meta") or {}).get("billed_units")
-        read = ("prompt_tokens", "total_tokens")  # of embeddings and rerankers the latter alone
-        with self._turn, suppress(AttributeError, TypeError):
-            number = next((tokens[name] for name in read if name in tokens), 0) if tokens else 0
-            written = tokens.get("completion_tokens") or 0 if tokens else 0
-            searches = billed.get("search_units") or 0 if billed else 0
-            self._usage.update(calls=bool(number + written + searches), input=number, output=written, searches=searches)
+        """Add the tokens that an answer says were used; of embeddings and rerankers it may say the total alone."""
+        with self._turn, suppress(AttributeError, KeyError, TypeError):
+            usage = answer["usage"]
+            read = usage.get("prompt_tokens", usage.get("total_tokens", 0))
+            self._usage.update(calls=1, input=read, output=usage.get("completion_tokens", 0))
 
     def _content(self, path: str, answer: Any) -> bytes:
         """Return the answer's body, decompressed; never more of it than ``LARGEST`` and a chunk."""
@@ -365,7 +361,6 @@ class AtServer(System):
         """Close the connections, which a later request opens again; log what was used, where the server says it."""
         used = self._client.close()
         if used["calls"]:
-            bill = Bill(self._model.price, self._model.search_price)
+            bill = Bill(self._model.price)
             bill.calls, bill.input, bill.output = used["calls"], used["input"], used["output"]
-            bill.searches = used["searches"]
             log.info(bill.used_line(self.name))

@@ -125,7 +125,9 @@ def form_problems(entry: Entry, known: Mapping[str, str]) -> list[str]:
         elif name in known and entry[name] != known[name]:
             source = "the run's tag, its documents or the list to rerank"
             problems.append(f"{name} is {entry[name]}, expected {known[name]} by {source}; correct the form or the run")
-    return problems
+    seconds = entry.get("mean_response_seconds")
+    wrong = seconds is not None and not isinstance(seconds, int | float)
+    return problems + [f"mean_response_seconds is {seconds!r}, expected a number such as 0.5"] * wrong
 
 
 class Package(NamedTuple):

@@ -157,6 +157,10 @@ def test_folders_that_are_there_runs_of_one_tag_and_other_teams_are_refused(
         (yaml.safe_dump({"runs": [*FORMS, {"run": 3}]}), "run is 3, expected its tag in quotes"),
         (yaml.safe_dump({"runs": [FORMS[0], {**FORMS[1], "priority": 2}]}), f"priority 2 is {OTHER}'s too"),
         (yaml.safe_dump({"runs": [FORMS[0], {**FORMS[1], "priority": True}]}), "priority is True, expected 1"),
+        (
+            yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"mean_response_seconds": "0,5"}]}),
+            "mean_response_seconds is '0,5', expected a number such as 0.5",
+        ),
         (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"taks": "x"}]}), "found 'taks', expected task"),
         (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"task": "news"}]}), "task is 'news', expected one of single-"),
         (yaml.safe_dump({"runs": [FORMS[0], FORMS[1] | {"documents": None}]}), "documents is None, expected one of z"),
