@@ -24,16 +24,16 @@ EXTRAS = (*BY_MAKE, "plots", "papers", "ray", "vllm")  # those of users, the fir
 
 def advice(package: str) -> str:
     """Return that the imported ``package`` is missing, and how to install it: alone or with the extra that has it."""
-    extra = _extra_of(package)
+    extra, pip = _extra_of(package), "pip" if find_spec("pip") else "uv pip"
     if extra is None:
         return (
             f"the Python package {package} is not installed for {sys.executable}; start Heed with .venv/bin/python, "
-            "which make demo sets up, or install its packages: uv pip install -c constraints.txt -e ."
+            f"which make demo sets up, or install its packages: {pip} install -c constraints.txt -e ."
         )
     by_make = "make models, or " if extra in BY_MAKE else ""
     return (
         f"the Python package {package} is not installed for {sys.executable}; it belongs to Heed's extra '{extra}': "
-        f"{by_make}uv pip install -c constraints.txt -e '.[{extra}]' (docs/installation.md)"
+        f"{by_make}{pip} install -c constraints.txt -e '.[{extra}]' (docs/installation.md)"
     )
 
 

@@ -170,13 +170,7 @@ def parser() -> argparse.ArgumentParser:
 
 def open_given(options: argparse.Namespace) -> tuple[Task, Store]:
     """Return the task and the open database that ``options`` name, with what is added and assigned: all or nothing."""
-    from heed.addons.judging.annotate.opening import (
-        add_annotations,
-        open_annotation,
-        path_beside,
-        rename,
-        stored_task,
-    )
+    from heed.addons.judging.annotate.opening import add_annotations, open_annotation, path_beside, rename, stored_task
     from heed.addons.judging.annotate.people import read_people, warn_of_names
     from heed.formats.trec_files import read_pool
 
@@ -329,19 +323,8 @@ def _administer(options: argparse.Namespace) -> None:
     from heed.addons.judging.annotate.opening import path_beside, stored_task
     from heed.addons.judging.annotate.people import new_link, revoke
 
-    others = [
-        "export",
-        "add",
-        "assign",
-        "assessors",
-        "assessor",
-        "guidelines",
-        "model_grades",
-        "update",
-        "withdraw",
-        "rename",
-    ]
-    refuse(options, others, "one thing at a time")
+    others = ["export", "add", "rename", "assign", "assessors", "assessor", "guidelines", "model_grades", "update"]
+    refuse(options, [*others, "withdraw"], "one thing at a time")
     database = options.database or path_beside(options.pool)
     if options.backup:
         back_up(database, options.backup)

@@ -157,8 +157,9 @@ def read_tree(runs: Path, measured: ResultsFolder | None = None) -> list[Results
     below = (path.relative_to(runs) for path in runs.rglob("summary.json"))
     paths = sorted(path for path in below if not any(part.startswith(".") for part in path.parts))
     if not paths:
-        example = "a folder that a collection command wrote, such as runs/neuclir-sample/zho"
-        raise DataError(f"{runs}: no summary.json in it or below it; give {example}")
+        by_name = "; its runs can be given to heed compare by their names" if any(runs.glob("*.run")) else ""
+        expected = "give a folder that a collection command wrote, such as runs/neuclir-sample/zho"
+        raise DataError(f"{runs}: no summary.json in it or below it; {expected}{by_name}")
     problems: list[str] = []
     folders = [
         measured if measured and path.parent == Path() else _read_folder(runs, path.parent, problems) for path in paths

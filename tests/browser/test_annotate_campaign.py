@@ -55,6 +55,7 @@ def edit(person: Assessor, text: str = " Only with injured people.") -> None:
 def decide(chair: Assessor) -> None:
     """Decide every disagreement by keys, with its narrative and text on the page."""
     chair.press("a")
+    chair.until("document.querySelector('#agreement').innerText.includes('0 not relevant · 1 ')")
     for docid, value in DECIDED.items():
         chair.page.wait_for_selector(f".disagreement[aria-current]:has-text('{docid}')")
         chair.page.wait_for_selector(".disagreement[aria-current] .document .text")
@@ -82,6 +83,7 @@ def test_a_decision_says_what_is_read_again_and_both_qrels_are_the_truth(
         bob.until("document.querySelector('#notice').innerText.includes('3 grades differ and are to be decided')")
         with assessor(chromium, server, "Chair") as chair:
             decide(chair)
+        assert "The narrative is not edited yet." in bob.text("#gauge")
         edit(bob)
         bob.until("document.querySelectorAll('#strip [data-again=yes]').length === 3")
         assert again(bob) == ["D0", "D1", "D3"], "D1 by decision, though he had it as not relevant"

@@ -33,7 +33,8 @@ def desk(folder: Path, documents: int = 3) -> list[Path | str]:
 
 def test_guidelines_stand_beside_the_document(chromium: "Browser", tmp_path: Path) -> None:
     (tmp_path / "guide.md").write_text(
-        "# Grades\nGrade 3: <b>all</b> of it.\n\n- **2**: a part, 2 * 3\n- *1*\n\nدرجهٔ ۱\n", newline="\r\n"
+        "# Grades\nGrade 3: <b>all</b> of it.\n\n- **2**: a part, 2 * 3\n- *1* [NIST](https://nist.gov/1)\n\nدرجهٔ ۱\n",
+        newline="\r\n",
     )
     (tmp_path / "later.md").write_text("Grade 3 less often.")
     given = desk(tmp_path)
@@ -42,7 +43,10 @@ def test_guidelines_stand_beside_the_document(chromium: "Browser", tmp_path: Pat
         ann.press("i")
         assert ann.page.locator("#guidelines h2").inner_text() == "Grades"
         assert ann.page.locator("#guidelines [dir]").nth(1).inner_text() == "Grade 3: <b>all</b> of it."
-        assert ann.page.locator("#guidelines [dir]").nth(2).inner_text() == "• 2: a part, 2 * 3\n• 1"
+        assert (
+            ann.page.locator("#guidelines [dir]").nth(2).inner_text()
+            == "• 2: a part, 2 * 3\n• 1 NIST (https://nist.gov/1)"
+        )
         assert ann.page.locator("#guidelines b").all_inner_texts() == ["2", "1"]
         beside = "document.querySelector('#guidelines').getBoundingClientRect().left - innerWidth"
         assert ann.page.evaluate(beside) < -200

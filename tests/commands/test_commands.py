@@ -125,7 +125,7 @@ def test_a_missing_package_is_one_line_that_says_what_to_do(
     assert (result.returncode, result.stdout) == (1, "")
     [line] = result.stderr.splitlines()
     assert line.startswith(f"error: the Python package lxml is not installed for {sys.executable}; ")
-    assert ".venv/bin/python" in line and "uv pip install -c constraints.txt -e ." in line
+    assert ".venv/bin/python" in line and "pip install -c constraints.txt -e ." in line
     assert "Traceback" in run("--debug").stderr
 
 

@@ -76,16 +76,13 @@ def test_a_model_without_its_extra_is_refused_before_anything_is_built(
 ) -> None:
     last = light.stderr.splitlines()[-1]
     assert last.startswith("error: cross-encoder/ms-marco-MiniLM-L6-v2: the Python package huggingface_hub is not inst")
-    assert "make models, or uv pip install -c constraints.txt -e '.[models]'" in last
+    assert "make models, or " in last and "pip install -c constraints.txt -e '.[models]'" in last
     assert "neuclir: 1\n" in light.stdout
 
 
 def test_charts_as_files_name_the_extra(light: "subprocess.CompletedProcess[str]") -> None:
     assert "error: charts as files: the Python package vl_convert is not installed" in light.stderr
-    assert (
-        "extra 'plots': uv pip install -c constraints.txt -e '.[plots]'" in light.stderr
-        and "report: 1\n" in light.stdout
-    )
+    assert "pip install -c constraints.txt -e '.[plots]'" in light.stderr and "report: 1\n" in light.stdout
 
 
 def test_collections_of_ir_datasets_name_the_extra(light: "subprocess.CompletedProcess[str]") -> None:

@@ -59,6 +59,14 @@ def test_disagreements_tell_all_grades_and_the_decision() -> None:
     }
     [decided] = disagreements([*judgements, judged(ADJUDICATED, "a", 1)], {("1", "original", "a"): "Chair"})
     assert (decided["decision"], decided["decided_by"]) == (1, "Chair")
+    again = [judged("ann", docid, 1, "changed") for docid in "ab"] + [
+        judged("bela", docid, 0, "changed") for docid in "ab"
+    ]
+    shown = [(item["condition"], item["docid"]) for item in disagreements([*judgements, *again], {})]
+    assert shown == [("original", "a"), ("changed", "a"), ("changed", "b")]
+    ruled = [*judgements, *again, judged(ADJUDICATED, "a", 0)]
+    shown = [(item["condition"], item["docid"]) for item in disagreements(ruled, {})]
+    assert shown == [("original", "a"), ("changed", "b")], "a is not relevant, and an edit only narrows"
 
 
 def test_the_grade_that_stands_for_several() -> None:

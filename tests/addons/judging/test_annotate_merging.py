@@ -430,6 +430,10 @@ def test_what_was_added_under_a_wrong_name_is_given_to_its_person(
     os.utime(table, (2e9, 2e9))
     here.add(table)
     assert here.grades() == {("Bob", "1", "original", "a"): 3, ("Bob", "1", "original", "b"): 0}
+    rename(here.store, {"Bob": "Bob"})
+    assert len(here.grades()) == 2
+    with pytest.raises(UsageError, match="adjudicated: this name is reserved for decisions"):
+        rename(here.store, {ADJUDICATED: "Bob"})
     with pytest.raises(UsageError, match="rename: bob has judged nothing; who has: Bob"):
         rename(here.store, {"bob": "Ann"})
 

@@ -257,14 +257,17 @@ def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> li
 def disagreements(judgements: Sequence[Judgement], deciders: Mapping[DocumentKey, str]) -> list[Disagreement]:
     """Return the documents with different grades, by topic, condition (original first) and docid.
 
+    Without those under the changed narrative of documents that are not relevant under the original one and stay so.
     ``deciders`` are the names of those who decided, as the store has them.
     """
     grades = grades_by_document(judgements)
+    firsts = {key[::2]: by_name for key, by_name in grades.items() if key[1] == "original"}
+    settled = {key for key, by_name in firsts.items() if by_name.get(ADJUDICATED, max(by_name.values())) <= 0}
     differing = []
     for qid, condition, docid in sorted(grades, key=lambda key: (key[0], key[1] != "original", key[2])):
         by_assessor = grades[qid, condition, docid]
         decision = by_assessor.pop(ADJUDICATED, None)
-        if len(set(by_assessor.values())) > 1:
+        if len(set(by_assessor.values())) > 1 and (condition == "original" or (qid, docid) not in settled):
             item = Disagreement(qid=qid, condition=condition, docid=docid, grades=by_assessor, decision=decision)
             if decision is not None and (qid, condition, docid) in deciders:
                 item["decided_by"] = deciders[qid, condition, docid]

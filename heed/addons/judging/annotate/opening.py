@@ -58,6 +58,7 @@ from heed.addons.judging.annotate.task import (
     names_here,
     new_in,
     parse_scale,
+    refuse_reserved,
     task_differences,
     topic_differences,
 )
@@ -608,6 +609,8 @@ def rename(store: Store, names: Mapping[str, str]) -> None:
     Of what both have the later counts. Raises :class:`UsageError` for a name that has nothing.
     """
     for old, new in names.items():
+        if refuse_reserved(old) == new:
+            continue
         request = f"{CORRECTION}{secrets.token_hex(8)}"
         with store.adding() as db:
             entries = {

@@ -49,7 +49,8 @@ def warn_of_names(roles: Mapping[str, str], assigned: Mapping[str, Collection[st
     others = sorted(with_topics - roles.keys())
     if without and others:
         warn(
-            f"{brief(others)}: assigned, not in the list of assessors, where {brief(without)} have no topic: the same?"
+            f"{brief(others)}: assigned, and not in the list of assessors; {brief(without)}: in the list, and nothing "
+            "is assigned; the same person?"
         )
 
 

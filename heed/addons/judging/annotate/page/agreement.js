@@ -54,7 +54,8 @@ function content(data) {
   };
   showNumbers();
   const parts = [...head, make("h2", {}, "Disagreements", numbers)];
-  if (!blind) parts.push(remark(DECIDING));
+  const labels = page.task.scale.map(({ grade, label }) => `${grade} ${label}`).join(" · ");
+  if (!blind) parts.push(remark(DECIDING), remark(labels));
   items = disagreements.map((item) => newItem(item, data, showNumbers));
   parts.push(...items.map(({ section }) => section));
   if (count > items.length) parts.push(remark(`The first ${items.length} are shown; the export lists all.`));

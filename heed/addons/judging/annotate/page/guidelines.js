@@ -17,7 +17,8 @@ export function prepareGuidelines() {
 
 function block(text) {
   const [tag, content] = HEADING.test(text) ? ["h2", text.replace(HEADING, "")] : ["p", text];
-  const parts = content.trim().replace(/^\s*[-*]\s+/gm, "• ").split(/\*{1,2}(\S[^*\n]*)\*{1,2}/);
+  const shown = content.trim().replace(/^\s*[-*]\s+/gm, "• ").replace(/\[([^\]\n]+)\]\((\S+?)\)/g, "$1 ($2)");
+  const parts = shown.split(/\*{1,2}(\S[^*\n]*)\*{1,2}/);
   return make(tag, { dir: "auto" }, ...parts.map((part, place) => (place % 2 ? make("b", {}, part) : part)));
 }
 

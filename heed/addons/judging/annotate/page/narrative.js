@@ -4,7 +4,7 @@ import { difference, wordCounts } from "./diff.js";
 import { byId, debounced, make, setLanguage, toast } from "./dom.js";
 import { newId, post } from "./server.js";
 import { kept, markField } from "./spans.js";
-import { apply, isRead, judgementOf, originalGrade, page, topicOf, words } from "./state.js";
+import { apply, isRead, isReadAgain, judgementOf, originalGrade, page, topicOf, words } from "./state.js";
 
 const EDIT_PAUSE = 500; // ms without a key before an edit is saved
 
@@ -187,11 +187,10 @@ export function showGauge() {
   const place = byId("gauge");
   place.hidden = !page.topic.original && !relevant.length;
   if (place.hidden) return;
-  if (!relevant.length) {
-    place.replaceChildren(
-      make("h2", { class: "label" }, "Ruled out by the edit"),
-      make("p", { class: "soft" }, "No document is relevant under the original narrative yet."),
-    );
+  const none = "No document is relevant under the original narrative yet.";
+  const reason = !relevant.length ? none : isReadAgain() ? "" : "The narrative is not edited yet.";
+  if (reason) {
+    place.replaceChildren(make("h2", { class: "label" }, "Ruled out by the edit"), make("p", { class: "soft" }, reason));
     return;
   }
   const judged = relevant.filter(isRead);

@@ -80,7 +80,7 @@ export const isConcerned = (entry) =>
   (originalGrade(entry) ?? 0) > 0 || judgementOf(entry, "changed").grade !== null;
 
 /** Return whether documents of the topic in view are to be read again: not before its narrative is edited. */
-const isReadAgain = () => page.task.onlyRelevant || isEdited();
+export const isReadAgain = () => page.task.onlyRelevant || isEdited();
 
 /** Return whether a document is still to be judged, under the tab in view. */
 export function isDue(entry) {
