@@ -355,7 +355,7 @@ def _pool(options: argparse.Namespace, warnings: list[str]) -> None:
         probabilities.unlink()
         if not built.sample:
             log.info(f"{probabilities}: removed, it was of an earlier sample")
-    if options.out.exists() and read_pool(options.out) != built.documents:
+    if options.out.exists() and options.out.stat().st_size and read_pool(options.out) != built.documents:
         log.info(f"{options.out}: had another pool, which is replaced")
     write_pool(options.out, built.documents)
     if built.sample:
