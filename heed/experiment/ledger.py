@@ -13,7 +13,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heed.errors import UsageError, fail
+from heed.errors import UsageError
 from heed.experiment.run_files import ASIDE, QUERIES, RunFile, SystemRuns, finished_note, journal_of
 from heed.files import digest, digest_json, read_bytes, write_bytes
 from heed.formats.trec_files import read_run
@@ -95,18 +95,9 @@ class Ledger(NamedTuple):
         """Move runs of other documents and topics to ``earlier/``; return the other systems, with all their runs.
 
         They are first stages, rerankers and systems made elsewhere, each by name. Those that are ``in_memory`` are not
-        read again. Raises :class:`UsageError` for those whose runs others of the name have replaced since.
+        read again.
         """
         of_folder = runs_in(self.folder)
-        fail(
-            (
-                f"{system.name}: its runs were replaced by another system's of the same name; retrieve or rerank it "
-                "again, or give one of the objects another name, in its attribute name"
-                for system in in_memory
-                if _is_replaced(system, of_folder.get(system.name, {}))
-            ),
-            UsageError,
-        )
         for name, files in [*of_folder.items()]:
             if others := [file.path for file in files.values() if not self._has(file.note)]:
                 del of_folder[name]
@@ -119,9 +110,17 @@ class Ledger(NamedTuple):
         return _in_order(systems.values())
 
     def completed(self, system: SystemRuns) -> SystemRuns:
-        """Return ``system`` with its other finished runs too; as it is where its own are not those in the folder."""
-        files, digests = self.of(system.name), system.digests()
-        if digests is None or any(name not in files or files[name].sha256 != digests[name] for name in digests):
+        """Return ``system`` with its other finished runs too; as it is where its own are not in the folder.
+
+        Raises :class:`UsageError` where another of its name has replaced them.
+        """
+        files = self.of(system.name)
+        if any(name in files and files[name].sha256 != file.sha256 for name, file in system.files.items()):
+            raise UsageError(
+                f"{system.name}: its runs were replaced by another system's of the same name; retrieve or rerank it "
+                "again, or give one of the objects another name, in its attribute name"
+            )
+        if system.digests() is None or not files.keys() >= system.files.keys():
             return system
         return SystemRuns.of_files(system.name, {**files, **system.files})
 
@@ -192,11 +191,6 @@ def systems_in(folder: Path) -> list[SystemRuns]:
 
 def _in_order(systems: Iterable[SystemRuns]) -> list[SystemRuns]:
     return sorted(systems, key=lambda system: (system.kind, system.name))
-
-
-def _is_replaced(system: SystemRuns, files: Mapping[str, RunFile]) -> bool:
-    """Return whether ``files``, which the folder has of a system's name, are others than its own."""
-    return any(name in files and files[name].sha256 != file.sha256 for name, file in system.files.items())
 
 
 def pool_facts(paths: Sequence[Path], documents: str) -> Recipe:

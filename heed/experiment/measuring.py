@@ -190,23 +190,16 @@ def _of_lists(entry: SystemEntry, size: int) -> SystemEntry:
 
 def _warn_of_depths(depths: Mapping[str, int], measured: Sequence[Detail]) -> None:
     """Warn where systems have lists of different depth: which measures have no value, and which are of whole lists."""
-    if len({*depths.values()}) < 2:
+    *shorter, _ = sorted({*depths.values()}) or [0]
+    if not shorter:
         return
     measures = dict.fromkeys(each["measure"] for each in measured if is_merit(each["measure"]))
-    deeper: dict[tuple[str, ...], list[str]] = {}
-    for system, depth in sorted(depths.items(), key=lambda each: each[1]):
-        beyond = (name for name in measures if ends_before(system, name, depths))
-        deeper.setdefault(tuple(sorted(beyond, key=cutoff_of)), []).append(str(depth))
-    parts = [
-        f"no {brief(names)} where lists end at {' or '.join(dict.fromkeys(ends))}"
-        for names, ends in deeper.items()
-        if names
-    ]
+    beyond = sorted((name for name in measures if cutoff_of(name) > shorter[0]), key=cutoff_of)
+    parts = [f"no {brief(beyond)} where lists end before, at {' or '.join(map(str, shorter))}"] if beyond else []
     whole = [name for name in measures if not cutoff_of(name) and name not in ON_REQUEST]
     parts += [f"{brief(whole)}: of whole lists, whose length alone can make a difference"] if whole else []
-    warn(
-        f"lists of different depth ({brief([f'{name} {depth}' for name, depth in depths.items()])}): {'; '.join(parts)}"
-    )
+    known = brief([f"{name} {depth}" for name, depth in depths.items()])
+    warn(f"lists of different depth ({known}): {'; '.join(parts)}")
 
 
 def _say_what_is_gone(before: Sequence[Row], now: Sequence[Detail], conditions: set[str]) -> None:

@@ -199,12 +199,11 @@ def _of_depths(results: ResultsFolder, measure: str) -> str:
     """Return a sentence that lists of different depth do not compare, or end before a measure does; it may be empty."""
     depths = list_depths(results.systems)
     short = {name: depth for name, depth in depths.items() if ends_before(name, measure, depths)}
-    if not short and (cutoff_of(measure) or len({*depths.values()}) < 2):
-        return ""
+    listed = named([f"{name} {depth}" for name, depth in (short or depths).items()] or [""])
     if short:
-        of = named([f"{name} (lists of {depth} documents)" for name, depth in short.items()])
-        return f" No {measure} of {of}."
-    return f" Their lists differ in depth: {named([f'{name} {depth}' for name, depth in depths.items()])} documents."
+        return f" No {measure} of shorter lists: {listed} documents."
+    differ = not cutoff_of(measure) and len({*depths.values()}) > 1
+    return f" Their lists differ in depth: {listed} documents." if differ else ""
 
 
 def _sure(row: BaselineRow) -> str:
@@ -321,7 +320,7 @@ class _Following(NamedTuple):
         by_depth: dict[int, dict[str, Mapping[str, Verdict]]] = {}
         for system, by_measure in self.verdicts.items():
             by_depth.setdefault(depths.get(system, 0), {})[system] = by_measure
-        if len(by_depth) < 2:
+        if len(by_depth.keys() - {0}) < 2:
             return self.sentence(least)
         texts = []
         for depth in sorted(by_depth, reverse=True):

@@ -318,7 +318,7 @@ def test_judgements_of_unknown_topics_and_documents_are_warnings_also_when_quiet
     folder = tmp_path / "runs" / "docs" / "zho"
     assert json.loads((folder / "summary.json").read_text())["warnings"] == warnings
     report = heed("pipelines.report", folder, "--quiet", "--html")
-    assert report.stderr.splitlines() == [f"warning: .: {warning}" for warning in warnings]
+    assert report.stderr.splitlines() == [f"warning: {folder}: {warning}" for warning in warnings]
     page = (folder / "report.html").read_text()
     assert all(f'<li dir="auto">{warning}</li>' in page for warning in warnings)
     unjudged = heed(COMMAND, *common)

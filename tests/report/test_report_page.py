@@ -302,9 +302,7 @@ def test_following_is_said_apart_of_lists_of_each_depth(tmp_path: Path) -> None:
         "lists of 10 documents",
         "rescored the top 10 of bm25 by topic: 300 documents",
     ]
-    assert screen_data(text)["headlines"][0][0].endswith(
-        " No nDCG@20 of cut (lists of 10 documents) and same (lists of 10 documents)."
-    )
+    assert screen_data(text)["headlines"][0][0].endswith(" No nDCG@20 of shorter lists: cut 10 and same 10 documents.")
 
 
 def test_a_verdict_by_documents_that_nobody_saw_is_none(tmp_path: Path) -> None:
