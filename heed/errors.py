@@ -63,13 +63,14 @@ def in_one_line(error: Exception) -> str:
 
 
 def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
-    """Raise one ``error`` that lists all ``problems``, one a line; do nothing without any."""
+    """Raise one ``error`` that lists all ``problems``, one a line, and once what is the same in many lines of a file."""
     listed = list(problems)
     if not listed:
         return
     lines = listed[:SHOWN]
     if len(listed) > MANY and len({re.sub(r"line \d+", "", problem) for problem in listed}) == 1:
-        lines = [f"{listed[0]}; so in {len(listed)} lines: is this another file?"]
+        first = ", ".join(re.findall(r"line (\d+)", " ".join(listed[:MANY])))
+        lines = [f"{listed[0]}; the same in {len(listed)} lines: {first}, …"]
     elif len(listed) > SHOWN:
         lines.append(f"… and {len(listed) - SHOWN} more problems of this kind")
     raise error("\n".join(lines))

@@ -512,6 +512,6 @@ def test_readings_are_of_the_same_letters_whatever_the_white_space(topic: Topic)
 
 def test_documents_in_place_of_topics_are_one_problem(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "t.jsonl", [{"id": f"d{number}", "title": "a", "body": "b"} for number in range(9)])
-    with pytest.raises(HeedError, match="; so in 9 lines: is this another file") as caught:
+    with pytest.raises(HeedError, match="; the same in 9 lines: 1, 2, 3, 4, 5, …") as caught:
         read_topics(tmp_path / "t.jsonl", "eng", "title")
     assert "key 'body' of the topic is not known" in str(caught.value) and "\n" not in str(caught.value)
