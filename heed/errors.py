@@ -63,7 +63,7 @@ def in_one_line(error: Exception) -> str:
 
 
 def fail(problems: Iterable[str], error: type[HeedError] = DataError) -> None:
-    """Raise one ``error`` that lists all ``problems``, one a line, and once what is the same in many lines of a file."""
+    """Raise one ``error`` that lists all ``problems``, one a line, and once what is the same in many lines."""
     listed = list(problems)
     if not listed:
         return
