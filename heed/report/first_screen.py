@@ -322,11 +322,11 @@ class _Following(NamedTuple):
             by_depth.setdefault(depths.get(system, 0), {})[system] = by_measure
         if len(by_depth.keys() - {0}) < 2:
             return self.sentence(least)
-        texts = []
-        for depth in sorted(by_depth, reverse=True):
-            sentence = self._replace(verdicts=by_depth[depth]).sentence(least)
-            lists = f"lists of {depth} documents" if depth else "lists whose depth is not known"
-            texts.append(f"In {lists}, {sentence.replace('No system', 'no system', 1)}")
+        texts = [
+            f"In lists of {f'{depth} documents' if depth else 'unknown depth'}, "
+            f"{self._replace(verdicts=by_depth[depth]).sentence(least).replace('No system', 'no system', 1)}"
+            for depth in sorted(by_depth, reverse=True)
+        ]
         return " ".join([*texts, "The depth of the lists alone can make a difference."])
 
     def sentence(self, least: str) -> str:
