@@ -224,8 +224,8 @@ def _run_lines(path: Path, encoding: str | None, problems: list[Problem]) -> Ite
                 problems.append((number, f"score {fields[4]!r}, expected a finite number"))
             elif fields:
                 hint = ", as judgements have" if len(fields) == 4 else ""
-                found = f"{number_of(len(fields), 'column')}{hint}"
-                problems.append((number, f"{found}, expected 6 (topic Q0 docid rank score tag)"))
+                columns = f"{number_of(len(fields), 'column')}{hint}"
+                problems.append((number, f"{columns}, expected 6 (topic Q0 docid rank score tag)"))
         if rows:
             numbers, qids, docids, ranks, scores = map(list, zip(*rows, strict=True))
             yield numbers, qids, docids, ranks, scores

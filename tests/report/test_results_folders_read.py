@@ -75,7 +75,7 @@ def test_a_folder_without_results_is_an_error(heed: Heed, tmp_path: Path) -> Non
         assert result.stderr.startswith(f"error: {said}") and len(result.stderr.splitlines()) == 1
     assert heed(COMMAND, "runs", "--format", "pdf").returncode == 2
     (tmp_path / "runs/bm25.original.run").write_text("")
-    assert "such as runs; its runs can be given to " in heed(COMMAND, "runs").stderr
+    assert "such as runs/neuclir-sample/zho; its runs can be given to " in heed(COMMAND, "runs").stderr
 
 
 def test_a_folder_behind_html_is_not_taken_for_its_file(tmp_path: Path, heed: Heed) -> None:
