@@ -159,7 +159,7 @@ def test_a_vector_is_the_same_in_every_batch_and_form(encoder: TableEncoder) -> 
 def test_a_form_without_cells_is_refused(encoder: TableEncoder) -> None:
     with pytest.raises(HeedError) as error:
         encoder.encode_documents([document(RIVERS, form, form) for form in ("rows", "header", "csv")])
-    assert [line.partition(":")[0] for line in str(error.value).splitlines()] == ["document rows", "document header"]
+    assert str(error.value).startswith("document rows: ") and "; the same in document header" in str(error.value)
     assert "in the form raw, markdown, html or csv" in str(error.value)
 
 

@@ -314,7 +314,7 @@ def test_each_worker_starts_the_program_and_the_run_has_the_same_bytes(write: Wr
     assert len(started()) == 3
     Path("fault").touch()
     failed = rerank("--out", "three.run", "--workers", "2", "--config", "1")
-    assert "error: long: topic 0: ended with status 1 without an answer" in failed.stderr
+    assert "error: long.original: topic 0: ended with status 1 without an answer" in failed.stderr
     assert "error:   not today" in failed.stderr and failed.returncode == 1
     until(lambda: not any(map(running, started())))
 
