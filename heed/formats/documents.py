@@ -212,7 +212,7 @@ def checked(path: Path, line_no: int, record: Any) -> DocumentLine:
         return DocumentLine(path, line_no, None, f"found {names}, expected an id in {', '.join(ID_FIELDS)}; {RENAME}")
     docid = word_of(given_id)
     if not docid or CONTROL.search(docid):
-        problem = f"id is {given_id!r}, expected a word, without blanks, in {', '.join(ID_FIELDS)}"
+        problem = f"id is {given_id!r}, expected a word, no blanks, in {', '.join(ID_FIELDS)}"
         return DocumentLine(path, line_no, None, problem)
     body = _first(record, TEXT_FIELDS)
     if isinstance(body, list):

@@ -134,7 +134,7 @@ def test_every_bad_document_given_in_python_is_named() -> None:
     with pytest.raises(HeedError) as caught:
         Documents(given)
     assert str(caught.value).splitlines() == [
-        "documents in memory, number 1: id is 'a b', expected a word, without blanks, in id, _id, docid, doc_id, docno, pid",
+        "documents in memory, number 1: id is 'a b', expected a word, no blanks, in id, _id, docid, doc_id, docno, pid",
         "documents in memory, number 3: text is null, expected a text in text, contents, body, content, doc, "
         "passage, segment, abstract; give it a text, or leave it out",
     ]
