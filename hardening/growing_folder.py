@@ -337,8 +337,8 @@ class GrowingFolder:
     def _check_marks(self, pools: Mapping[str, str], marked: Mapping[str, Any]) -> None:
         """A reranker over another pool than the baseline's is marked, and not tested; one over the same is tested."""
         for row in marked["rows"]:
-            if row["system"] == marked["baseline"] or row["system"] not in pools:
-                continue
+            if row["system"] == marked["baseline"] or row["system"] not in pools or row["value"] is None:
+                continue  # without a value: a measure that looks deeper than the lists, which compares nothing
             same = pools[row["system"]] == pools[marked["baseline"]]
             if row["same_pool"] is not same or (not same and row["p"] is not None):
                 told = f"same_pool {row['same_pool']}, p {row['p']}"

@@ -29,6 +29,7 @@ RANDOM = (
         for retriever in (BM25, WORDS, (*BM25, *WORDS))
         for reranker in (OVER, SHORT, NONE)
         for depth in ((), TEN)
+        if not (reranker == NONE and depth)  # which is refused
     ),
     (*BM25, *OVER, "--condition", "changed"),
     (*WORDS, *NONE, "--condition", "original"),
