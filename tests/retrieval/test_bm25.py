@@ -155,21 +155,6 @@ def test_a_newer_jdk_in_java_home_is_preferred(tmp_path: Path, monkeypatch: pyte
     assert os.environ["JAVA_HOME"] != str(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "told", ["always [madvise] never\n", "[always] madvise never\n", "always madvise [never]\n", ""]
-)
-def test_java_takes_large_pages_where_the_system_has_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
-) -> None:
-    """Where it has none, Java would warn on standard output."""
-    monkeypatch.setattr(jvm, "HUGE", tmp_path / "enabled")
-    monkeypatch.setenv("JAVA_HOME", "")  # which prepare() sets, and which is put back
-    if told:
-        (tmp_path / "enabled").write_text(told)
-    jvm.prepare()
-    assert ("-XX:+UseTransparentHugePages" in jvm.options("1g")) == (bool(told) and "[never]" not in told)
-
-
 def test_the_heap_can_be_set_before_java_starts_only(heed_process: Heed, tmp_path: Path) -> None:
     (tmp_path / "heap.py").write_text(
         "from heed.retrieval.lucene.jvm import java, start\nstart('300m')\n"

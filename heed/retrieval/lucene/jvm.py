@@ -21,7 +21,6 @@ from heed.errors import JavaError, UsageError
 
 MINIMUM = 21  # both supported Anserini jars are compiled for Java 21
 WARNING = 24  # from here on Java writes to stderr of what Lucene 9 does
-HUGE = Path("/sys/kernel/mm/transparent_hugepage/enabled")  # Linux says here whether a program can have large pages
 HEAP = Compute().heap
 BULK, BM25, POSTINGS = "heed.Bulk", "heed.Bm25", "heed.Postings"  # make java compiles them and prints the digest
 DIGEST = "c702cff3ffd1c0778960e1bfc43b45a9a703057bd99e413f58216078850e3af2"
@@ -135,12 +134,10 @@ def options(heap: str) -> list[str]:
     # -Xrs leaves the signals (Ctrl-C) to Python; Lucene 10 wants native access, and Lucene 9 what Java 24 warns about
     unsafe = ["--sun-misc-unsafe-memory-access=allow"] if _version(Path(os.environ["JAVA_HOME"])) >= WARNING else []
     native = "--enable-native-access=ALL-UNNAMED"
-    # the sums of a million documents in few large pages of memory: their search takes three quarters of the time
-    pages = ["-XX:+UseTransparentHugePages"] if HUGE.exists() and "[never]" not in HUGE.read_text() else []
     # log4j's simplest logger, at ERROR: Anserini logs every step, and others start slower
     simple = "-Dlog4j2.loggerContextFactory=org.apache.logging.log4j.simple.SimpleLoggerContextFactory"
     errors = "-Dorg.apache.logging.log4j.simplelog.level=ERROR"
-    return [f"-Xmx{heap}", "-Xrs", "-XX:-UsePerfData", *pages, native, *unsafe, simple, errors]
+    return [f"-Xmx{heap}", "-Xrs", "-XX:-UsePerfData", native, *unsafe, simple, errors]
 
 
 def _java_home() -> Path:
