@@ -143,12 +143,14 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
     nothing does. Where nobody has judged, a document keeps its given grade under ``original``. The topics under
     ``changed`` are those whose changed narrative differs from the original, that wait for nobody to whom they are
     assigned, and whose relevant documents are all judged under it as it is now: a relevant document without a changed
-    grade would count as one that the edit has made non-relevant. An edit only narrows (FollowIR, mFollowIR): what has
-    no final original grade has none under ``changed``, and what was not relevant keeps its grade, whoever read it
-    again before that was decided.
+    grade would count as one that the edit has made non-relevant. Documents that were not relevant and are not judged
+    under it keep their grades, since an edit only narrows (FollowIR, mFollowIR). Changed grades that are older than it
+    count for nothing but what was relevant before it, those of :func:`overruled` assessors for nothing. What is open
+    under ``original`` has no changed grade.
     """
     judgements = [judgement for judgement in judgements if judgement.qid in task.pool]
-    votes = grades_by_document(current(judgements, narratives))
+    counting = current(judgements, narratives)
+    votes = grades_by_document(counting)
     first = _decided(task, votes, {key for key in votes if key[1] == "original"}, rule)
     original = {qid: {**task.qrels.get(qid, {})} for qid in task.pool}
     for (qid, _, docid), grade in first.grades.items():
@@ -156,31 +158,55 @@ def final_grades(task: Task, judgements: Sequence[Judgement], narratives: Narrat
         if grade is not None:
             original[qid][docid] = grade
     original = {qid: in_pool_order(task, qid, grades) for qid, grades in original.items()}
-    again = {key for key in votes if key[1] == "changed" and original[key[0]].get(key[2], 0) > 0}
-    second = _decided(task, votes, again, rule)
-    begun = {
-        judgement.qid for judgement in judgements if judgement.condition == "changed" and judgement.grade is not None
+    void, is_open = overruled(votes, original), {key[::2] for key in first.waiting | first.undecided}
+    again = grades_by_document(
+        [each for each in counting if each.condition == "changed" and (each.qid, each.docid, each.assessor) not in void]
+    )
+    second = _decided(task, votes | again, {key for key in again if key[::2] not in is_open}, rule)
+    stale = {
+        judgement
+        for judgement in {*judgements} - {*counting}
+        if judgement.condition == "changed" and (judgement.qid, judgement.docid, judgement.assessor) not in void
     }
-    waiting = first.waiting | second.waiting
+    begun = {qid for qid, _, _ in again} | {judgement.qid for judgement in stale}
+    waiting, undecided = first.waiting | second.waiting, first.undecided | second.undecided
     unfinished, changed, incomplete = {qid for qid, _, _ in waiting}, {}, {}
-    for qid, before in original.items():
+    for qid in task.pool:
         if not is_changed(task, qid, narratives[qid]) or not (qid in begun or task.only_relevant):
             continue
-        grades = {docid: second.grades.get((qid, "changed", docid)) for docid in before}
-        read = {docid: grade for docid, grade in grades.items() if grade is not None}
-        missing = [docid for docid, grade in before.items() if grade > 0 and docid not in read]
+        judged = {key[2]: grade for key, grade in second.grades.items() if key[0] == qid and grade is not None}
+        older = {judgement.docid: judgement.grade for judgement in stale if judgement.qid == qid and judgement.grade}
+        before = in_pool_order(task, qid, original[qid] | older)
+        unchanged = {
+            docid: grade for docid, grade in before.items() if grade <= 0 and (qid, "changed", docid) not in undecided
+        }
+        missing = [docid for docid, grade in before.items() if grade > 0 and docid not in judged]
         if missing and qid in begun:
             incomplete[qid] = missing
-        elif not missing and before and qid not in unfinished:
-            changed[qid] = before | read
+        elif not missing and (unchanged or judged) and qid not in unfinished:
+            changed[qid] = in_pool_order(task, qid, {**unchanged, **judged})
     return FinalGrades(
         original={qid: by_docid for qid, by_docid in original.items() if by_docid},
         changed=changed,
-        undecided=first.undecided | second.undecided,
+        undecided=undecided,
         waiting=waiting,
         by_rule=first.by_rule | second.by_rule,
         incomplete=incomplete,
     )
+
+
+def overruled(votes: GradesByDocument, original: Qrels) -> set[tuple[str, str, str]]:
+    """Return topic, document and assessor where he calls relevant what by the final ``original`` grade is not.
+
+    He has read it again under the changed narrative for nothing.
+    """
+    return {
+        (qid, docid, name)
+        for (qid, condition, docid), by_name in votes.items()
+        if condition == "original" and original.get(qid, {}).get(docid, 1) <= 0
+        for name, grade in by_name.items()
+        if grade > 0
+    }
 
 
 class _Decided(NamedTuple):
@@ -257,17 +283,24 @@ def pair_agreements(judgements: Sequence[Judgement], scale: Sequence[int]) -> li
 def disagreements(judgements: Sequence[Judgement], deciders: Mapping[DocumentKey, str]) -> list[Disagreement]:
     """Return the documents with different grades, by topic, condition (original first) and docid.
 
-    Without those under the changed narrative of documents that are not relevant under the original one and stay so.
-    ``deciders`` are the names of those who decided, as the store has them.
+    Under the changed narrative those of :func:`overruled` assessors do not count. ``deciders`` are the names of those
+    who decided, as the store has them.
     """
     grades = grades_by_document(judgements)
-    firsts = {key[::2]: by_name for key, by_name in grades.items() if key[1] == "original"}
-    settled = {key for key, by_name in firsts.items() if by_name.get(ADJUDICATED, max(by_name.values())) <= 0}
+    decisions: Qrels = {}
+    for (qid, condition, docid), by_name in grades.items():
+        if condition == "original" and ADJUDICATED in by_name:
+            decisions.setdefault(qid, {})[docid] = by_name[ADJUDICATED]
+    void = overruled(grades, decisions)
     differing = []
     for qid, condition, docid in sorted(grades, key=lambda key: (key[0], key[1] != "original", key[2])):
-        by_assessor = grades[qid, condition, docid]
+        by_assessor = {
+            name: grade
+            for name, grade in grades[qid, condition, docid].items()
+            if condition == "original" or (qid, docid, name) not in void
+        }
         decision = by_assessor.pop(ADJUDICATED, None)
-        if len(set(by_assessor.values())) > 1 and (condition == "original" or (qid, docid) not in settled):
+        if len(set(by_assessor.values())) > 1:
             item = Disagreement(qid=qid, condition=condition, docid=docid, grades=by_assessor, decision=decision)
             if decision is not None and (qid, condition, docid) in deciders:
                 item["decided_by"] = deciders[qid, condition, docid]
@@ -564,18 +597,13 @@ def _gaps(task: Task, final: FinalGrades, chosen: Sequence[Judgement], narrative
         count = number_of(len(older), "judgement")
         lines.append(f"{count} made before the narrative's last edit or a correction, left out (topic {by_topic})")
     votes = grades_by_document(current(chosen, narratives))
-    again = {key[::2]: max(votes[key].values()) for key in votes if key[1] == "changed" and key[0] not in same}
-    grades = {key: final.original.get(key[0], {}).get(key[1]) for key in again}
-    without = {key for key, grade in grades.items() if grade is None}
-    wider = {key for key, grade in grades.items() if grade is not None and grade <= 0 < again[key]}
-    reread = "judged under the changed narrative"
+    void = {
+        (qid, docid)
+        for qid, docid, name in overruled(votes, final.original)
+        if votes.get((qid, "changed", docid), {}).get(name, 0) > 0
+    }
     for keys, noun, reason in (
-        (without, "document", f"{reread}, left out without a final original grade"),
-        (
-            wider,
-            "document",
-            f"{reread} as relevant, not exported so: not relevant originally, and an edit only narrows",
-        ),
+        (void, "document", "judged as relevant under the changed narrative by who is overruled: it is not, originally"),
         (
             final.waiting,
             "judgement",
