@@ -1,6 +1,5 @@
 """Corrected copies of runs: problems with one possible solution are fixed and listed; others are refused."""
 
-import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -12,24 +11,24 @@ from heed.addons.submission.run_checks import check_lines, columns, is_header, s
 from heed.addons.submission.run_report import ERROR, WARNING, CheckedRun, Report, run_lines
 from heed.errors import DataError, fail
 from heed.files import packed, write_bytes
+from heed.progress import number_of
 from heed.ranking import ranked
 
 NEEDS_GUESS = {"character", "empty", "encoding", "fields", "reversed", "same-tag", "score", "unreadable"}
-FIXED = {  # the change, by the kind of problem that it solves
-    "bom": "byte-order mark removed",
-    "crlf": "Windows line ends made LF",
-    "newline": "last newline added",
-    "blank": "{} blank lines removed",
-    "comment": "{} comments removed",
-    "header": "{} headers removed",
-    "comma": "{} decimal commas made points",
-    "q0": "{} lines with Q0 in column 2",
-    "contiguity": "{} times a topic's lines were put together",
-    "duplicate": "{} repeated lines with the same score left out",
+FIXED = {  # the change, by the kind of problem that it solves: what is counted, if anything, and what became of it
+    "bom": ("", "byte-order mark removed"),
+    "crlf": ("", "Windows line ends made LF"),
+    "newline": ("", "last newline added"),
+    "blank": ("blank line", "removed"),
+    "comment": ("comment", "removed"),
+    "header": ("header", "removed"),
+    "comma": ("decimal comma", "made points"),
+    "q0": ("line", "with Q0 in column 2"),
+    "contiguity": ("time", "a topic's lines were put together"),
+    "duplicate": ("repeated line", "with the same score left out"),
 }
-
-
-SORTED = "topics sorted by score, then docid"
+SORTED = ("topic", "sorted by score, then docid")
+Changes = Counter[tuple[str, str]]  # how often, by what is counted and what became of it
 
 
 class ScoredLine(NamedTuple):
@@ -56,7 +55,7 @@ def fix_run(run: CheckedRun, target: Path, rules: Rules) -> list[str]:
     if run.report.kinds(ERROR).keys() & (NEEDS_GUESS if rules.tag else NEEDS_GUESS | {"tag"}):
         remedy = "; correct these lines first" if run.lines else ""
         raise DataError("\n".join([*run.report.messages(ERROR), f"{run.path}: not fixed{remedy}"]))
-    changes: Counter[str] = Counter()
+    changes = Changes()
     lines = _fixed_lines(_read(run.path, rules.tag, changes), rules.tag or run.tag, rules.depth, changes)
     report = Report(target, rules.limit)
     check_lines(enumerate(lines, 1), report, replace(rules, tag=""))
@@ -71,12 +70,12 @@ def fix_run(run: CheckedRun, target: Path, rules: Rules) -> list[str]:
         raise DataError(f"{target}: is there with other lines, and is not overwritten; give a new place, fix=PATH")
     write_bytes(target, content)
     solved = {kind: times for (_, kind), times in run.report.counts.items()}
-    said = [change.format(solved[kind]) for kind, change in FIXED.items() if kind in solved]
-    said += [f"{times} {change}" for change, times in changes.items() if times]
-    return [re.sub(r"s\b", "", change, count=1) if change.startswith("1 ") else change for change in said]
+    done = [(solved[kind], *change) for kind, change in FIXED.items() if kind in solved]
+    done += [(times, *change) for change, times in changes.items() if times]
+    return [f"{number_of(times, noun)} {change}" if noun else change for times, noun, change in done]
 
 
-def _read(path: Path, new_tag: str, changes: Counter[str]) -> Topics:
+def _read(path: Path, new_tag: str, changes: Changes) -> Topics:
     """Return the entries of a run whose lines are sound; :class:`DataError` where a document has two scores."""
     topics: Topics = {}
     problems = []
@@ -86,8 +85,8 @@ def _read(path: Path, new_tag: str, changes: Counter[str]) -> Topics:
             continue
         qid, _, docid, rank, score, tag = fields
         score = score.replace(",", ".")
-        changes["lines with single spaces between the fields"] += text != " ".join(fields)
-        changes[f"lines with the tag {new_tag}"] += tag != (new_tag or tag)
+        changes["line", "with single spaces between the fields"] += text != " ".join(fields)
+        changes["line", f"with the tag {new_tag}"] += tag != (new_tag or tag)
         first = topics.setdefault(qid, {}).setdefault(docid, ScoredLine(score, rank))
         if float(first.score) != float(score):
             problem = f"found document {docid} again in topic {qid}, with score {score} after {first.score}"
@@ -96,20 +95,20 @@ def _read(path: Path, new_tag: str, changes: Counter[str]) -> Topics:
     return topics
 
 
-def _fixed_lines(topics: Topics, tag: str, depth: int, changes: Counter[str]) -> list[str]:
+def _fixed_lines(topics: Topics, tag: str, depth: int, changes: Changes) -> list[str]:
     """Return the lines of the copy, without their ends."""
     lines = []
     for qid, documents in topics.items():
         scores = {docid: float(entry.score) for docid, entry in documents.items()}
         order = ranked(scores)
         changes[SORTED] += order != [*documents]
-        changes[f"documents below the first {depth} of their topics left out"] += len(order[depth:])
+        changes["document", f"below the first {depth} of their topics left out"] += len(order[depth:])
         best = order[:depth]
         written = [documents[docid].score for docid in best]
         if any(swapped_in_single(first, scores[first], second, scores[second]) for first, second in pairwise(best)):
             written = [str(score) for score in range(len(best), 0, -1)]
-            changes["topics with whole numbers as scores, which single precision tells apart"] += 1
+            changes["topic", "with whole numbers as scores, which single precision tells apart"] += 1
         for rank, (docid, score) in enumerate(zip(best, written, strict=True), 1):
-            changes["ranks rewritten"] += documents[docid].rank != str(rank)
+            changes["rank", "rewritten"] += documents[docid].rank != str(rank)
             lines.append(f"{qid} Q0 {docid} {rank} {score} {tag}")
     return lines
