@@ -489,6 +489,7 @@ class _Form(NamedTuple):
     suffixes: tuple[str, ...] = ()  # by which the tool recognises the file; none: any name, or a folder
     shows_text: bool = True
     companion: str = ""  # suffix of a second file
+    is_folder: bool = False  # which has its note in itself
     package: str = ""  # that it is written by, where this is not installed with Heed
 
 
@@ -515,6 +516,7 @@ _FORMS = {
     "mteb": _Form(
         "a folder as MTEB's data sets: corpus, queries, instruction, top_ranked, qrels (needs pyarrow: make models)",
         write_mteb,
+        is_folder=True,
         package="pyarrow",
     ),
 }
@@ -535,7 +537,7 @@ def check_form(form: str, path: Path) -> None:
         )
     if chosen.package:
         require(chosen.package, f"export as {form}")
-    if chosen.write is write_mteb:
+    if chosen.is_folder:
         check_new_folder(path)
         return
     present, note = _digests(chosen, path), read_note(note_of(path))
@@ -564,8 +566,8 @@ def export(form: str, path: Path, exported: ExportedPool) -> None:
         log.info(f"{number_of(len(empty), 'topic')} of the pool without documents, left out: {brief(empty)}")
     exported = exported._replace(pool={qid: docids for qid, docids in exported.pool.items() if docids})
     check_exported(exported, chosen.shows_text)
-    if chosen.write is write_mteb:  # which has its note in its folder
-        write_mteb(path, exported)
+    if chosen.is_folder:
+        chosen.write(path, exported)
         return
     write_note(note_of(path), Note({}, _digests(chosen, path), finished=False))
     try:
