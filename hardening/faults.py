@@ -178,7 +178,8 @@ def _asked_to_stop(subject: Subject, folder: Path, chooser: random.Random) -> Fo
         if process.returncode:
             break
     problems = []
-    begun = any((folder / name).exists() for name in ("runs", "indexes"))
+    made = (name for name in ("runs", "indexes") if not (subject.given / name).exists())
+    begun = bool(told) or any((folder / name).exists() for name in made)  # what was given says nothing
     if process.returncode not in (0, 143) and (begun or process.returncode != -signal.SIGTERM):  # Python itself begins
         problems.append(f"status {process.returncode} after SIGTERM, expected 143")
     if (process.returncode == 143 and not told.rstrip().endswith("is kept and used again")) or "Traceback" in told:
