@@ -32,7 +32,7 @@ VERSIONS = {
     "store": 5,
     "tables": 3,
     "index": 2,
-    "postings": 2,
+    "postings": 3,
     "index made elsewhere": 3,
     "vectors": 1,
     "vectors made elsewhere": 3,

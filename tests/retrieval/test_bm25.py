@@ -12,7 +12,6 @@ from heed.formats.documents import Files
 from heed.languages import language
 from heed.ranking import ranked
 from heed.retrieval.bm25.index import Bm25Settings, Searcher, build_index
-from heed.retrieval.bm25.postings import threads_within
 from heed.retrieval.lucene import jvm
 from heed.retrieval.lucene.index_files import open_reader
 
@@ -163,10 +162,3 @@ def test_the_heap_can_be_set_before_java_starts_only(heed_process: Heed, tmp_pat
     result = heed_process("heap")
     assert 280 <= int(result.stdout) <= 300
     assert "Java runs already" in result.stderr
-
-
-def test_ten_million_documents_are_searched_by_as_many_threads_as_half_the_heap_holds() -> None:
-    assert threads_within(768 << 20, 10_000_000, 16) == 5  # a sum of 8 bytes for each document: 5 × 80 MB ≤ 403 MB
-    assert threads_within(768 << 20, 100_000_000, 16) == 1
-    assert threads_within(768 << 20, 300_000, 16) == 16
-    assert threads_within(768 << 20, 0, 2) == 2

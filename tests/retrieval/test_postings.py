@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,9 +22,7 @@ from heed.formats.documents import Files, Source
 from heed.languages import LANGUAGES, language
 from heed.retrieval.bm25 import postings
 from heed.retrieval.bm25.index import FIELD, TABLE_FIELDS, Bm25Settings, Searcher, Subset, build_index
-from heed.retrieval.bm25.postings import threads_within
 from heed.retrieval.lucene.analysis import MARK, Analysis
-from heed.retrieval.lucene.index_files import open_reader
 from heed.retrieval.lucene.jvm import BM25, POSTINGS, java
 from heed.tables.documents import Tables
 from heed.types import Document, under
@@ -163,29 +162,17 @@ def test_how_many_queries_and_docids_are_held_at_once_changes_nothing(
     assert bounded.score({(FIELD, "w1"): 1.0}, Subset(pool)) == scores
 
 
-def test_a_field_that_is_summed_apart_counts_in_the_memory_of_a_thread(
-    drawn: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-
-    def within(heap: int, sums: int, threads: int) -> int:
-        asked.append(sums)
-        return threads_within(heap, sums, threads)
-
-    monkeypatch.setattr(postings, "threads_within", within)
-    searcher, size = drawn.searchers(Bm25Settings())[0], open_reader(drawn.folder).numDocs()
-    for weight in (1.0, 0.5):
-        searcher.search({"q": "w0"}, 9, fields={"caption": weight, "header": 1.0})
-    assert asked == [size, 2 * size]
-
-
 @pytest.mark.parametrize("known", [0, 10**6])
-def test_documents_are_numbered_by_their_ids(drawn: Pair, monkeypatch: pytest.MonkeyPatch, known: int) -> None:
+def test_documents_have_places_in_the_order_of_their_ids(
+    drawn: Pair, monkeypatch: pytest.MonkeyPatch, known: int
+) -> None:
     monkeypatch.setattr(postings, "DOCIDS_IN_MEMORY", known)
     opened = postings.open_postings(drawn.folder, (FIELD, *TABLE_FIELDS))
     docids = opened.docids_of(np.arange(opened.size))
     assert docids == sorted(docids) and opened.size > 50
-    assert opened.numbers_of(docids).tolist() == list(range(opened.size))
+    assert opened.places_of(docids).tolist() == list(range(opened.size))
+    assert opened.numbers_of(docids).tolist() == opened.numbers.tolist()
+    assert sorted(opened.numbers) == list(range(opened.size))
     assert opened.numbers_of(["", "unheard of", "\U0010ffff"]).tolist() == [-1, -1, -1]
 
 
@@ -203,48 +190,49 @@ def test_the_matrix_is_used_again_and_made_anew_with_its_index(
 
 
 class Arrays(NamedTuple):
-    """A field's postings as Java maps them, and how many documents there are."""
+    """A field's postings as Java maps them."""
 
     prefix: Path
-    size: int
 
     def search(
         self, query: list[tuple[int, int, float]], depth: int, k1: float = 0.0
     ) -> list[tuple[int, float, float]]:
-        """Return number, score and score in runs of the best; a term is its first posting, how many, its weight."""
+        """Return place, score and score in runs of the best; a term is its first posting, how many, its weight."""
         fields = java("java.util.ArrayList")()
         fields.add(java(POSTINGS)(str(self.prefix), k1, 0.0, 1.0))
         numbers = [float(number) for term in query for number in (0, *term)]
-        found = java(BM25)(self.size, fields).search(numbers, [len(numbers)], [False], depth, 1)
+        bm25 = java(BM25)(str(self.prefix.with_name("numbers.npy")), fields)
+        found = bm25.search(numbers, [len(numbers)], [False], depth, 1)
         columns = zip(found, (">i4", ">f4", ">f8"), strict=True)
         return list(zip(*(np.frombuffer(array.tostring(), of).tolist() for array, of in columns), strict=True))
 
 
-def arrays(folder: Path, documents: list[int], frequencies: "list[int] | None" = None, width: str = "u1") -> Arrays:
-    np.save(folder / "x.documents.npy", np.array(documents, np.int32))
-    np.save(folder / "x.frequencies.npy", np.array(frequencies or [1] * len(documents), width))
-    size = max(documents) + 1
-    np.save(folder / "x.lengths.npy", np.ones(size, np.uint8))
-    return Arrays(folder / "x", size)
+def arrays(folder: Path, frequencies: list[int], places: Sequence[int], width: str = "u1") -> Arrays:
+    """Write a posting for each document, with its frequency; ``places`` are those of their docids."""
+    np.save(folder / "x.documents.npy", np.arange(len(frequencies), dtype=np.int32))
+    np.save(folder / "x.frequencies.npy", np.array(frequencies, width))
+    np.save(folder / "x.lengths.npy", np.ones(len(frequencies), np.uint8))
+    np.save(folder / "numbers.npy", np.argsort(places).astype(np.int32))
+    return Arrays(folder / "x")
 
 
 @settings(max_examples=30, deadline=None)
-@given(above=st.integers(1, 30), size=st.integers(1, 4000), depth=st.integers(1, 300), seed=st.integers(0, 1000))
+@given(above=st.integers(1, 30), size=st.integers(1, 40_000), depth=st.integers(1, 300), seed=st.integers(0, 1000))
 def test_the_best_are_found_wherever_they_stand(
     tmp_path_factory: pytest.TempPathFactory, above: int, size: int, depth: int, seed: int
 ) -> None:
     # with a k1 of 1 and a b of 0 the score of a term of weight 1 and frequency f is 1 - 1 / (1 + f)
-    order = np.random.default_rng(seed).permutation(size).tolist()
-    frequencies = [1 + number % above for number in order]
-    found = arrays(tmp_path_factory.mktemp("best"), order, frequencies).search([(0, size, 1.0)], depth, k1=1.0)
+    places = np.random.default_rng(seed).permutation(size).tolist()
+    frequencies = [1 + place % above for place in places]
+    found = arrays(tmp_path_factory.mktemp("best"), frequencies, places).search([(0, size, 1.0)], depth, k1=1.0)
     expected = sorted((-np.float32(1) + np.float32(1) / np.float32(2 + n % above), n) for n in range(size))[:depth]
-    assert [(-score, number) for number, score, _ in found] == expected
+    assert [(-score, place) for place, score, _ in found] == expected
 
 
 @pytest.mark.parametrize(("width", "frequency"), [("u1", 255), ("<u2", 300), ("<u4", 70_000)])
 def test_frequencies_of_every_width_are_read(tmp_path: Path, width: str, frequency: int) -> None:
-    found = arrays(tmp_path, [0, 2], [frequency, 1], width).search([(0, 2, 1.0)], 9, k1=1.0)
-    assert [number for number, _, _ in found] == [0, 2]
+    found = arrays(tmp_path, [frequency, 1], [1, 0], width).search([(0, 2, 1.0)], 9, k1=1.0)
+    assert [place for place, _, _ in found] == [1, 0]
     assert found[0][1] == np.float32(1) - np.float32(1) / np.float32(1 + frequency)
 
 
@@ -253,16 +241,17 @@ def test_postings_beyond_what_a_buffer_can_map_are_read(tmp_path: Path) -> None:
     edge, count = 2**28, 2**29 + 5
     for name, dtype in (("documents", "<i4"), ("frequencies", "u1")):
         array = np.lib.format.open_memmap(tmp_path / f"x.{name}.npy", "w+", np.dtype(dtype), (count,))
-        array[edge - 3 : edge + 3] = [5, 4, 3, 2, 1, 0] if name == "documents" else [1, 2, 3, 4, 5, 6]
+        array[edge - 3 : edge + 3] = [0, 1, 2, 3, 4, 5] if name == "documents" else [6, 5, 4, 3, 2, 1]
         array[-1] = 1
         del array
     assert (tmp_path / "x.documents.npy").stat().st_size > 2**31
     np.save(tmp_path / "x.lengths.npy", np.ones(6, np.uint8))
-    found = Arrays(tmp_path / "x", 6).search([(edge - 3, 6, 1.0), (count - 1, 1, 1.0)], 9, k1=1.0)
+    np.save(tmp_path / "numbers.npy", np.arange(6, dtype=np.int32))
+    found = Arrays(tmp_path / "x").search([(edge - 3, 6, 1.0), (count - 1, 1, 1.0)], 9, k1=1.0)
     # f / (1 + f) of the frequencies 6 to 1, and document 1, whose frequency is 5, has one half more
-    expected = {number: (6 - number) / (7 - number) for number in range(6)}
+    expected = {place: (6 - place) / (7 - place) for place in range(6)}
     expected[1] += 0.5
-    assert {number: score for number, score, _ in found} == pytest.approx(expected, abs=1e-6)
+    assert {place: score for place, score, _ in found} == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("lang", [code for code, known in LANGUAGES.items() if not known.whole])
@@ -299,6 +288,6 @@ def test_ties_are_broken_as_one_by_one(
 ) -> None:
     # with a k1 of 0 a term's score is its weight, and here each document has a term of its own
     scores = np.cumsum([last, *steps], dtype=np.float32)[::-1].tolist()
-    found = arrays(tmp_path_factory.mktemp("ties"), list(range(len(scores))))
+    found = arrays(tmp_path_factory.mktemp("ties"), [1] * len(scores), range(len(scores)))
     query = [(place, 1, score) for place, score in enumerate(scores)]
     assert [in_run for _, _, in_run in found.search(query, 1000)] == one_by_one(scores)

@@ -1,7 +1,8 @@
 """The postings of a Lucene index as memory-mapped arrays, how they are made, and BM25 over them by a loop inside Java.
 
-Documents are numbered in the order of their docids, which is the order of ties. The arrays hold what
-BM25 starts from, term frequencies and Lucene's byte for the length, so that k1 and b may change.
+Documents are numbered as Lucene has them, without removed ones; their place is that of their docid in the order of
+docids, which is the order of ties. The arrays hold what BM25 starts from, term frequencies and Lucene's byte for the
+length, so that k1 and b may change.
 
 Lucene computes a term's score in single precision, adds up a document's scores in double precision and
 rounds the sum to single precision. While the sum is below 2**29 times its smallest addend, 53 bits hold
@@ -40,9 +41,10 @@ from heed.reuse import Recipe, ensure_folder, folder_note, recipe_version, uncha
 DOCIDS_IN_MEMORY = 1 << 18  # documents up to which all docids are held as strings, which is quicker than reading them
 QUERIES_AT_ONCE = 50  # searched by one call of Java, which cannot be interrupted
 TERMS_KEPT = 100_000  # of each open index: where the postings of a term are
+NUMBERS = f"{ID}.numbers"  # the array with the number of each document, in the order of docids
 
 Integers = NDArray[np.integer[Any]]
-Numbers = NDArray[np.intp]  # of documents
+Numbers = NDArray[np.intp]  # of documents, or their places
 Clause = tuple[str, str, float]  # field, term as the index holds it, weight; those of a field are together
 
 
@@ -75,7 +77,7 @@ class ByteStrings:
 
 
 class FieldPostings(NamedTuple):
-    """The postings of a field: those of term ``t`` are from ``starts[t]`` to ``starts[t + 1]``.
+    """The postings of a field: those of term ``t`` are from ``starts[t]`` to ``starts[t + 1]``, by document.
 
     ``lengths`` is Lucene's byte for the length of each document, ``documents_with`` counts the documents
     with any term, ``occurrences`` the terms of all documents, repeats included. Java maps the arrays of its own accord.
@@ -105,28 +107,38 @@ class Postings:
         """Number of documents."""
         return len(self.docids)
 
-    def docids_of(self, numbers: Numbers) -> list[str]:
+    def docids_of(self, places: Numbers) -> list[str]:
         """Return the docids of documents."""
         if self.size <= DOCIDS_IN_MEMORY:
-            docids: list[str] = self._docids[numbers].tolist()
+            docids: list[str] = self._docids[places].tolist()
             return docids
         joined, ends = self.docids.joined.data, self.docids.ends
-        places = zip(ends[numbers].tolist(), ends[numbers + 1].tolist(), strict=True)
-        return [joined[start:end].tobytes().decode() for start, end in places]
+        edges = zip(ends[places].tolist(), ends[places + 1].tolist(), strict=True)
+        return [joined[start:end].tobytes().decode() for start, end in edges]
+
+    def places_of(self, docids: Sequence[str]) -> Numbers:
+        """Return the place of each of ``docids``, -1 for one that has none."""
+        if self.size <= DOCIDS_IN_MEMORY:
+            return np.array([self._places.get(docid, -1) for docid in docids], dtype=np.intp)
+        return np.array([self.docids.find(docid.encode()) for docid in docids], dtype=np.intp)
 
     def numbers_of(self, docids: Sequence[str]) -> Numbers:
         """Return the number of each of ``docids``, -1 for one that has none."""
-        if self.size <= DOCIDS_IN_MEMORY:
-            return np.array([self._numbers.get(docid, -1) for docid in docids], dtype=np.intp)
-        return np.array([self.docids.find(docid.encode()) for docid in docids], dtype=np.intp)
+        places = self.places_of(docids)
+        return np.where(places < 0, -1, self.numbers[places])
 
     @cached_property
     def _docids(self) -> NDArray[np.object_]:
         return np.array(list(self.docids.decoded()), dtype=object)
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {docid: number for number, docid in enumerate(self._docids)}
+    def _places(self) -> dict[str, int]:
+        return {docid: place for place, docid in enumerate(self._docids)}
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int32]:
+        """The number of each document, in the order of docids."""
+        return self._load(self.folder, NUMBERS)
 
     def _field(self, folder: Path, name: str) -> FieldPostings:
         texts, ends, starts, documents, frequencies, lengths, counts = (
@@ -160,11 +172,6 @@ class BestDocuments(NamedTuple):
     in_runs: NDArray[np.float64]
 
 
-def threads_within(heap: int, sums: int, threads: int) -> int:
-    """Return how many of ``threads`` search at once, so that the ``sums`` of each fit half of Java's ``heap``."""
-    return max(1, min(threads, heap // 2 // (8 * max(sums, 1))))
-
-
 class MatrixSearch:
     """BM25 with one choice of k1 and b over the postings of an index.
 
@@ -180,7 +187,7 @@ class MatrixSearch:
             for name, field in postings.fields.items():
                 average = field.occurrences / field.documents_with
                 fields.add(java(POSTINGS)(str(postings.folder / name), k1, b, average))
-            self._java = java(BM25)(postings.size, fields)
+            self._java = java(BM25)(str(postings.folder / f"{NUMBERS}.npy"), fields)
 
     def search(
         self, queries: Iterable[Sequence[Clause]], depth: int, threads: int, apart: Collection[str] = ()
@@ -190,16 +197,13 @@ class MatrixSearch:
         The sum of a field that is ``apart`` is rounded before it is added, as Lucene does where a field has a weight.
         """
         rounded = [name in apart for name in self._places]
-        sums = self.postings.size * (1 + any(rounded))  # a field that is apart has its own beside those of the query
-        with java_errors("searching"):
-            threads = threads_within(java("java.lang.Runtime").getRuntime().maxMemory(), sums, threads)
         for group in batches(map(self._numbers, queries), QUERIES_AT_ONCE, lambda _: 1):
             ends = np.cumsum([len(query) for query in group]).tolist()
             with java_errors("searching"):
                 arrays = self._java.search(list(chain.from_iterable(group)), ends, rounded, depth, threads)
             columns = (array.tostring() for array in arrays)  # bytes() takes 2,000 times as long
-            for documents, scores, in_runs in zip(columns, columns, columns, strict=True):
-                docids = self.postings.docids_of(np.frombuffer(documents, ">i4"))
+            for places, scores, in_runs in zip(columns, columns, columns, strict=True):
+                docids = self.postings.docids_of(np.frombuffer(places, ">i4"))
                 yield BestDocuments(docids, np.frombuffer(scores, ">f4"), np.frombuffer(in_runs, ">f8"))
 
     def score(self, query: Sequence[Clause], documents: Numbers) -> list[float]:
@@ -270,40 +274,45 @@ def _export(index: Path, fields: Sequence[str], folder: Path) -> int:
     raw = folder / "raw"
     raw.mkdir()
     with reading(index) as reader:
-        count, numbers = int(reader.numDocs()), _write_docids(folder, raw, reader)
+        live = _write_docids(folder, raw, reader)
         for field in fields:
             occurrences, largest = write_postings(raw, field, reader, field)
             if occurrences:  # not of texts of stop words alone
-                write_norms(raw / f"{field}.norms", reader, field, len(numbers))
-                _write_field(folder, raw, field, numbers, (occurrences, np.min_scalar_type(largest)))
+                write_norms(raw / f"{field}.norms", reader, field, len(live))
+                _write_field(folder, raw, field, live, (occurrences, np.min_scalar_type(largest)))
             for path in raw.iterdir():  # before the next field: they are larger than the arrays
                 path.unlink()
     raw.rmdir()
-    return count
+    return int(np.count_nonzero(live))
 
 
-def _write_docids(folder: Path, raw: Path, reader: Any) -> NDArray[np.int32]:
-    """Write the docids, in their order; return the number of each of Lucene's documents among them, -1 of removed."""
-    numbers = np.full(reader.maxDoc(), -1, dtype=np.int32)
+def _write_docids(folder: Path, raw: Path, reader: Any) -> NDArray[np.bool_]:
+    """Write the docids, in their order, and the number of each; return which of Lucene's documents are not removed."""
+    live, documents = np.zeros(reader.maxDoc(), dtype=bool), np.empty(0, dtype=np.int32)
     texts, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int32)
     if write_postings(raw, ID, reader, ID)[0]:
         texts, lengths = _read(raw, f"{ID}.texts", np.uint8), _sizes(raw, ID)[:, 0]
-        numbers[_read(raw, f"{ID}.pairs", np.int32)[::2]] = np.arange(len(lengths), dtype=np.int32)
-    _save(folder, ID, texts=texts, ends=_ends(lengths))
-    return numbers
+        documents = _read(raw, f"{ID}.pairs", np.int32)[::2]
+        live[documents] = True
+    _save(folder, ID, texts=texts, ends=_ends(lengths), numbers=_numbers_of(live)[documents])
+    return live
+
+
+def _numbers_of(staying: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the numbers of the documents that stay, in the order of what they were."""
+    return np.cumsum(staying, dtype=np.int32) - 1
 
 
 def _write_field(
-    folder: Path, raw: Path, field: str, numbers: NDArray[np.int32], counts: tuple[int, np.dtype[Any]]
+    folder: Path, raw: Path, field: str, live: NDArray[np.bool_], counts: tuple[int, np.dtype[Any]]
 ) -> None:
     """Write the postings of a field; ``counts`` are its occurrences and the type that holds each frequency."""
-    (occurrences, frequencies), sizes, present = counts, _sizes(raw, field), numbers >= 0
+    (occurrences, frequencies), sizes, numbers = counts, _sizes(raw, field), _numbers_of(live)
     with _writing(folder, field, frequencies) as write:
         for block in _blocks(raw / f"{field}.pairs"):
             write(numbers[block[:, 0]], block[:, 1])
-    lengths = np.empty(np.count_nonzero(present), dtype=np.uint8)
-    lengths[numbers[present]] = _read(raw, f"{field}.norms", np.uint8)[present]
     texts, ends = _read(raw, f"{field}.texts", np.uint8), _ends(sizes[:, 0])
+    lengths = _read(raw, f"{field}.norms", np.uint8)[live]
     _save(folder, field, texts=texts, ends=ends, starts=_ends(sizes[:, 1]), **_lengths(lengths, occurrences))
 
 
@@ -373,13 +382,12 @@ class _Union:
         pairs = zip(places, new, strict=True)
         known = [place < len(old) and old[place] == string for place, string in pairs]
         self._strings, self.places, self.known = (old, new), np.array(places, np.intp), np.array(known, np.bool_)
-        self.new = self.places + np.cumsum(~self.known) - ~self.known  # where each of the new ones is
-        self.old = np.delete(np.arange(len(old) + np.count_nonzero(~self.known)), self.new[~self.known])
+        self._new = self.places + np.cumsum(~self.known) - ~self.known  # where each of the new ones is
 
     def values(self, old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
         """Return one value of each: that of ``new`` for those among the new ones, that of ``old`` for the others."""
         values = np.insert(old, self.places[~self.known], new[~self.known])
-        values[self.new] = new
+        values[self._new] = new
         return values
 
     def strings(self, used: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
@@ -392,27 +400,18 @@ class _Union:
         return {"texts": texts[np.repeat(used, lengths)], "ends": _ends(lengths[used])}
 
 
-class _Numbering(NamedTuple):
-    """The documents of two sets of postings: which stay, and the numbers of old ones, -1 of those gone, and of new."""
-
-    union: _Union
-    used: NDArray[np.bool_]
-    old: NDArray[np.int32]
-    new: NDArray[np.int32]
-
-
 def _merge(earlier: Postings, added: Postings, removed: Sequence[str], folder: Path) -> None:
-    """Write the postings of ``earlier`` documents, but those ``removed``, and of ``added`` ones."""
+    """Write the postings of ``earlier`` documents, but those ``removed``, and of ``added`` ones, behind them."""
     union, gone = _Union(earlier.docids, added.docids), earlier.numbers_of(removed)
     staying = np.ones(earlier.size, dtype=bool)
     staying[gone[gone >= 0]] = False
-    used = union.values(staying, np.ones(added.size, dtype=bool))
-    numbers = np.cumsum(used, dtype=np.int32) - 1
-    numbering = _Numbering(union, used, np.where(staying, numbers[union.old], -1), numbers[union.new])
-    _save(folder, ID, **union.strings(used))
+    old, first_new = _numbers_of(staying), np.count_nonzero(staying)
+    used = union.values(staying[earlier.numbers], np.ones(added.size, dtype=bool))
+    numbers = union.values(old[earlier.numbers], first_new + added.numbers)[used]
+    _save(folder, ID, **union.strings(used), numbers=numbers)
     for name in sorted({*earlier.fields, *added.fields}):
-        old, new = (each.fields.get(name) or _nothing(each.size) for each in (earlier, added))
-        _merge_field(folder, name, old, new, numbering)
+        fields = (each.fields.get(name) or _nothing(each.size) for each in (earlier, added))
+        _merge_field(folder, name, *fields, staying)
 
 
 def _nothing(documents: int) -> FieldPostings:
@@ -422,22 +421,24 @@ def _nothing(documents: int) -> FieldPostings:
     return FieldPostings(ByteStrings(none, starts), starts, none.astype(np.int32), none, lengths, 0, 0)
 
 
-def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings, numbering: _Numbering) -> None:
+def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings, staying: NDArray[np.bool_]) -> None:
     terms, sizes, new_sizes = _Union(old.terms, new.terms), np.diff(old.starts), np.diff(new.starts)
     behind = np.repeat(old.starts[terms.places + terms.known], new_sizes)  # which of the earlier postings new ones come
     count, done, occurrences = len(old.documents), 0, old.occurrences + new.occurrences
-    new_documents, dtype = numbering.new[new.documents], np.promote_types(old.frequencies.dtype, new.frequencies.dtype)
+    numbers, new_documents = _numbers_of(staying), new.documents + np.int32(np.count_nonzero(staying))
+    dtype = np.promote_types(old.frequencies.dtype, new.frequencies.dtype)
     with _writing(folder, name, dtype) as write:
         for begin in range(0, max(count, 1), BLOCK):
-            documents = numbering.old[old.documents[begin : begin + BLOCK]]
-            frequencies, gone = old.frequencies[begin : begin + BLOCK].astype(dtype), np.flatnonzero(documents < 0)
+            documents = old.documents[begin : begin + BLOCK]
+            frequencies = old.frequencies[begin : begin + BLOCK].astype(dtype)
+            gone = np.flatnonzero(~staying[documents])
             np.subtract.at(sizes, np.searchsorted(old.starts, begin + gone, side="right") - 1, 1)
             occurrences -= int(frequencies[gone].sum(dtype=np.int64))
             until = int(np.searchsorted(behind, begin + BLOCK)) if begin + BLOCK < count else len(behind)
             places = behind[done:until] - begin
             places -= np.searchsorted(gone, places)
             write(
-                np.insert(np.delete(documents, gone), places, new_documents[done:until]),
+                np.insert(np.delete(numbers[documents], gone), places, new_documents[done:until]),
                 np.insert(np.delete(frequencies, gone), places, new.frequencies[done:until]),
             )
             done = until
@@ -447,6 +448,6 @@ def _merge_field(folder: Path, name: str, old: FieldPostings, new: FieldPostings
         return
     new_sizes[terms.known] += sizes[terms.places[terms.known]]
     sizes = terms.values(sizes, new_sizes)
-    lengths = numbering.union.values(old.lengths, new.lengths)[numbering.used]
+    lengths = np.concatenate([old.lengths[staying], new.lengths])
     strings = terms.strings(sizes > 0)
     _save(folder, name, **strings, starts=_ends(sizes[sizes > 0]), **_lengths(lengths, occurrences))

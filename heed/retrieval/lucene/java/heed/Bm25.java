@@ -1,13 +1,14 @@
 package heed;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -16,24 +17,25 @@ import java.util.concurrent.Future;
  * BM25 of queries, a term at a time: a term's score is of single precision, the sum over the terms of double.
  *
  * <p>A query is four numbers for each term: its field, its first posting, how many it has, its weight times its idf. The
- * terms of a field are together. Documents are numbered in the order of their docids, which is that of ties.
+ * terms of a field are together.
  */
 public final class Bm25 {
-  private static final int NUMBERS = 4; // of a term
-
-  private final int size;
+  private final int[] places; // of each document, by number, in the order of docids, which is that of ties
   private final List<Postings> fields;
-  private final Queue<double[]> spare = new ConcurrentLinkedQueue<>(); // sums that are used again
 
-  /** Search {@code fields} of {@code size} documents. */
-  public Bm25(int size, List<Postings> fields) {
-    this.size = size;
+  /** Search {@code fields}; the array in the file {@code numbers} has each document's number, in the order of docids. */
+  public Bm25(String numbers, List<Postings> fields) throws IOException {
     this.fields = fields;
+    IntBuffer ordered = ByteBuffer.wrap(Postings.bytes(numbers)).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer();
+    places = new int[ordered.limit()];
+    for (int place = 0; place < places.length; place++) {
+      places[ordered.get(place)] = place;
+    }
   }
 
   /**
-   * Return the best documents of each query in three arrays: their numbers, of 4 bytes; their scores, of 4; their scores
-   * in Anserini's run files, of 8.
+   * Return the best documents of each query in three arrays: their places in the order of docids, of 4 bytes; their
+   * scores, of 4; their scores in Anserini's run files, of 8.
    *
    * @param queries the queries, one after the other
    * @param ends how many numbers each query ends after
@@ -61,60 +63,39 @@ public final class Bm25 {
 
   /** Return the scores of chosen documents; 0 for the number -1. */
   public float[] scores(double[] query, int[] documents) {
-    double[] sums = sums(query, new boolean[fields.size()]);
     float[] scores = new float[documents.length];
-    for (int i = 0; i < scores.length; i++) {
-      scores[i] = documents[i] < 0 ? 0 : (float) sums[documents[i]];
+    Sums sums = new Sums(fields, query, new boolean[fields.size()]);
+    for (int first = 0; first < places.length; first += Sums.BLOCK) {
+      double[] ofBlock = sums.next(first);
+      for (int i = 0; i < documents.length; i++) {
+        if (first <= documents[i] && documents[i] < first + Sums.BLOCK) {
+          scores[i] = (float) ofBlock[documents[i] - first];
+        }
+      }
     }
-    spare.add(sums);
     return scores;
   }
 
-  private double[] sums(double[] query, boolean[] apart) {
-    double[] sums = zeros();
-    for (int i = 0; i < query.length; ) {
-      int field = (int) query[i];
-      double[] ofField = apart[field] ? zeros() : sums;
-      for (; i < query.length && query[i] == field; i += NUMBERS) {
-        fields.get(field).add(ofField, (long) query[i + 1], (int) query[i + 2], (float) query[i + 3]);
-      }
-      if (apart[field]) {
-        for (int document = 0; document < size; document++) {
-          sums[document] += (float) ofField[document];
-        }
-        spare.add(ofField);
-      }
-    }
-    return sums;
-  }
-
-  private double[] zeros() {
-    double[] sums = spare.poll();
-    if (sums == null) {
-      return new double[size];
-    }
-    Arrays.fill(sums, 0);
-    return sums;
-  }
-
   private byte[][] best(double[] query, boolean[] apart, int depth) {
-    double[] sums = sums(query, apart);
-    long[] keys = new long[2 * Math.min(depth, size) + 1024]; // of documents: a score and a number, the best first
+    long[] keys = new long[2 * Math.min(depth, places.length) + 1024]; // of documents: score and place, the best first
     int count = 0;
     float least = Float.MIN_VALUE; // of the scores that are among the best so far
     double below = 0; // the number of single precision before it
-    for (int i = 0; i < size; i++) {
-      if (sums[i] > below && (float) sums[i] >= least) {
-        if (count == keys.length) {
-          select(keys, count, depth - 1);
-          count = depth;
-          least = score(keys[depth - 1]);
-          below = Math.nextDown(least);
+    Sums sums = new Sums(fields, query, apart);
+    for (int first = 0; first < places.length; first += Sums.BLOCK) {
+      double[] ofBlock = sums.next(first);
+      for (int i = 0; i < Sums.BLOCK; i++) {
+        if (ofBlock[i] > below && (float) ofBlock[i] >= least) {
+          if (count == keys.length) {
+            select(keys, count, depth - 1);
+            count = depth;
+            least = score(keys[depth - 1]);
+            below = Math.nextDown(least);
+          }
+          keys[count++] = (long) ~Float.floatToIntBits((float) ofBlock[i]) << 32 | places[first + i];
         }
-        keys[count++] = (long) ~Float.floatToIntBits((float) sums[i]) << 32 | i;
       }
     }
-    spare.add(sums);
     if (count > depth) {
       select(keys, count, depth - 1);
       count = depth;

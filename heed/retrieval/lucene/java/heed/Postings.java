@@ -27,40 +27,59 @@ public final class Postings {
     long size = Files.size(Paths.get(prefix + ".documents.npy")) - HEADER;
     width = (int) (Integer.BYTES * (Files.size(Paths.get(prefix + ".frequencies.npy")) - HEADER) / size);
     frequencies = map(prefix + ".frequencies.npy", width);
-    byte[] file = Files.readAllBytes(Paths.get(prefix + ".lengths.npy"));
-    lengths = Arrays.copyOfRange(file, HEADER, file.length);
+    lengths = bytes(prefix + ".lengths.npy");
     for (int i = 0; i < products.length; i++) {
       products[i] = (i >> 8) * (1f / (k1 * ((1f - b) + b * SmallFloat.byte4ToInt((byte) i) / average)));
     }
   }
 
   /**
-   * Add the score of a term to the sum of each document that has it.
+   * Add the score of a term to the sum of each document of a block that has it; return the first posting behind those.
    *
    * <p>A term of weight w in a document where its frequency is f adds {@code w − w / (1 + f · share)}, all in single
    * precision, as Lucene's BM25Similarity has it; a share is {@code 1 / (k1 · (1 − b + b · length / average))}. To make
    * a float of each frequency would take longer than all the rest.
+   *
+   * @param sums those of the documents from number {@code document} on
+   * @param start the first posting that is not of a document before those; the term's last one is before {@code end}
    */
-  void add(double[] sums, long start, int count, float weight) {
-    for (long at = start, end; at < start + count; at = end) {
-      end = Math.min(start + count, ((at >> PART) + 1) << PART);
-      int first = (int) (at & (1 << PART) - 1);
-      add(sums, documents[(int) (at >> PART)], frequencies[(int) (at >> PART)], first, first + (int) (end - at), weight);
+  long add(double[] sums, int document, long start, long end, float weight) {
+    for (long at = start, edge; at < end; at = edge) {
+      edge = Math.min(end, ((at >> PART) + 1) << PART);
+      int part = (int) (at >> PART);
+      int from = (int) (at & (1 << PART) - 1);
+      int to = from + (int) (edge - at);
+      int reached = add(sums, document, documents[part], frequencies[part], from, to, weight);
+      if (reached < to) {
+        return at + reached - from;
+      }
     }
+    return end;
   }
 
-  private void add(double[] sums, ByteBuffer documents, ByteBuffer frequencies, int first, int end, float weight) {
+  private int add(
+      double[] sums, int first, ByteBuffer documents, ByteBuffer frequencies, int from, int to, float weight) {
     byte[] lengths = this.lengths;
     float[] products = this.products;
     int width = this.width;
-    for (int i = first; i < end; i++) {
+    for (int i = from; i < to; i++) {
       int document = documents.getInt(Integer.BYTES * i);
+      if (document >= first + sums.length) {
+        return i;
+      }
       int length = lengths[document] & 0xff;
       int frequency = width == 1 ? frequencies.get(i) & 0xff
           : width == 2 ? frequencies.getShort(2 * i) & 0xffff : frequencies.getInt(4 * i);
       float product = frequency < FREQUENCIES ? products[frequency << 8 | length] : frequency * products[1 << 8 | length];
-      sums[document] += weight - weight / (1f + product);
+      sums[document - first] += weight - weight / (1f + product);
     }
+    return to;
+  }
+
+  /** Return the numbers of an array, as they lie in its file. */
+  static byte[] bytes(String path) throws IOException {
+    byte[] file = Files.readAllBytes(Paths.get(path));
+    return Arrays.copyOfRange(file, HEADER, file.length);
   }
 
   private static ByteBuffer[] map(String path, int width) throws IOException {
