@@ -29,7 +29,7 @@ DIGEST = re.compile(r'"([0-9a-f]{32}|[0-9a-f]{64})"')  # a SHA-256, or the rando
 # by the key that a recipe has; raise one when the thing is made in another way, so that nothing older is used again
 VERSIONS = {
     # documents, indexes and vectors
-    "store": 5,
+    "store": 6,
     "tables": 3,
     "index": 2,
     "postings": 3,

@@ -33,7 +33,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from heed.errors import SHOWN, DataError, HeedError, fail
-from heed.files import digest_json, on_disk, read_lines, unpacked_name
+from heed.files import digest, digest_json, on_disk, read_lines, unpacked_name
 from heed.formats.documents import SUFFIXES, DocumentLine, Files, Source, is_trec_documents, leaving_out
 from heed.languages import Language
 from heed.progress import bar, log, number_of
@@ -91,14 +91,14 @@ BATCH = 1_000  # documents written at once
 MAPPED = 1 << 40  # bytes of the file that are read without a copy: as many as SQLite maps, 2 GiB
 FIRST_WORDS = 80  # characters, where a document has no title
 MARKUP = re.compile(r"<[^>]*>|[|#]|-{3,}")  # of tables
-LINES = "lines.npy"  # in a store's folder: the hash of each document's line, in the order of docids
+LINES = "lines.npy"  # in a store's folder: the hashes of each document's line and file, in the order of docids
 INSERT = "INSERT INTO documents (docid, body) VALUES (?, ?)"
 COPY = (
     "INSERT INTO documents (docid, body) "
     "SELECT docid, body FROM earlier.documents WHERE place > ? AND place <= ? ORDER BY place"
 )
 
-Row = tuple[str, bytes, int]  # a document's id, its packed texts, the hash of its line
+Row = tuple[str, bytes, int, int]  # a document's id, its packed texts, the hashes of its line and its file
 
 
 class DocumentStore:
@@ -197,7 +197,16 @@ class DocumentStore:
 
 def hash_of(content: bytes) -> int:
     """Return 64 bits of a hash of a document's line, or of its texts where they are not from a line."""
-    return int.from_bytes(sha256(content).digest()[:8], "little", signed=True)
+    return _as_number(sha256(content).digest())
+
+
+def _hash_of_file(path: Path) -> int:
+    """Return 64 bits of a file's digest; 0 where documents are from none."""
+    return _as_number(bytes.fromhex(digest(path))) if path.is_file() else 0
+
+
+def _as_number(sha256_: bytes) -> int:
+    return int.from_bytes(sha256_[:8], "little", signed=True)
 
 
 class EarlierStore:
@@ -206,32 +215,44 @@ class EarlierStore:
     def __init__(self, path: Path | None = None) -> None:
         """Take the file of a store, which has the hashes of its lines beside it; without one there are no documents."""
         self.path = path
-        self._hashes = np.load(path.with_name(LINES)) if path else np.empty(0, dtype=np.int64)
-        self._order = np.argsort(self._hashes)
-        self._sorted = self._hashes[self._order]
-        self._kept = np.zeros(len(self._hashes), dtype=bool)
+        self._lines: NDArray[np.int64] = np.load(path.with_name(LINES)) if path else np.empty((0, 2), dtype=np.int64)
+        self._files = self._lines[:, 1].copy()  # as they were
+        self._order = np.argsort(self._lines[:, 0])
+        self._sorted = self._lines[self._order, 0]
+        self._kept = np.zeros(len(self._lines), dtype=bool)
         self.is_used = False  # whether any document is kept
         self.is_doubtful = False  # whether a document came twice, of which reading all lines names both
 
-    def holds(self, lines: Sequence[bytes]) -> NDArray[np.bool_]:
-        """Return which of ``lines`` are here; their documents are kept then."""
+    def holds_file(self, path: Path) -> bool:
+        """Return whether the documents of a file are here; they are kept then."""
+        places = np.flatnonzero(self._files == _hash_of_file(path))
+        self._keep(places)
+        return len(places) > 0
+
+    def holds(self, path: Path, lines: Sequence[bytes]) -> NDArray[np.bool_]:
+        """Return which of the ``lines`` of a file are here; their documents are kept then."""
         joined = b"".join([sha256(line.rstrip(b"\r\n")).digest()[:8] for line in lines])
         hashes = np.frombuffer(joined, dtype="<i8")
         index = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
         is_here: NDArray[np.bool_] = self._sorted[index] == hashes
         places = self._order[index[is_here]]
-        self.is_doubtful = self.is_doubtful or bool(self._kept[places].any()) or len(np.unique(places)) < len(places)
+        self.is_doubtful = self.is_doubtful or len(np.unique(places)) < len(places)
+        self._keep(places)
+        self._lines[places, 1] = _hash_of_file(path)
+        return is_here
+
+    def _keep(self, places: NDArray[np.intp]) -> None:
+        self.is_doubtful = self.is_doubtful or bool(self._kept[places].any())
         self._kept[places] = True
         self.is_used = self.is_used or len(places) > 0
-        return is_here
 
     def copy_to(self, db: sqlite3.Connection, rows: Iterator[Row]) -> tuple[NDArray[np.int64], list[str]]:
         """Write the documents that are kept, and the new ``rows``, in the order of docids.
 
-        ``db`` has this store attached as ``earlier``. Returns the hashes of all lines, and the docids of documents that
-        are new, changed or gone, none where nothing is kept.
+        ``db`` has this store attached as ``earlier``. Returns the hashes of all lines and files, and the docids of
+        documents that are new, changed or gone, none where nothing is kept.
         """
-        size = len(self._hashes) if self.is_used else 0
+        size = len(self._lines) if self.is_used else 0
         gone = np.flatnonzero(~self._kept[:size]).tolist()
         select = "SELECT docid FROM earlier.documents WHERE place = ?"
         touched = {db.execute(select, (place + 1,)).fetchone()[0] for place in gone}
@@ -241,22 +262,22 @@ class EarlierStore:
         for place, row in chain(changes, [(size, None)]):
             if place > start:
                 db.execute(COPY, (start, place))
-                hashes.frombytes(self._hashes[start:place].tobytes())
+                hashes.frombytes(self._lines[start:place].tobytes())
                 start = place
             if row is None:
                 start += 1
             else:
                 db.execute(INSERT, row[:2])
-                hashes.append(row[2])
+                hashes.extend(row[2:])
                 touched.update(row[:1] if size else ())
-        return np.frombuffer(hashes, dtype=np.int64), sorted(touched)
+        return np.frombuffer(hashes, dtype=np.int64).reshape(-1, 2), sorted(touched)
 
     def _placed(self, db: sqlite3.Connection, rows: Iterator[Row]) -> Iterator[tuple[int, Row]]:
         """Yield each row with the place of the document before which it comes."""
         following = "SELECT place - 1, docid FROM earlier.documents WHERE docid >= ? ORDER BY docid LIMIT 1"
         for row in rows:
             before = db.execute(following, row[:1]).fetchone() if self.is_used else (0, "")
-            place, docid = before or (len(self._hashes), "")
+            place, docid = before or (len(self._lines), "")
             self.is_doubtful = self.is_doubtful or (docid == row[0] and bool(self._kept[place]))
             yield place, row
 
@@ -399,8 +420,9 @@ def _build(part: Path, source: Source, earlier: EarlierStore) -> list[str]:
         was_tabular, dictionary = db.execute(form).fetchone() if earlier.is_used else (False, dictionary_of(db))
         settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
         pack = zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
-        ordered = db.execute("SELECT docid, body, hash FROM staged ORDER BY docid")
-        rows = ((docid, pack(body), line_hash) for docid, body, line_hash in ordered)
+        ordered = db.execute("SELECT docid, body, hash, file FROM staged ORDER BY docid")
+        of_files = [*map(_hash_of_file, files)]
+        rows = ((docid, pack(body), line_hash, of_files[file]) for docid, body, line_hash, file in ordered)
         hashes, touched = earlier.copy_to(db, rows)
         db.execute("INSERT INTO main.form VALUES (?, ?)", (tabular or was_tabular, dictionary))
         db.execute(f"PRAGMA main.user_version = {VERSION}")
@@ -424,7 +446,7 @@ def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore) -> tup
     tabular = False
     insert = "INSERT INTO early.staged VALUES (?, ?, ?, ?, ?)"
     db.execute("BEGIN")
-    with leaving_out(earlier.holds if earlier.path else None):
+    with leaving_out(earlier if earlier.path else None):
         for line in bar(source.lines(), 0, "documents", "documents"):
             if line.document is None:
                 if len(problems) == SHOWN:
@@ -433,7 +455,7 @@ def _stage(db: sqlite3.Connection, source: Source, earlier: EarlierStore) -> tup
                 continue
             body = BETWEEN.join([text.encode() for text in line.document[1:]])
             content = line.text.encode() or BETWEEN.join([line.document.docid.encode(), body])
-            if earlier.path and earlier.holds([content])[0]:  # of other files than lines of JSON in UTF-8
+            if earlier.path and earlier.holds(line.path, [content])[0]:  # of other files than lines of JSON in UTF-8
                 continue
             tabular = tabular or line.document.is_table
             place = number.setdefault(line.path, len(number)), line.line_no

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 from heed.errors import DataError, fail
 from heed.files import (
     CONTROL,
-    Seen,
     digest,
     digest_json,
     nearest,
@@ -51,8 +50,18 @@ class DocumentLine(NamedTuple):
     text: str = ""
 
 
-_seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
-leaving_out = partial(setting, _seen)  # read no line of JSON that was seen, in files that the block reads
+class Earlier(Protocol):
+    """Documents that have been read before."""
+
+    def holds_file(self, path: Path) -> bool:
+        """Return whether those of a file are among them, all and as they are."""
+
+    def holds(self, path: Path, lines: Sequence[bytes]) -> Iterable[bool]:
+        """Return which of the lines of a file, with their ends, are."""
+
+
+_seen: ContextVar[Earlier | None] = ContextVar("seen", default=None)
+leaving_out = partial(setting, _seen)  # read no file and no line of JSON that was seen, where the block reads files
 
 
 class Source(Protocol):
@@ -87,8 +96,10 @@ class Files:
         return [*digests, *named(self._encoding)]
 
     def lines(self) -> Iterator[DocumentLine]:
-        """Yield every document, file after file, or the problem with its line."""
-        return chain.from_iterable(read_documents(path, self._encoding) for path in self.paths)
+        """Yield every document, file after file, or the problem with its line; files that are seen are left out."""
+        seen = _seen.get()
+        unseen = (path for path in self.paths if not (seen and seen.holds_file(path)))
+        return chain.from_iterable(read_documents(path, self._encoding) for path in unseen)
 
 
 class Documents:
@@ -188,7 +199,8 @@ def _records(path: Path, encoding: str | None) -> Iterator[tuple[int, Any, str]]
         value = _json(read_text(path, encoding))
         yield from ((number, row, "") for number, row in enumerate(value if isinstance(value, list) else [value], 1))
     else:
-        lines = read_lines(path, encoding, _seen.get())
+        seen = _seen.get()
+        lines = read_lines(path, encoding, partial(seen.holds, path) if seen else None)
         yield from ((line_no, _json(text), text) for line_no, text in lines if text.strip())
 
 

@@ -1,6 +1,7 @@
 """Documents added, changed and removed: the index that is made of the earlier one is the index made at once."""
 
 import errno
+import json
 import os
 import random
 import shutil
@@ -17,9 +18,9 @@ from anserini import ByLucene
 from conftest import write_jsonl
 
 from heed.errors import DataError
-from heed.formats import document_store
+from heed.formats import document_store, documents
 from heed.formats.document_store import DocumentStore, open_store
-from heed.formats.documents import Documents, Files, Source
+from heed.formats.documents import DocumentLine, Documents, Files, Source
 from heed.languages import language
 from heed.retrieval.bm25 import index
 from heed.retrieval.bm25 import postings as bm25_postings
@@ -172,6 +173,28 @@ def test_documents_in_other_files_are_no_change(tmp_path: Path, capsys: pytest.C
     compare(tmp_path / "ours", tmp_path / "fresh", Files(parts))
     said = capsys.readouterr().err
     assert "0 documents added, changed or removed" in said and "made of the earlier one and 0 documents" in said
+
+
+def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, read = list(drawn(90).items()), list[str]()
+    first, second, third = (source(tmp_path / f"{at}.jsonl", dict(texts[at::3])).paths[0] for at in range(3))
+    open_store(tmp_path / "ours", Files([first, second, third]))
+    read_documents = documents.read_documents
+
+    def noted(path: Path, encoding: str | None) -> Iterator[DocumentLine]:
+        read.append(path.name)
+        return read_documents(path, encoding)
+
+    monkeypatch.setattr(documents, "read_documents", noted)
+    third = third.rename(tmp_path / "renamed.jsonl")
+    second.write_text(second.read_text() + json.dumps({"id": "new", "text": "w0"}) + "\n")
+    assert open_store(tmp_path / "ours", Files([third, first, second])).count == 91
+    second.write_text(json.dumps({"id": "new", "text": "w0"}) + "\n")
+    assert open_store(tmp_path / "ours", Files([third, first, second])).count == 61
+    assert read == ["1.jsonl", "1.jsonl"]
+    shutil.copyfile(first, tmp_path / "copy.jsonl")
+    with pytest.raises(DataError, match=r"0.jsonl, line 1: document d0000 was already at .*copy.jsonl, line 1"):
+        open_store(tmp_path / "ours", Files([third, tmp_path / "copy.jsonl", first, second]))
 
 
 def test_tables_and_documents_in_memory_are_updated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -332,7 +355,7 @@ def test_postings_without_documents_take_some_and_lose_all(tmp_path: Path) -> No
     texts = {f"d{at}": "the" for at in range(20)}
     compare(tmp_path / "ours", tmp_path / "fresh", source(tmp_path / "docs.jsonl", {**texts, "d3x": "w0 fresh"}))
     compare(tmp_path / "ours", tmp_path / "fresh2", source(tmp_path / "docs.jsonl", {**texts, "d2": "of"}))
-    assert np.load(tmp_path / "ours/documents/lines.npy").shape == (20,)
+    assert np.load(tmp_path / "ours/documents/lines.npy").shape == (20, 2)
 
 
 class Packed(Encoder):

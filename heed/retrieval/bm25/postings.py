@@ -11,7 +11,7 @@ which rounding to 24 bits shows in one document of 2**27; Lucene's own order dep
 """
 
 import shutil
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial
@@ -65,10 +65,15 @@ class ByteStrings:
     def __iter__(self) -> Iterator[bytes]:
         return map(self.__getitem__, range(len(self)))
 
+    def between(self, start: int, end: int) -> list[bytes]:
+        """Return those from ``start`` to ``end - 1``; a tenth of the time that reading one after the other takes."""
+        ends = self.ends[start : end + 1]
+        joined = self.joined[ends[0] : ends[-1]].tobytes()
+        return [joined[first:last] for first, last in pairwise((ends - ends[0]).tolist())]
+
     def decoded(self) -> Iterator[str]:
-        """Yield all of them as text; a tenth of the time that reading one after the other takes."""
-        joined, ends = self.joined.tobytes(), self.ends.tolist()
-        return (joined[start:end].decode() for start, end in pairwise(ends))
+        """Yield all of them as text."""
+        return (string.decode() for string in self.between(0, len(self)))
 
     def find(self, string: bytes) -> int:
         """Return the index of ``string``, -1 if it is not here."""
@@ -240,7 +245,7 @@ class MatrixSearch:
 
 BLOCK = 1 << 20  # postings converted at once
 TEMPORARY = 6  # bytes for each of the index, of which about two fifths stay
-NEAR = 64  # strings among which the next one's place is looked for before all others
+STRINGS = 1 << 10  # earlier ones that are read at once, where new ones come among them
 
 
 def open_postings(index: Path, fields: Sequence[str]) -> Postings:
@@ -374,13 +379,17 @@ class _Union:
     """Earlier strings and new ones, each once, in their order."""
 
     def __init__(self, old: ByteStrings, new: ByteStrings) -> None:
-        places, low = list[int](), 0
-        for string in new:
-            low = bisect_left(old, string, low, high := min(low + NEAR, len(old)))
-            low = bisect_left(old, string, low) if low == high else low
-            places.append(low)
-        pairs = zip(places, new, strict=True)
-        known = [place < len(old) and old[place] == string for place, string in pairs]
+        places, known, strings = list[int](), list[bool](), new.between(0, len(new))
+        for begin in range(0, len(old), STRINGS):
+            end = min(begin + STRINGS, len(old))
+            until = bisect_right(strings, old[end - 1], len(places))
+            near = old.between(begin, end) if until > len(places) else []
+            for string in strings[len(places) : until]:
+                place = bisect_left(near, string)
+                places.append(begin + place)
+                known.append(near[place] == string)
+        behind = len(strings) - len(places)
+        places, known = [*places, *[len(old)] * behind], [*known, *[False] * behind]
         self._strings, self.places, self.known = (old, new), np.array(places, np.intp), np.array(known, np.bool_)
         self._new = self.places + np.cumsum(~self.known) - ~self.known  # where each of the new ones is
 
