@@ -419,8 +419,8 @@ def _merge(earlier: Postings, added: Postings, removed: Sequence[str], folder: P
     numbers = union.values(old[earlier.numbers], first_new + added.numbers)[used]
     _save(folder, ID, **union.strings(used), numbers=numbers)
     for name in sorted({*earlier.fields, *added.fields}):
-        fields = (each.fields.get(name) or _nothing(each.size) for each in (earlier, added))
-        _merge_field(folder, name, *fields, staying)
+        old_field, new_field = (each.fields.get(name) or _nothing(each.size) for each in (earlier, added))
+        _merge_field(folder, name, old_field, new_field, staying)
 
 
 def _nothing(documents: int) -> FieldPostings:
