@@ -121,16 +121,14 @@ class Postings:
         edges = zip(ends[places].tolist(), ends[places + 1].tolist(), strict=True)
         return [joined[start:end].tobytes().decode() for start, end in edges]
 
-    def places_of(self, docids: Sequence[str]) -> Numbers:
-        """Return the place of each of ``docids``, -1 for one that has none."""
-        if self.size <= DOCIDS_IN_MEMORY:
-            return np.array([self._places.get(docid, -1) for docid in docids], dtype=np.intp)
-        return np.array([self.docids.find(docid.encode()) for docid in docids], dtype=np.intp)
-
     def numbers_of(self, docids: Sequence[str]) -> Numbers:
         """Return the number of each of ``docids``, -1 for one that has none."""
-        places = self.places_of(docids)
-        return np.where(places < 0, -1, self.numbers[places])
+        is_small = self.size <= DOCIDS_IN_MEMORY
+        places = (self._places.get(docid, -1) if is_small else self.docids.find(docid.encode()) for docid in docids)
+        numbers = np.fromiter(places, dtype=np.intp)
+        known = numbers >= 0
+        numbers[known] = self.numbers[numbers[known]]
+        return numbers
 
     @cached_property
     def _docids(self) -> NDArray[np.object_]:
@@ -304,7 +302,7 @@ def _write_docids(folder: Path, raw: Path, reader: Any) -> NDArray[np.bool_]:
 
 
 def _numbers_of(staying: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return the numbers of the documents that stay, in the order of what they were."""
+    """Return a number for each document, from 0 on; that of one that does not stay means nothing."""
     return np.cumsum(staying, dtype=np.int32) - 1
 
 
