@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 WHOLE := $(addprefix tests/,addons browser commands docs examples hardening real)
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes: what one of them compiles is kept for the others
 
-.PHONY: help models demo demo-all real real-test test quick check locks java vega sbom harden sequences faults fuzz load odd-models docs dist reader bench clean
+.PHONY: help models demo demo-all real real-test test quick check locks java vega sbom harden disturbances odd sequences faults fuzz load odd-models docs dist reader bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -96,10 +96,14 @@ sbom: .venv/.tools ## a bill of materials (CycloneDX) in build/, with the licenc
 	$(BIN)/cyclonedx-py environment --output-reproducible --gather-license-texts --short-PURLs \
 		--pyproject pyproject.toml --mc-type application --output-file build/sbom.cdx.json
 
-harden: .venv/.tools ## the tests of disturbances; those, the load, the fuzzing and the odd models below, briefly; peers; the core without each add-on
+harden: disturbances odd ## what follows, in two halves that may run side by side
+
+disturbances: .venv/.tools ## the tests of disturbances; faults and load below, briefly
 	$(PYTEST) -m disturbance
 	$(BIN)/python -m hardening.faults --quick
 	$(BIN)/python -m hardening.load --judgements 1000 --think 0
+
+odd: .venv/.tools ## random inputs and odd models, briefly; peers; the core without each add-on
 	$(BIN)/python -m hardening.fuzz --seconds 30
 	$(BIN)/python -m hardening.models --seconds 45
 	$(BIN)/python -m hardening.peers --cases 200

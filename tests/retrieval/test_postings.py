@@ -146,6 +146,7 @@ def test_scores_of_chosen_documents_are_lucenes(drawn: Pair, data: st.DataObject
 def test_no_document_has_words(tmp_path: Path) -> None:
     pair = indexed(tmp_path, Given((Document("a", "", "the"), Document("b", "", " "))))
     assert pair.searchers(Bm25Settings())[0].search({"q": "the words"}, 9) == {"q": {}}
+    assert postings.open_postings(pair.folder, (FIELD, *TABLE_FIELDS)).numbers_of(["a", "z"]).tolist() == [0, -1]
 
 
 def test_how_many_queries_and_docids_are_held_at_once_changes_nothing(
