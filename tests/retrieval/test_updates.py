@@ -63,10 +63,10 @@ def made(folder: Path, source: Source) -> tuple[DocumentStore, Postings]:
 
 def content(postings: Postings) -> dict[Any, Any]:
     """Return all that postings say, by the places of documents; check that a term's are in the order of numbers."""
-    places, said = np.argsort(postings.numbers), dict[Any, Any](docids=list(postings.docids))
+    places, said = np.argsort(postings.numbers), dict[Any, Any](docids=[*postings.docids.decoded()])
     for name, field in postings.fields.items():
         said[name] = field.lengths[postings.numbers].tolist(), field.documents_with, field.occurrences
-        for number, term in enumerate(field.terms):
+        for number, term in enumerate(field.terms.decoded()):
             span = slice(field.starts[number], field.starts[number + 1])
             assert (np.diff(field.documents[span]) > 0).all()
             pairs = zip(places[field.documents[span]].tolist(), field.frequencies[span].tolist(), strict=True)

@@ -62,9 +62,6 @@ class ByteStrings:
     def __getitem__(self, index: int) -> bytes:
         return self._bytes[self._places[index] : self._places[index + 1]].tobytes()
 
-    def __iter__(self) -> Iterator[bytes]:
-        return map(self.__getitem__, range(len(self)))
-
     def between(self, start: int, end: int) -> list[bytes]:
         """Return those from ``start`` to ``end - 1``; a tenth of the time that reading one after the other takes."""
         ends = self.ends[start : end + 1]
