@@ -16,7 +16,7 @@ import os
 import re
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
 from hashlib import sha256
@@ -200,9 +200,10 @@ def hash_of(content: bytes) -> int:
     return _as_number(sha256(content).digest())
 
 
-def _hash_of_file(path: Path) -> int:
-    """Return 64 bits of a file's digest; 0 where documents are from none."""
-    return _as_number(bytes.fromhex(digest(path))) if path.is_file() else 0
+def _hashes_of_files(source: Source) -> dict[Path, int]:
+    """Return 64 bits of the digest of each file; none of another source, whose documents' paths may be their ids."""
+    paths = source.paths if isinstance(source, Files) else ()
+    return {path: _as_number(bytes.fromhex(digest(path))) for path in paths}
 
 
 def _as_number(sha256_: bytes) -> int:
@@ -212,9 +213,12 @@ def _as_number(sha256_: bytes) -> int:
 class EarlierStore:
     """The documents of a store, and which of them were read again."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        """Take the file of a store, which has the hashes of its lines beside it; without one there are no documents."""
-        self.path = path
+    def __init__(self, of_files: Mapping[Path, int], path: Path | None = None) -> None:
+        """Take the hashes of files that are read now, and the file of a store; without one there are no documents.
+
+        A store has the hashes of its lines and files beside it.
+        """
+        self.of_files, self.path = of_files, path
         self._lines: NDArray[np.int64] = np.load(path.with_name(LINES)) if path else np.empty((0, 2), dtype=np.int64)
         self._files = self._lines[:, 1].copy()  # as they were
         self._order = np.argsort(self._lines[:, 0])
@@ -225,7 +229,7 @@ class EarlierStore:
 
     def holds_file(self, path: Path) -> bool:
         """Return whether the documents of a file are here; they are kept then."""
-        places = np.flatnonzero(self._files == _hash_of_file(path))
+        places = np.flatnonzero((self._files == self.of_files.get(path, 0)) & (self._files != 0))
         self._keep(places)
         return len(places) > 0
 
@@ -238,7 +242,7 @@ class EarlierStore:
         places = self._order[index[is_here]]
         self.is_doubtful = self.is_doubtful or len(np.unique(places)) < len(places)
         self._keep(places)
-        self._lines[places, 1] = _hash_of_file(path)
+        self._lines[places, 1] = self.of_files.get(path, 0)
         return is_here
 
     def _keep(self, places: NDArray[np.intp]) -> None:
@@ -346,12 +350,13 @@ def open_store(folder: Path, source: Source) -> DocumentStore:
     def build(part: Path) -> Recipe:
         note = unchanged_note(folder)
         fits = note and _settings(note.recipe) == _settings(recipe) and (folder / LINES).exists()
-        earlier = EarlierStore(folder / FILE) if fits else EarlierStore()
+        of_files = _hashes_of_files(source)
+        earlier = EarlierStore(of_files, folder / FILE if fits else None)
         with on_disk(folder, _unpacked_bytes(source) * (1 if fits else 2)):  # documents unsorted, and the store
             touched = _build(part, source, earlier)
             if earlier.is_doubtful:  # a document comes twice, which reading all lines names
                 (part / FILE).unlink()
-                earlier = EarlierStore()
+                earlier = EarlierStore(of_files)
                 _build(part, source, earlier)
         if source.recipe != inputs:
             raise DataError(f"{source}: changed while it was read; wait until whatever writes it ends, then run again")
@@ -421,7 +426,7 @@ def _build(part: Path, source: Source, earlier: EarlierStore) -> list[str]:
         settings = zstandard.ZstdCompressionParameters.from_level(LEVEL, write_checksum=True, write_dict_id=False)
         pack = zstandard.ZstdCompressor(compression_params=settings, dict_data=_trained(dictionary)).compress
         ordered = db.execute("SELECT docid, body, hash, file FROM staged ORDER BY docid")
-        of_files = [*map(_hash_of_file, files)]
+        of_files = [earlier.of_files.get(path, 0) for path in files]
         rows = ((docid, pack(body), line_hash, of_files[file]) for docid, body, line_hash, file in ordered)
         hashes, touched = earlier.copy_to(db, rows)
         db.execute("INSERT INTO main.form VALUES (?, ?)", (tabular or was_tabular, dictionary))
