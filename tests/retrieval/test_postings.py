@@ -5,7 +5,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -194,15 +194,19 @@ class Arrays(NamedTuple):
 
     prefix: Path
 
+    def bm25(self, k1: float) -> Any:
+        fields = java("java.util.ArrayList")()
+        fields.add(java(POSTINGS)(str(self.prefix), k1, 0.0, 1.0))
+        return java(BM25)(str(self.prefix.with_name("numbers.npy")), fields)
+
     def search(
         self, query: list[tuple[int, int, float]], depth: int, k1: float = 0.0
     ) -> list[tuple[int, float, float]]:
         """Return place, score and score in runs of the best; a term is its first posting, how many, its weight."""
-        fields = java("java.util.ArrayList")()
-        fields.add(java(POSTINGS)(str(self.prefix), k1, 0.0, 1.0))
         numbers = [float(number) for term in query for number in (0, *term)]
-        bm25 = java(BM25)(str(self.prefix.with_name("numbers.npy")), fields)
-        found = bm25.search(numbers, [len(numbers)], [False], depth, 1)
+        bm25 = self.bm25(k1)
+        found, apart = (bm25.search(numbers, [len(numbers)], [each], depth, 1) for each in (False, True))
+        assert [array.tostring() for array in found] == [array.tostring() for array in apart], "of one field"
         columns = zip(found, (">i4", ">f4", ">f8"), strict=True)
         return list(zip(*(np.frombuffer(array.tostring(), of).tolist() for array, of in columns), strict=True))
 
@@ -224,9 +228,13 @@ def test_the_best_are_found_wherever_they_stand(
     # with a k1 of 1 and a b of 0 the score of a term of weight 1 and frequency f is 1 - 1 / (1 + f)
     places = np.random.default_rng(seed).permutation(size).tolist()
     frequencies = [1 + place % above for place in places]
-    found = arrays(tmp_path_factory.mktemp("best"), frequencies, places).search([(0, size, 1.0)], depth, k1=1.0)
+    written = arrays(tmp_path_factory.mktemp("best"), frequencies, places)
+    found = written.search([(0, size, 1.0)], depth, k1=1.0)
     expected = sorted((-np.float32(1) + np.float32(1) / np.float32(2 + n % above), n) for n in range(size))[:depth]
     assert [(-score, place) for place, score, _ in found] == expected
+    numbers = [places.index(place) for place, _, _ in found]
+    scores = list(written.bm25(1.0).scores([0.0, 0.0, float(size), 1.0], [*numbers, -1]))
+    assert scores == [*(score for _, score, _ in found), 0]
 
 
 @pytest.mark.parametrize(("width", "frequency"), [("u1", 255), ("<u2", 300), ("<u4", 70_000)])
